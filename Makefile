@@ -60,7 +60,7 @@ format: $(VENV)/.tools
 	$(BIN)/ruff format .
 
 docs: $(VENV)/.tools
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks.noise

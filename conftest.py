@@ -5,16 +5,35 @@ from __future__ import annotations
 import hashlib
 import secrets
 from doctest import ELLIPSIS
+from typing import TYPE_CHECKING
 
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
+from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
 
 # Every ```python block of README.md and docs/ runs; there is no way to skip one.
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(doctest_optionflags=ELLIPSIS)],
     patterns=["*.md"],
 ).pytest()
+
+
+class DocumentsWhole(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
+    """Share tests among workers one by one, but give each document to one worker: its blocks use each other's names."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0] if ".md::" in nodeid else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Replace the default of pytest -n; another --dist is the caller's choice."""
+    return DocumentsWhole(config, log) if config.getoption("dist") == "load" else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
