@@ -8,6 +8,7 @@ from doctest import ELLIPSIS
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 from xdist.scheduler import LoadScopeScheduling
@@ -21,6 +22,11 @@ pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(doctest_optionflags=ELLIPSIS)],
     patterns=["*.md"],
 ).pytest()
+
+
+# Timing never decides a test, and a run without --fresh-seeds is the same every time.
+settings.register_profile("fixed", deadline=None, derandomize=True)
+settings.register_profile("fresh", deadline=None)
 
 
 class DocumentsWhole(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
@@ -43,6 +49,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="seed statistical tests from the operating system instead of from their names",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Hypothesis follow the same option."""
+    settings.load_profile("fresh" if config.getoption("--fresh-seeds") else "fixed")
 
 
 @pytest.fixture
