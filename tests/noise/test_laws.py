@@ -28,11 +28,11 @@ def test_the_check_rejects_a_broken_sampler(law: Law, seed: int) -> None:
 
 
 def never_minus_one(draws: NDArray[np.int64]) -> NDArray[np.int64]:
-    return draws + (draws == -1)
+    return draws + (draws == -1).astype(np.int64)
 
 
 def shifted(draws: NDArray[np.int64]) -> NDArray[np.int64]:
-    return draws + (np.arange(draws.size) % 2 == 0)
+    return draws + (np.arange(draws.size) % 2 == 0).astype(np.int64)
 
 
 def short_tail(draws: NDArray[np.int64]) -> NDArray[np.int64]:
