@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, overload
 from discreet.errors import ParameterError
 from discreet.exact import Interval, Number, rational
 from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import array, pooled
+from discreet.noise.draws import array, parts, pooled
 from discreet.noise.table import Table
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ class _Coin:
         self._table = table
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
-        out[:] = self._table.draw(out.size, bits)[0]
+        for part in parts(out):
+            part[:] = self._table.draw(part.size, bits)[0]
 
 
 class _Constant:

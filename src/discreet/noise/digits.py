@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.noise.draws import parts
 from discreet.noise.table import Table
 
 if TYPE_CHECKING:
@@ -86,6 +87,10 @@ class Digits:
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
         """Fill a one-dimensional array."""
+        for part in parts(out):
+            self._fill(part, bits)
+
+    def _fill(self, out: NDArray[np.int64], bits: BitSource) -> None:
         high, slow = self._high.draw(out.size, bits)
         rare = high[slow]
         beyond = slow[(rare == self._end) | (rare == ~self._end)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from discreet.noise.bits import BitSource
 
-__all__ = ["BLOCK", "Shape", "Size", "array", "pooled", "shape_of"]
+__all__ = ["BLOCK", "Shape", "Size", "array", "parts", "pooled", "shape_of"]
 
 Size = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
 Fill = Callable[["NDArray[np.int64]", "BitSource"], None]
-"""Writes independent draws into a one-dimensional array."""
+"""Writes independent draws into a one-dimensional array, in blocks where it needs temporaries."""
 
 BLOCK = 1 << 15  # draws per pass: the temporaries stay in the second-level cache
 _POOL = 1 << 10  # single draws sampled ahead
@@ -48,12 +48,16 @@ def _memory() -> int:
 
 
 def array(size: int | tuple[int, ...], fill: Fill, bits: BitSource) -> NDArray[np.int64]:
-    """Return an array of draws, made in blocks so that the peak memory stays near the output's own."""
+    """Return an array of draws."""
     out = np.empty(shape_of(size), dtype=np.int64)
-    flat = out.reshape(-1)
-    for start in range(0, flat.size, BLOCK):
-        fill(flat[start : start + BLOCK], bits)
+    fill(out.reshape(-1), bits)
     return out
+
+
+def parts(out: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Cut an array into blocks, so that a fill's temporaries stay small."""
+    for start in range(0, out.size, BLOCK):
+        yield out[start : start + BLOCK]
 
 
 def pooled(key: object, maker: Callable[[], Fill], bits: BitSource) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import Box, Grid, Interval, Number, rational
 from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import array
+from discreet.noise.draws import array, parts
 from discreet.noise.lazy import LazyUniform
 
 if TYPE_CHECKING:
@@ -182,9 +182,10 @@ class _Filler:
         self._family, self._scale, self._grid = family, scale, grid
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
-        left = np.arange(out.size)
-        while left.size:
-            left = left[~self._attempt(out, left, bits)]
+        for part in parts(out):
+            left = np.arange(part.size)
+            while left.size:
+                left = left[~self._attempt(part, left, bits)]
 
     def _attempt(self, out: NDArray[np.int64], at: NDArray[np.intp], bits: BitSource) -> NDArray[np.bool_]:
         """Write draws where they are kept and return where that was."""

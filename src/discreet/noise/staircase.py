@@ -12,7 +12,7 @@ from discreet.exact import Interval, Number, integer, rational
 from discreet.noise.bits import SYSTEM, BitSource
 from discreet.noise.decay import ExponentialDecay
 from discreet.noise.digits import Digits
-from discreet.noise.draws import array, pooled
+from discreet.noise.draws import array, parts, pooled
 from discreet.noise.scale import checked_scale
 from discreet.noise.table import Table
 from discreet.noise.uniform import uniform_integer
@@ -101,12 +101,13 @@ class _Stairs:
         self._step = Table([0, 1], weights) if near < sensitivity else None
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
-        left = np.arange(out.size)
-        while left.size:
-            magnitude = self._magnitude(left.size, bits)
-            negative = bits.take(left.size) & 1 == 1
-            out[left] = np.where(negative, -magnitude, magnitude)
-            left = left[negative & (magnitude == 0)]
+        for part in parts(out):
+            left = np.arange(part.size)
+            while left.size:
+                magnitude = self._magnitude(left.size, bits)
+                negative = bits.take(left.size) & 1 == 1
+                part[left] = np.where(negative, -magnitude, magnitude)
+                left = left[negative & (magnitude == 0)]
 
     def _magnitude(self, count: int, bits: BitSource) -> NDArray[np.int64]:
         periods = np.empty(count, dtype=np.int64)

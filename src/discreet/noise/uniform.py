@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.exact import integer
 from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import BLOCK, array, shape_of
+from discreet.noise.draws import BLOCK, array, parts, shape_of
 
 if TYPE_CHECKING:
     from typing import SupportsIndex
@@ -61,12 +61,13 @@ class _Below:
         if self._last == 0:
             out[:] = 0
             return
-        left = out.size
-        while left:
-            words = (bits.words64(left) >> np.uint64(self._shift)).view(np.int64)
-            kept = words[words <= self._last]
-            out[out.size - left : out.size - left + kept.size] = kept
-            left -= kept.size
+        for part in parts(out):
+            left = part.size
+            while left:
+                words = (bits.words64(left) >> np.uint64(self._shift)).view(np.int64)
+                kept = words[words <= self._last]
+                part[part.size - left : part.size - left + kept.size] = kept
+                left -= kept.size
 
 
 def permutation(count: SupportsIndex, bits: BitSource = SYSTEM) -> NDArray[np.int64]:
