@@ -7,8 +7,10 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 ifneq ($(shell command -v uv 2>/dev/null),)
+  CREATE := uv venv --quiet --seed --python $(PYTHON) $(VENV)
   INSTALL := uv pip install --quiet --python $(BIN)/python
 else
+  CREATE := $(PYTHON) -m venv $(VENV)
   INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
@@ -28,7 +30,7 @@ help:
 
 # Two stamps: the demo needs the package alone, everything else the tools as well.
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	$(CREATE)
 
 $(VENV)/.package: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --constraint constraints.txt --editable .
