@@ -180,7 +180,7 @@ def test_extreme_values_are_clamped() -> None:
     assert grid.sum([], lower=0, upper=1) == 0
 
 
-@pytest.mark.parametrize("step", [0, -1, 3, "0.1", "1/3", Fraction(1, 2**1001), float("nan"), 2**1001])
+@pytest.mark.parametrize("step", [0, -1, 3, "0.1", "1/3", Fraction(1, 2**1001), float("nan"), 2**901])
 def test_a_grid_is_a_power_of_two(step: Any) -> None:  # noqa: ANN401 - any wrong thing
     with pytest.raises(ParameterError, match=r"^step is "):
         Grid(step)

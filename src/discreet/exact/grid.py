@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Grid"]
 
 _LARGEST_STEPS = 2**62
-_FINEST, _COARSEST = -1000, 1000
+_FINEST, _COARSEST = -1000, 900  # 2**62 steps of either are far from the ends of the range of floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,16 @@ class Grid:
     def rounding_l2(self, dimensions: int) -> Fraction:
         """What snapping d coordinates after summing adds to an L2 sensitivity: sqrt(d) steps, rounded up."""
         return sqrt_upper(Fraction(integer(dimensions, name="dimensions", least=1))) * self.step
+
+    def values(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return grid points as floats, each rounded to nearest beyond 2**53 steps.
+
+        >>> Grid("1/4").values(np.array([3, -1]))
+        array([ 0.75, -0.25])
+        """
+        found = steps.astype(np.float64)
+        found *= float(self.step)  # a power of two: no rounding
+        return found
 
     def value(self, steps: int) -> float:
         """Return the grid point as a float, rounded to nearest beyond 2**53 steps.

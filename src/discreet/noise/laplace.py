@@ -13,7 +13,7 @@ from discreet.exact import Grid, Number, rational
 from discreet.noise.bits import SYSTEM, BitSource
 from discreet.noise.decay import ExponentialDecay
 from discreet.noise.digits import Digits
-from discreet.noise.draws import array, pooled
+from discreet.noise.draws import array, parts, pooled
 from discreet.noise.rounded import read_grid
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def laplace(
     points = read_grid(grid)
     if size is None:
         return points.value(laplace_steps(scale, points, None, bits))
-    return np.ldexp(laplace_steps(scale, points, size, bits).astype(np.float64), points.exponent)
+    return points.values(laplace_steps(scale, points, size, bits))
 
 
 @overload
@@ -103,9 +103,10 @@ class _Rounding:
         self._digits = Digits(ExponentialDecay(1 / (2 * ratio)), mirror=0)
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
-        self._digits(out, bits)
-        out += out < _MOST_INT
-        out >>= 1
+        for part in parts(out):
+            self._digits(part, bits)
+            np.add(part, part < _MOST_INT, out=part)
+            np.right_shift(part, 1, out=part)
 
 
 _MOST_INT = np.iinfo(np.int64).max

@@ -155,7 +155,7 @@ def sample(
     points = read_grid(grid)
     if size is None:
         return points.value(rounded(family, 0, scale, points, bits))
-    return np.ldexp(sample_steps(family, scale, points, size, bits).astype(np.float64), points.exponent)
+    return points.values(sample_steps(family, scale, points, size, bits))
 
 
 def sample_steps(
