@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LONG_ENOUGH_NS = 200_000_000
 """A run this long is measured well by the clocks."""
 
+ENOUGH_NS = 1_000_000_000
+"""Runs are repeated for at least this long, so that a moment in which the machine is busy does not decide."""
+
 TOO_LONG_NS = 5_000_000_000
 """A run this long is not repeated."""
 
@@ -90,12 +93,17 @@ def run_once(action: Callable[[], object]) -> Cost:
     return Cost(wall, cpu)
 
 
-def run_repeatedly(action: Callable[[], object], repeats: int) -> Timing:
-    """Run the action several times."""
-    return Timing(tuple(run_once(action) for _ in range(repeats)))
+def run_repeatedly(action: Callable[[], object], *, repeats: int, enough_ns: int = 0) -> Timing:
+    """Run the action so many times, and on until the runs have taken `enough_ns` of CPU time together."""
+    runs: list[Cost] = []
+    while len(runs) < repeats or sum(run.cpu_ns for run in runs) < enough_ns:
+        runs.append(run_once(action))
+    return Timing(tuple(runs))
 
 
-def measure_rate(draw: Callable[[int], object], *, most: int, least: int = 1, repeats: int = 5) -> Rate:
+def measure_rate(
+    draw: Callable[[int], object], *, most: int, least: int = 1, repeats: int = 5, enough_ns: int = ENOUGH_NS
+) -> Rate:
     """Find how many draws `draw(n)` makes a second, with an n that is large enough to tell and at most `most`.
 
     The search for n also warms caches and tables up. A run beyond TOO_LONG_NS is taken as it is.
@@ -106,7 +114,9 @@ def measure_rate(draw: Callable[[int], object], *, most: int, least: int = 1, re
         growth = 2 * LONG_ENOUGH_NS / max(cost.cpu_ns, 1)
         draws = min(most, math.ceil(draws * min(max(growth, 2), 10)))
         cost = run_once(partial(draw, draws))
-    timing = Timing((cost,)) if cost.cpu_ns > TOO_LONG_NS else run_repeatedly(partial(draw, draws), repeats)
+    timing = Timing((cost,))
+    if cost.cpu_ns <= TOO_LONG_NS:
+        timing = run_repeatedly(partial(draw, draws), repeats=repeats, enough_ns=enough_ns)
     return Rate(
         draws=draws,
         repeats=len(timing.runs),

@@ -1,7 +1,9 @@
 """Speed, memory and timing of the samplers: `python -m benchmarks.noise`.
 
 Ours, the unsafe floor (NumPy), the floor of random bits (AES-256-CTR) and the peers, each in a process of its own, one
-after the other, in one run. Rates are draws per second of CPU time, with wall time beside them.
+after the other, in one run. Rates are draws per second of CPU time, with wall time beside them. Where a target is a
+ratio, both sides are measured in several rounds, in turns, and the best round of each counts: what else the
+machine does changes from minute to minute and would otherwise fall on one side alone.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ OVER_NUMPY = Target(Direction.AT_LEAST, 0.8, "×")
 NUMPY_SCALES = 1_000
 SINGLE = Target(Direction.AT_MOST, 5, "µs")
 TABLE = Target(Direction.AT_MOST, 50, "ms")
+ROUNDS = 3
+IN_ROUNDS = (OWN, "numpy", "opendp")
 MEMORY = Target(Direction.AT_MOST, 3, "× output")
 
 
@@ -102,7 +106,7 @@ class Result(TypedDict):
 Results = dict[str, Result]
 
 
-def run_worker(library: str) -> Result:
+def run_worker(library: str, *parts: str) -> Result:
     """Measure a library in its environment; a peer without one is reported as missing, with the reason."""
     empty = Result(missing="", versions={}, batches=[], singles=[], references=[], timing=[])
     python = sys.executable
@@ -110,7 +114,7 @@ def run_worker(library: str) -> Result:
         if reason := why_missing(library):
             return Result(**{**empty, "missing": reason})
         python = str(interpreter(library))
-    command = [python, "-m", "benchmarks.worker", library]
+    command = [python, "-m", "benchmarks.worker", library, *parts]
     run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - our interpreters
     if run.returncode:
         return Result(**{**empty, "missing": f"its worker failed with exit code {run.returncode}, see above"})
@@ -252,12 +256,26 @@ def footprint_figures(uses: Sequence[footprint.FirstUse], memories: Sequence[foo
         yield Figure(section, case, "discreet", ratio, "× output", target=MEMORY, note=note)
 
 
-def collect(libraries: Sequence[str]) -> Results:
-    """Run one worker a library, one after the other."""
-    results = {}
-    for library in libraries:
-        print(f"{TITLES[library]} ...", file=sys.stderr, flush=True)
-        results[library] = run_worker(library)
+def best_of(first: Result, second: Result) -> Result:
+    """Keep the faster figure of each way of making many draws; everything else is that of the first round."""
+    again = {(row["family"], row["scale"], row["way"]): row for row in second["batches"]}
+    rows = [
+        max(row, again.get((row["family"], row["scale"], row["way"]), row), key=lambda each: each["cpu"])
+        for row in first["batches"]
+    ]
+    return Result(**{**first, "batches": rows, "missing": first["missing"] or second["missing"]})
+
+
+def collect(libraries: Sequence[str], rounds: int) -> Results:
+    """Run one worker a library, one after the other; then again for those that a target compares."""
+    results: Results = {}
+    for turn in range(rounds):
+        for library in libraries:
+            if turn and (library not in IN_ROUNDS or results[library]["missing"]):
+                continue
+            print(f"{TITLES[library]}, round {turn + 1} ...", file=sys.stderr, flush=True)
+            found = run_worker(library, *(["batches"] if turn else []))
+            results[library] = best_of(results[library], found) if turn else found
     return results
 
 
@@ -267,9 +285,12 @@ def main() -> int:
     known = (OWN, *FLOORS, *PEERS)
     parser.add_argument("--only", nargs="+", choices=known, default=known, help="measure these libraries alone")
     parser.add_argument("--strict", action="store_true", help="exit with 1 unless every target is met")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often compared rates are measured")
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"--rounds is {options.rounds}; measure at least once")
     machine = describe_machine()
-    results = collect([library for library in known if library in options.only])
+    results = collect([library for library in known if library in options.only], options.rounds)
     uses, memories = [], []
     if OWN in results:
         uses, memories = footprint.measure_all_first_uses(), footprint.measure_all_memory()
@@ -295,6 +316,9 @@ def report(
     """Print the tables and write the JSON."""
     print(format_table(figures), end="\n\n")
     print(summarize(figures))
+    for library, result in results.items():
+        if result["missing"]:
+            print(f"  {TITLES[library]}: {result['missing']}")
     print(", ".join(f"{name} {found}" for name, found in {**machine, **versions}.items()))
     document = make_document("noise", figures, machine=machine, versions=versions, details=results)
     print(f"written: {write_document(document).relative_to(ROOT)}")

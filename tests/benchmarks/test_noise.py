@@ -18,6 +18,7 @@ from benchmarks.noise import (
     Single,
     Timing,
     batch_figures,
+    best_of,
     fastest,
     footprint_figures,
     single_figures,
@@ -60,6 +61,13 @@ def test_ratios_are_of_cpu_rates_and_the_fastest_way_is_judged() -> None:
     best = fastest(results, "opendp", SMALL)
     assert best is not None
     assert best["way"] == "way"
+
+
+def test_the_better_round_counts_for_each_way_by_itself() -> None:
+    first = result({SMALL: {"a": 1.0, "b": 4.0}})
+    second = result({SMALL: {"a": 3.0, "b": 2.0}})
+    assert [row["cpu"] for row in best_of(first, second)["batches"]] == [3, 4]
+    assert best_of(first, result(missing="its worker failed"))["missing"] == "its worker failed"
 
 
 def test_every_promised_comparison_has_its_target() -> None:
