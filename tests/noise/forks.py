@@ -1,0 +1,82 @@
+"""A program for the fork tests, run in a process of its own: `python -m tests.noise.forks KIND WORK`.
+
+It prints, one per line in hexadecimal, the pieces of random output that two forked children and their parent got. (A
+process that has threads, such as a test runner's worker, must not fork.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet import noise
+from discreet.noise import SYSTEM
+from tests.noise.replay import ReplayBits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATIENCE = 60  # seconds, after which a child that hangs is ended by the alarm
+
+
+def raw_fork() -> int:
+    """Fork without Python's hooks, as an extension module might; PyDLL keeps the interpreter's lock meanwhile."""
+    return int(ctypes.PyDLL(None).fork())
+
+
+def words() -> bytes:
+    return SYSTEM.take(32 * 16).tobytes()
+
+
+def draws() -> bytes:
+    return np.array([noise.discrete_laplace(10**12) for _ in range(64)]).tobytes()
+
+
+FORGETFUL = ReplayBits(7)
+WORK: dict[str, tuple[Callable[[], bytes], int]] = {
+    "words": (words, 16),
+    "draws": (draws, 8),
+    "forgetful": (lambda: FORGETFUL.take(512).tobytes(), 16),
+}
+
+
+def in_child(work: Callable[[], bytes], fork: Callable[[], int]) -> bytes:
+    """Run work in a forked child and return what it writes."""
+    reader, writer = os.pipe()
+    child = fork()
+    if child == 0:
+        signal.alarm(PATIENCE)
+        os.write(writer, work())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as stream:
+        found = stream.read()
+    os.waitpid(child, 0)
+    return found
+
+
+def worker(name: str) -> bytes:
+    return WORK[name][0]()
+
+
+def main(kind: str, name: str) -> None:
+    work, size = WORK[name]
+    work()  # the parent holds a block and a pool
+    if kind == "pool":
+        with multiprocessing.get_context("fork").Pool(3) as pool:
+            parts = pool.map(worker, [name] * 9)
+    else:
+        parts = [in_child(work, os.fork if kind == "fork" else raw_fork) for _ in range(2)]
+    for part in (*parts, work()):
+        for start in range(0, len(part), size):
+            sys.stdout.write(part[start : start + size].hex() + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
