@@ -44,10 +44,10 @@ demo: $(VENV)/.package
 	@$(BIN)/python examples/hello_noise.py
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow" $(ARGS)
 
 test-all: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 $(ARGS)
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
