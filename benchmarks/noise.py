@@ -4,17 +4,22 @@ Ours, the unsafe floor (NumPy), the floor of random bits (AES-256-CTR) and the p
 after the other, in one run. Rates are draws per second of CPU time, with wall time beside them. Where a target is a
 ratio, both sides are measured in several rounds, in turns, and the best round of each counts: what else the
 machine does changes from minute to minute and would otherwise fall on one side alone.
+
+A ratio is our median divided by the other's best. The best of many short runs is luckier than the best of a few
+long ones, and ours are the short ones; so best against best would flatter us.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+import discreet
 from benchmarks import footprint
 from benchmarks.cases import BATCH_CASES, LATENCY_CASES, SINGLE_CASES, Case, Family
 from benchmarks.libraries import FLOORS, OWN, PEERS, TITLES
@@ -57,8 +62,11 @@ class Batch(TypedDict):
     scale: int
     way: str
     draws: int
+    repeats: int
     cpu: float
+    cpu_median: float
     wall: float
+    wall_median: float
 
 
 class Single(TypedDict):
@@ -148,7 +156,7 @@ def batch_figures(results: Results) -> Iterator[Figure]:
         discrete = case.family in DISCRETE
         section = f"{'Discrete noise' if discrete else 'Noise on floats'}, many draws a call"
         ours = fastest(results, OWN, case)
-        rate = None if ours is None else ours["cpu"]
+        rate = None if ours is None else ours["cpu_median"]
         for library in results:
             yield from _library_figures(results, library, case, section, rate)
         if case.family is Family.GAUSSIAN and "opendp" in results:
@@ -187,7 +195,7 @@ def _library_figures(results: Results, library: str, case: Case, section: str, o
             ratio=divide(ours, row["cpu"]) if compared else None,
             compared=compared,
             target=target_of(library, case) if row is best else None,
-            note=f"{row['way']}; {row['draws']:,} draws",
+            note=f"{row['way']}; {row['draws']:,} draws; median {format_number(row['cpu_median'] / 1e6)}",
         )
 
 
@@ -257,13 +265,31 @@ def footprint_figures(uses: Sequence[footprint.FirstUse], memories: Sequence[foo
 
 
 def best_of(first: Result, second: Result) -> Result:
-    """Keep the faster figure of each way of making many draws; everything else is that of the first round."""
+    """Keep the better of each statistic of many draws; everything else is that of the first round."""
     again = {(row["family"], row["scale"], row["way"]): row for row in second["batches"]}
-    rows = [
-        max(row, again.get((row["family"], row["scale"], row["way"]), row), key=lambda each: each["cpu"])
-        for row in first["batches"]
-    ]
+    rows = [_better(row, again.get((row["family"], row["scale"], row["way"]), row)) for row in first["batches"]]
     return Result(**{**first, "batches": rows, "missing": first["missing"] or second["missing"]})
+
+
+def _better(row: Batch, other: Batch) -> Batch:
+    return Batch(
+        **{
+            **row,
+            "cpu": max(row["cpu"], other["cpu"]),
+            "cpu_median": max(row["cpu_median"], other["cpu_median"]),
+            "wall": max(row["wall"], other["wall"]),
+            "wall_median": max(row["wall_median"], other["wall_median"]),
+        }
+    )
+
+
+def fingerprint(folder: Path) -> str:
+    """Name the state of the sources, so that figures belong to a version of them."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:12]
 
 
 def collect(libraries: Sequence[str], rounds: int) -> Results:
@@ -289,7 +315,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error(f"--rounds is {options.rounds}; measure at least once")
-    machine = describe_machine()
+    sources = Path(discreet.__file__).parent
+    machine = {**describe_machine(), "sources": fingerprint(sources)}
     results = collect([library for library in known if library in options.only], options.rounds)
     uses, memories = [], []
     if OWN in results:
@@ -303,6 +330,9 @@ def main() -> int:
     ]
     versions = {name: found for result in results.values() for name, found in result["versions"].items()}
     report(figures, machine=machine, versions=versions, results=results)
+    if fingerprint(sources) != machine["sources"]:
+        print("The sources changed during the run: these figures mix versions. Run again.", file=sys.stderr)
+        return 1
     return int(options.strict and any(figure.verdict in {Verdict.MISSED, Verdict.UNMEASURED} for figure in figures))
 
 
