@@ -124,9 +124,9 @@ class Box:
 
         For |x| <= 2 the product 2*pi*x is off by less than 2**-48, and the cosine's slope is at most one.
         """
-        centre = np.cos(_TURN * self.lo)
+        center = np.cos(_TURN * self.lo)
         slack = 2.0**-44 + 7 * (self.hi - self.lo)
-        return Box(centre - slack, centre + slack)
+        return Box(center - slack, center + slack)
 
 
 def _outward(lo: NDArray[np.float64], hi: NDArray[np.float64]) -> Box:

@@ -68,6 +68,9 @@ class SystemBits(BitSource):
       by its taker alone, and its rest is put back; whoever comes meanwhile finds another block or makes one.
     - *fork*: the child's stock and pools are dropped by a hook, and blocks carry the process they were made in,
       so a child that was forked without Python's hooks refuses them too.
+
+    >>> SystemBits().take(16).size
+    16
     """
 
     def __init__(self) -> None:
