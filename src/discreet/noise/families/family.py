@@ -17,7 +17,7 @@ class Real(Protocol):
     >>> from fractions import Fraction
     >>> from discreet.exact import Interval
     >>> Interval.of(1, precision=8).exp().scaled(Fraction(1, 2))
-    Interval(lo=347, hi=349, precision=8)
+    Interval(lo=347, hi=348, precision=8)
     """
 
     def __add__(self, other: Self, /) -> Self:
