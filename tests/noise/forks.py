@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
 PATIENCE = 60  # seconds, after which a child that hangs is ended by the alarm
 
@@ -38,10 +39,37 @@ def draws() -> bytes:
     return np.array([noise.discrete_laplace(10**12) for _ in range(64)]).tobytes()
 
 
+def interrupted() -> bytes:
+    """Fork inside a signal handler, in the middle of a draw: both processes go on with the same frames."""
+    reader, writer = os.pipe()
+    children: list[int] = []
+
+    def handler(_: int, __: object) -> None:
+        children.append(os.fork())
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401 - what sys.settrace asks for
+        if event == "line" and frame.f_code.co_name in {"draw", "_fill"} and not children:
+            signal.raise_signal(signal.SIGUSR1)
+        return trace
+
+    signal.signal(signal.SIGUSR1, handler)
+    sys.settrace(trace)
+    found = np.array([noise.discrete_laplace(10**12), *noise.discrete_laplace(10**12, 16)]).tobytes()
+    sys.settrace(None)
+    if children[0] == 0:
+        os.write(writer, found)
+        os._exit(0)
+    os.waitpid(children[0], 0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as stream:
+        return found + stream.read()
+
+
 FORGETFUL = ReplayBits(7)
 WORK: dict[str, tuple[Callable[[], bytes], int]] = {
     "words": (words, 16),
     "draws": (draws, 8),
+    "interrupted": (interrupted, 8),
     "forgetful": (lambda: FORGETFUL.take(512).tobytes(), 16),
 }
 
@@ -68,7 +96,9 @@ def worker(name: str) -> bytes:
 def main(kind: str, name: str) -> None:
     work, size = WORK[name]
     work()  # the parent holds a block and a pool
-    if kind == "pool":
+    if kind == "handler":
+        parts = []
+    elif kind == "pool":
         with multiprocessing.get_context("fork").Pool(3) as pool:
             parts = pool.map(worker, [name] * 9)
     else:

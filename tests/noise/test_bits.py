@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -36,6 +38,12 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 def test_a_child_never_repeats_its_parent(kind: str, work: str) -> None:
     found = pieces(kind, work)
     assert len(set(found)) == len(found) >= 96
+
+
+@needs_fork
+def test_a_fork_in_the_middle_of_a_draw_repeats_nothing() -> None:
+    found = pieces("handler", "interrupted")
+    assert len(set(found)) == len(found) == 2 * 17
 
 
 @needs_fork
@@ -108,6 +116,14 @@ def test_each_block_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     for _ in range(4):
         source.take(2**18)
     assert asked == [32, 16] * 4
+
+
+def test_copies_of_a_source_repeat_nothing() -> None:
+    noise.discrete_laplace(2**55)
+    for other in (copy.copy(SYSTEM), copy.deepcopy(SYSTEM), pickle.loads(pickle.dumps(SYSTEM))):  # noqa: S301
+        assert other.take(16).tobytes() != SYSTEM.take(16).tobytes()
+        draws = [noise.discrete_laplace(2**55, bits=each) for each in (other, SYSTEM, other, SYSTEM)]
+        assert len(set(draws)) == 4
 
 
 def test_the_package_exports_no_replayable_source() -> None:

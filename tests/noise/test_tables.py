@@ -190,7 +190,7 @@ def test_blocks_follow_the_law_when_rims_and_tails_are_common(
 
 def test_families_follow_the_law_when_floats_settle_nothing(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(rounded, "_SETTLED", -1.0)
-    draws = noise.sample_steps(noise.families.Cauchy(2), 8, 1, 2000, ReplayBits(seed))
+    draws = noise.sample(noise.families.Cauchy(2), 8, 1, 2000, ReplayBits(seed))
     assert follows_cdf(draws, lambda x: stats.cauchy.cdf(x / 8))
     assert not follows_cdf(draws, lambda x: stats.cauchy.cdf(x / 12))
 
@@ -209,7 +209,7 @@ NEVER_REJECTED = [
 def test_floats_and_big_integers_agree_on_the_same_bits(
     monkeypatch: pytest.MonkeyPatch, family: noise.families.Family, seed: int
 ) -> None:
-    fast = noise.sample_steps(family, 5, "1/64", 300, ReplayBits(seed))
+    fast = noise.sample(family, 5, "1/64", 300, ReplayBits(seed))
     monkeypatch.setattr(rounded, "_SETTLED", -1.0)
-    slow = noise.sample_steps(family, 5, "1/64", 300, ReplayBits(seed))
+    slow = noise.sample(family, 5, "1/64", 300, ReplayBits(seed))
     assert (fast == slow).all()

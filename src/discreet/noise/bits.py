@@ -79,6 +79,18 @@ class SystemBits(BitSource):
         self._pools: dict[object, list[Any]] = {}
         os.register_at_fork(after_in_child=self._forget)
 
+    def __copy__(self) -> SystemBits:
+        """Return the source itself: a copy would hand out the same bits again."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> SystemBits:
+        """Return the source itself."""
+        return self
+
+    def __reduce__(self) -> tuple[type[SystemBits], tuple[()]]:
+        """Pickle as a source with nothing in stock."""
+        return SystemBits, ()
+
     def _forget(self) -> None:
         self._stock = []
         self._pools = {}

@@ -64,8 +64,9 @@ class Blocks:
     integers. Floors: x = floor(X) for a real X, whose magnitude runs over [jB, jB + B) on both sides; the place of X
     inside its unit cell is uniform and revealed lazily when the rim asks for it.
 
-    Whether a rim draw is kept is decided in floats when their certified error allows it (all but 2**-43 of the cases)
-    and by big-integer enclosures otherwise.
+    Whether a rim draw is kept is decided in floats when their certified error allows it (for integers all but 2**-43 of
+    the cases; for floors all but about one in B, where the place inside the cell matters) and by big-integer
+    enclosures otherwise.
     """
 
     def __init__(self, variance: Fraction, shape: Shape) -> None:

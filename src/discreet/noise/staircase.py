@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Interval, Number, integer, rational
+from discreet.exact import Interval, Number, integer, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource
 from discreet.noise.decay import ExponentialDecay
 from discreet.noise.digits import Digits
@@ -60,7 +60,7 @@ def staircase(
     >>> staircase(1, sensitivity=4, near=2, size=10).shape
     (10,)
     """
-    key = (staircase, type(epsilon), epsilon, sensitivity, near)
+    key = (staircase, type(epsilon), epsilon, type(sensitivity), sensitivity, type(near), near)
     if size is None:
         return pooled(key, lambda: _checked(epsilon, sensitivity, near), bits)
     return array(size, _checked(epsilon, sensitivity, near), bits)
@@ -69,7 +69,7 @@ def staircase(
 def _checked(epsilon: Number, sensitivity: SupportsIndex, near: SupportsIndex) -> _Stairs:
     rate = rational(epsilon, name="epsilon")
     if rate <= 0:
-        msg = f"epsilon is {epsilon}; it must be above 0."
+        msg = f"epsilon is {shown(epsilon)}; it must be above 0."
         raise ParameterError(msg)
     width = integer(sensitivity, name="sensitivity", least=1, most=_WIDEST)
     first = integer(near, name="near", least=1, most=width)
