@@ -74,9 +74,10 @@ class Dependence:
     """How closely two columns move together, beside what chance alone would show.
 
     If the second column is shuffled, the correlation coefficient has mean 0 and standard deviation
-    1 / sqrt(count - 1), whatever the two columns hold (Pitman 1937, JRSS Supplement 4, 225-232). So a coefficient
-    beyond a few standard errors means dependence. Outliers in the latencies weaken the plain coefficient; the
-    coefficient of the ranks has the same standard error and does not mind them.
+    1 / sqrt(count - 1), whatever the two columns hold (Pitman 1937, JRSS Supplement 4, 225-232). The coefficient of the
+    ranks is then close to normal, so beyond a few standard errors it means dependence. The plain one need not be: where
+    one latency outweighs all others, it is little more than the magnitude of that one draw, which hides a small
+    dependence and, for noise with heavy tails, passes three standard errors in more than one case of a hundred.
     """
 
     count: int
