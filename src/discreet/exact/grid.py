@@ -176,6 +176,8 @@ class Grid:
         >>> Grid("1/4").value(3)
         0.75
         """
+        if abs(steps) <= _EXACT_IN_FLOATS:
+            return math.ldexp(steps, self.exponent)
         point = steps * self.step
         most = Fraction(sys.float_info.max)
         return float(min(max(point, -most), most))

@@ -122,13 +122,14 @@ class Blocks:
         guard = 32
         p = precision + guard
         for start in (side.start, side.start + side.length):
-            value = Interval.of(-self._rate * start**2, p).exp()
-            factor = Interval.of(-self._rate * (2 * start * width + width**2), p).exp()
-            fall = Interval.of(-self._rate * 2 * width**2, p).exp()
+            low, high = _ends_of(Interval.of(-self._rate * start**2, p).exp())
+            factor_low, factor_high = _ends_of(Interval.of(-self._rate * (2 * start * width + width**2), p).exp())
+            fall_low, fall_high = _ends_of(Interval.of(-self._rate * 2 * width**2, p).exp())
             row = []
-            for _ in range(self._count):
-                row.append((value.lo >> guard, -(-value.hi >> guard)))
-                value, factor = value * factor, factor * fall
+            for _ in range(self._count):  # products of positive intervals, lower ends rounded down, upper ends up
+                row.append((low >> guard, -(-high >> guard)))
+                low, high = low * factor_low >> p, -(-high * factor_high >> p)
+                factor_low, factor_high = factor_low * fall_low >> p, -(-factor_high * fall_high >> p)
             found.append(row)
         return found[0], found[1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -98,29 +98,31 @@ def from_pool(key: object, make: Callable[[], list[T]], bits: BitSource) -> T:
     So all settling happens while a pool is filled, after a number of draws that does not depend on them; taking from a
     full pool reads no random bit and does the same work each time.
     """
-
-    def draw() -> T:
-        pools = bits.pools
+    while True:
+        process = os.getpid()
         try:
-            found: T = pools[key].pop()  # one atomic step: no draw is handed out twice
+            found: T = bits.pools[key].pop()  # one atomic step: no draw is handed out twice
         except (KeyError, IndexError, TypeError):  # TypeError: a key that is no number, which the maker refuses by name
-            stock = make()
-            found = stock.pop()
-            while len(pools) >= _MOST_POOLS:
-                pools.pop(next(iter(list(pools))), None)
-            pools[key] = stock
-        return found
+            found = _restocked(key, make(), bits.pools)
+        if os.getpid() == process:  # as in `once`, spelled out because this is the fast path
+            return found
 
-    return once(draw)
+
+def _restocked(key: object, stock: list[T], pools: dict[object, list[Any]]) -> T:
+    found = stock.pop()
+    while len(pools) >= _MOST_POOLS:
+        pools.pop(next(iter(list(pools))), None)
+    pools[key] = stock
+    return found
 
 
 def pooled(key: object, maker: Callable[[], Fill], bits: BitSource) -> int:
     """Return one draw of a sampler that fills arrays, from a pool of 1024."""
+    return from_pool(key, lambda: _block(maker(), bits), bits)
 
-    def make() -> list[int]:
-        fill, block = maker(), np.empty(_POOL, dtype=np.int64)
-        fill(block, bits)
-        stock: list[int] = block.tolist()
-        return stock
 
-    return from_pool(key, make, bits)
+def _block(fill: Fill, bits: BitSource) -> list[int]:
+    block = np.empty(_POOL, dtype=np.int64)
+    fill(block, bits)
+    stock: list[int] = block.tolist()
+    return stock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, overload
@@ -92,7 +93,14 @@ class LazyDraw:
 
 def read_grid(grid: Grid | Number) -> Grid:
     """Accept a grid or its step."""
-    return grid if isinstance(grid, Grid) else Grid(grid)
+    if isinstance(grid, Grid):
+        return grid
+    return _grid(grid) if isinstance(grid, Hashable) else Grid(grid)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _grid(step: Number) -> Grid:
+    return Grid(step)
 
 
 def rounded(family: Family, value: Number, scale: Number, grid: Grid | Number, bits: BitSource = SYSTEM) -> int:
