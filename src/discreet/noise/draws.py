@@ -99,11 +99,11 @@ def from_pool(key: object, make: Callable[[], list[T]], bits: BitSource) -> T:
     full pool reads no random bit and does the same work each time.
     """
     while True:
-        process = os.getpid()
+        process, pools = os.getpid(), bits.pools  # a child gets pools of its own, so a block begun before stays out
         try:
-            found: T = bits.pools[key].pop()  # one atomic step: no draw is handed out twice
+            found: T = pools[key].pop()  # one atomic step: no draw is handed out twice
         except (KeyError, IndexError, TypeError):  # TypeError: a key that is no number, which the maker refuses by name
-            found = _restocked(key, make(), bits.pools)
+            found = _restocked(key, make(), pools)
         if os.getpid() == process:  # as in `once`, spelled out because this is the fast path
             return found
 
