@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
+SCALES = iter(range(10**12 + 1, 10**13))  # each new: its pool is empty
 PATIENCE = 60  # seconds, after which a child that hangs is ended by the alarm
 
 
@@ -39,37 +40,56 @@ def draws() -> bytes:
     return np.array([noise.discrete_laplace(10**12) for _ in range(64)]).tobytes()
 
 
-def interrupted() -> bytes:
-    """Fork inside a signal handler, in the middle of a draw: both processes go on with the same frames."""
+def interrupted(inside: str, work: Callable[[], object], lines: int) -> bytes:
+    """Fork inside a signal handler after so many lines of a function: both processes go on with the same frames."""
     reader, writer = os.pipe()
     children: list[int] = []
+    seen = [0]
 
     def handler(_: int, __: object) -> None:
         children.append(os.fork())
 
     def trace(frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401 - what sys.settrace asks for
-        if event == "line" and frame.f_code.co_name in {"draw", "_fill"} and not children:
-            signal.raise_signal(signal.SIGUSR1)
+        if event == "line" and frame.f_code.co_name == inside and not children:
+            seen[0] += 1
+            if seen[0] == lines:
+                signal.raise_signal(signal.SIGUSR1)
         return trace
 
     signal.signal(signal.SIGUSR1, handler)
     sys.settrace(trace)
-    found = np.array([noise.discrete_laplace(10**12), *noise.discrete_laplace(10**12, 16)]).tobytes()
+    found = np.array(work()).tobytes()
     sys.settrace(None)
-    if children[0] == 0:
+    if children == [0]:
         os.write(writer, found)
         os._exit(0)
-    os.waitpid(children[0], 0)
     os.close(writer)
+    if not children:
+        return b""
+    os.waitpid(children[0], 0)
     with os.fdopen(reader, "rb") as stream:
         return found + stream.read()
+
+
+def interrupted_pool() -> bytes:
+    """Interrupt before and after a draw leaves the pool (not once it is being returned), and while the pool is filled."""
+    parts = [interrupted("from_pool", lambda: [noise.discrete_laplace(10**12)], lines) for lines in range(1, 5)]
+    parts += [interrupted("_fill", lambda: [noise.discrete_laplace(next(SCALES))], lines) for lines in range(1, 12)]
+    return b"".join(parts)
+
+
+def interrupted_array() -> bytes:
+    """Interrupt an array that is being filled."""
+    parts = [interrupted("_fill", lambda: noise.discrete_laplace(10**12, 16), lines) for lines in range(1, 12)]
+    return b"".join(parts)
 
 
 FORGETFUL = ReplayBits(7)
 WORK: dict[str, tuple[Callable[[], bytes], int]] = {
     "words": (words, 16),
     "draws": (draws, 8),
-    "interrupted": (interrupted, 8),
+    "interrupted pool": (interrupted_pool, 8),
+    "interrupted array": (interrupted_array, 8),
     "forgetful": (lambda: FORGETFUL.take(512).tobytes(), 16),
 }
 
