@@ -72,7 +72,7 @@ def interrupted(inside: str, work: Callable[[], object], lines: int) -> bytes:
 
 
 def interrupted_pool() -> bytes:
-    """Interrupt before and after a draw leaves the pool (not once it is being returned), and while the pool is filled."""
+    """Interrupt around the moment a draw leaves the pool (not once it is returned), and while the pool is filled."""
     parts = [interrupted("from_pool", lambda: [noise.discrete_laplace(10**12)], lines) for lines in range(1, 5)]
     parts += [interrupted("_fill", lambda: [noise.discrete_laplace(next(SCALES))], lines) for lines in range(1, 12)]
     return b"".join(parts)
