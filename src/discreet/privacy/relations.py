@@ -68,7 +68,7 @@ class Group:
         if not isinstance(self.relation, NeighborRelation):
             msg = f"relation={self.relation!r} is not a NeighborRelation; a group of a group is written .group(k)."
             raise ParameterError(msg)
-        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 2:  # noqa: PLR2004
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 2:
             msg = (
                 f"size={self.size!r} is not allowed: a group holds at least 2 units, as a whole number. "
                 f"For a single unit use {self.relation} itself."

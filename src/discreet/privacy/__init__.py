@@ -1,0 +1,46 @@
+"""Promises as values, curves of distributions, composition, conversion, filters, calibration.
+
+Names are imported when they are first used, so `import discreet.privacy` loads almost nothing.
+
+>>> from discreet import privacy as p
+>>> p.Pure(0.1) + p.Pure(0.2)
+Pure(epsilon=0.3)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.privacy.currencies import GDP as GDP
+    from discreet.privacy.currencies import RDP as RDP
+    from discreet.privacy.currencies import ZCDP as ZCDP
+    from discreet.privacy.currencies import Approximate as Approximate
+    from discreet.privacy.currencies import Budget as Budget
+    from discreet.privacy.currencies import Pure as Pure
+    from discreet.privacy.relations import Group as Group
+    from discreet.privacy.relations import NeighborRelation as NeighborRelation
+
+_HOMES: dict[str, tuple[str, ...]] = {
+    "currencies": ("GDP", "RDP", "ZCDP", "Approximate", "Budget", "Pure"),
+    "relations": ("Group", "NeighborRelation"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605  the table above is the list
+
+
+def __getattr__(name: str) -> object:
+    """Import a name from its home when it is first used."""
+    if name not in _HOME_OF:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List all public names, loaded or not."""
+    return sorted({*globals(), *__all__})
