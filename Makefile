@@ -1,0 +1,68 @@
+# Every target creates the environment if it is missing; nothing is installed twice.
+#   make demo PYTHON=python3.12     another interpreter
+#   make test ARGS="-k laplace"     arguments for pytest
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+
+ifneq ($(shell command -v uv 2>/dev/null),)
+  INSTALL := uv pip install --quiet --python $(BIN)/python
+else
+  INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
+
+.PHONY: help demo test test-all lint format docs bench clean
+
+help:
+	@echo "make demo      a noisy count with its error bar"
+	@echo "make test      tests, doctests and the code blocks of the documents"
+	@echo "make test-all  the same with the slow tests"
+	@echo "make lint      style, types, layers, spelling, dependencies"
+	@echo "make format    let the formatter rewrite the code"
+	@echo "make docs      build the documentation into site/"
+	@echo "make bench     print the speed tables"
+	@echo "make clean     remove everything that the other targets create"
+
+# Two stamps: the demo needs the package alone, everything else the tools as well.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.package: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.tools: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --constraint constraints.txt --editable '.[dev]'
+	@touch $@ $(VENV)/.package
+
+demo: $(VENV)/.package
+	@$(BIN)/python examples/hello_noise.py
+
+test: $(VENV)/.tools
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
+
+test-all: $(VENV)/.tools
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(VENV)/.tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src tests examples docs conftest.py
+	$(BIN)/lint-imports
+	$(BIN)/deptry src
+	$(BIN)/codespell
+
+format: $(VENV)/.tools
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.tools
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/.tools
+	$(BIN)/python -m benchmarks.noise
+
+clean:
+	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
