@@ -55,7 +55,8 @@ class Approximate(Currency):
 
         return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
 
-    def _fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+    def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+        """Return the numbers that make the value."""
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     def _plus(self, other: Self) -> Self:

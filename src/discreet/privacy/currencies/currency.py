@@ -50,8 +50,13 @@ class Currency(ABC):
         """Return the worst curve that keeps this promise."""
 
     @abstractmethod
-    def _fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
-        """Return the numbers that make the value, by argument name."""
+    def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+        """Return the numbers that make the value, by argument name.
+
+        >>> from discreet.privacy.currencies import Pure
+        >>> Pure(0.1).fields()
+        {'epsilon': Fraction(1, 10)}
+        """
 
     @abstractmethod
     def _plus(self, other: Self) -> Self:
@@ -81,7 +86,7 @@ class Currency(ABC):
         """
         numbers = {
             name: str(value) if isinstance(value, Fraction) else [str(part) for part in value]
-            for name, value in self._fields().items()
+            for name, value in self.fields().items()
         }
         return json.dumps({"currency": self.kind, **numbers, "neighbors": self.neighbors.value})
 
@@ -90,7 +95,7 @@ class Currency(ABC):
             f"{name}={as_text(value)}"
             if isinstance(value, Fraction)
             else f"{name}=({', '.join(map(as_text, value))}{',' if len(value) == 1 else ''})"
-            for name, value in self._fields().items()
+            for name, value in self.fields().items()
             if name != "delta" or value
         ]
         if self.neighbors is not NeighborRelation.ADD_REMOVE:

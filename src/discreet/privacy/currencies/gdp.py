@@ -76,7 +76,8 @@ class GDP(Currency):
         sigma = sqrt_lower(1 / self.mu_squared) if root is None else 1 / root
         return gaussian(sigma, neighbors=self.neighbors)
 
-    def _fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+    def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+        """Return the numbers that make the value."""
         root = _rational_root(self.mu_squared)
         return {"mu_squared": self.mu_squared} if root is None else {"mu": root}
 

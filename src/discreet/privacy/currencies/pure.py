@@ -47,7 +47,8 @@ class Pure(Currency):
 
         return pure(self.epsilon, neighbors=self.neighbors)
 
-    def _fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+    def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+        """Return the numbers that make the value."""
         return {"epsilon": self.epsilon}
 
     def _plus(self, other: Self) -> Self:

@@ -92,7 +92,8 @@ class RDP(Currency):
 
         return rdp(self.orders, self.values, neighbors=self.neighbors)
 
-    def _fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+    def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+        """Return the numbers that make the value."""
         return {"orders": self.orders, "values": self.values}
 
     def _plus(self, other: Self) -> Self:

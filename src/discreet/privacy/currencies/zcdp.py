@@ -53,7 +53,8 @@ class ZCDP(Currency):
 
         return zcdp(self.rho, delta=self.delta, neighbors=self.neighbors)
 
-    def _fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+    def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
+        """Return the numbers that make the value."""
         return {"rho": self.rho, "delta": self.delta}
 
     def _plus(self, other: Self) -> Self:

@@ -1,0 +1,74 @@
+"""Logarithms, exponentials and their sums as intervals: the working precision of exact promises.
+
+An `Interval` holds the true value; `.upper` is what a cost may be rounded to, `.lower` what a limit
+may be rounded to. All enclosures here share one precision, so they combine freely.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.exact import Interval, float_down, float_up
+
+__all__ = ["PRECISION", "enclose", "exp", "log", "round_down", "round_up"]
+
+PRECISION = 256
+"""Binary places kept: 77 decimals, so that cancellation is never felt in a float."""
+
+
+def enclose(value: Fraction | int) -> Interval:
+    """Enclose a rational number.
+
+    >>> enclose(3).contains(Fraction(3))
+    True
+    """
+    return Interval.of(value, PRECISION)
+
+
+def log(value: Fraction | int) -> Interval:
+    """Enclose the logarithm of a positive rational number, however small.
+
+    >>> float(log(Fraction(1, 10**400)).upper)
+    -921.0340371976183
+    """
+    ratio = Fraction(value)
+    return -enclose(1 / ratio).log() if ratio < 1 else enclose(ratio).log()
+
+
+def exp(value: Fraction | int) -> Interval:
+    """Enclose the exponential of a rational number.
+
+    >>> float(exp(1).lower)
+    2.718281828459045
+    """
+    return enclose(value).exp()
+
+
+def round_up(value: Interval | Fraction) -> Fraction:
+    """Round a cost up to a float's decimal: how it leaves the exact world.
+
+    The result is the decimal that a float prints as, so that `rational` reads the very same number
+    back from that float.
+
+    >>> round_up(Fraction(1, 3))
+    Fraction(33333333333333337, 100000000000000000)
+    """
+    end = value.upper if isinstance(value, Interval) else value
+    nearest = float_up(end)
+    while Fraction(repr(nearest)) < end:
+        nearest = math.nextafter(nearest, math.inf)
+    return Fraction(repr(nearest))
+
+
+def round_down(value: Interval | Fraction) -> Fraction:
+    """Round a limit down to a float's decimal: how it leaves the exact world.
+
+    >>> round_down(Fraction(1, 3))
+    Fraction(3333333333333333, 10000000000000000)
+    """
+    end = value.lower if isinstance(value, Interval) else value
+    nearest = float_down(end)
+    while Fraction(repr(nearest)) > end:
+        nearest = math.nextafter(nearest, -math.inf)
+    return Fraction(repr(nearest))
