@@ -7,14 +7,22 @@ may be rounded to. All enclosures here share one precision, so they combine free
 from __future__ import annotations
 
 import math
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from discreet.exact import Interval, float_down, float_up
+from discreet.exact import Interval
 
-__all__ = ["PRECISION", "enclose", "exp", "log", "round_down", "round_up"]
+__all__ = ["DOWN", "PRECISION", "UP", "decimal", "enclose", "exp", "log", "round_down", "round_up"]
 
 PRECISION = 256
 """Binary places kept: 77 decimals, so that cancellation is never felt in a float."""
+
+
+UP = Context(prec=60, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+"""Decimal arithmetic that rounds up; with its exponents nothing underflows or overflows."""
+
+DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+"""Decimal arithmetic that rounds down."""
 
 
 def enclose(value: Fraction | int) -> Interval:
@@ -52,10 +60,13 @@ def round_up(value: Interval | Fraction) -> Fraction:
     back from that float.
 
     >>> round_up(Fraction(1, 3))
-    Fraction(33333333333333337, 100000000000000000)
+    Fraction(16666666666666669, 50000000000000000)
     """
     end = value.upper if isinstance(value, Interval) else value
-    nearest = float_up(end)
+    try:
+        nearest = end.numerator / end.denominator
+    except OverflowError:
+        return Fraction(math.ceil(end))
     while Fraction(repr(nearest)) < end:
         nearest = math.nextafter(nearest, math.inf)
     return Fraction(repr(nearest))
@@ -68,7 +79,19 @@ def round_down(value: Interval | Fraction) -> Fraction:
     Fraction(3333333333333333, 10000000000000000)
     """
     end = value.lower if isinstance(value, Interval) else value
-    nearest = float_down(end)
+    try:
+        nearest = end.numerator / end.denominator
+    except OverflowError:
+        return Fraction(math.floor(end))
     while Fraction(repr(nearest)) > end:
         nearest = math.nextafter(nearest, -math.inf)
     return Fraction(repr(nearest))
+
+
+def decimal(value: Fraction | int, context: Context) -> Decimal:
+    """Round a rational number to 60 digits in the direction of the context.
+
+    >>> decimal(Fraction(1, 3), UP) > decimal(Fraction(1, 3), DOWN)
+    True
+    """
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))

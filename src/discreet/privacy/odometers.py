@@ -184,9 +184,10 @@ def _positive_delta(value: Number) -> Fraction:
 class ZCDPOdometer:
     """Many lines at once: the best of (1 + t) R + ln(1/w_t) / t over a ladder of slopes t.
 
-    rho-zCDP bounds every order, so Ville's inequality holds for each slope of the ladder
-    t_j = 2**(j/2); their failure probabilities w_t (see `_line`) sum to at most delta. This is the stitching idea of Whitehouse, Ramdas, Rogers & Wu 2023 (arXiv:2203.05481), Section
-    4: at each moment the reading is within a doubly logarithmic term of the best fixed-cost bound.
+    rho-zCDP bounds every order, so Ville's inequality holds for each slope of the ladder t_j = 2**(j/2); their failure
+    probabilities w_t (see `_line`) sum to at most delta. This is the stitching idea of Whitehouse, Ramdas, Rogers & Wu
+    2023 (arXiv:2203.05481), Section 4: at each moment the reading is within a doubly logarithmic term of the best bound
+    for costs fixed beforehand.
     `spread` is the share of delta that the costs themselves may use.
 
     >>> meter = ZCDPOdometer(delta=Fraction(1, 10**6))
