@@ -60,7 +60,7 @@ def round_up(value: Interval | Fraction) -> Fraction:
     back from that float.
 
     >>> round_up(Fraction(1, 3))
-    Fraction(16666666666666669, 50000000000000000)
+    Fraction(33333333333333337, 100000000000000000)
     """
     end = value.upper if isinstance(value, Interval) else value
     try:
