@@ -12,7 +12,7 @@ else
   INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test test-all lint format docs bench clean
+.PHONY: help demo test test-all lint format docs pictures bench constraints clean
 
 help:
 	@echo "make demo      a noisy count with its error bar"
@@ -21,7 +21,9 @@ help:
 	@echo "make lint      style, types, layers, spelling, dependencies"
 	@echo "make format    let the formatter rewrite the code"
 	@echo "make docs      build the documentation into site/"
+	@echo "make pictures  draw the pictures of the documentation again"
 	@echo "make bench     print the speed tables"
+	@echo "make constraints  pin the freshest versions that work together"
 	@echo "make clean     remove everything that the other targets create"
 
 # Two stamps: the demo needs the package alone, everything else the tools as well.
@@ -62,6 +64,17 @@ docs: $(VENV)/.tools
 
 bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks.noise
+
+# The freshest versions that work together: names and versions, nothing else.
+constraints:
+	rm -rf build/fresh
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	build/fresh/bin/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools | sort -f > constraints.txt
+	rm -rf build/fresh
+
+pictures: $(VENV)/.tools
+	$(BIN)/python -m docs.pictures
 
 clean:
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -5,8 +5,8 @@ A bare import loads nothing but this file; each part is imported when it is firs
 >>> import discreet
 >>> discreet.__version__
 '0.1.0.dev0'
->>> discreet.exact.__name__
-'discreet.exact'
+>>> discreet.noise.__name__
+'discreet.noise'
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from discreet import errors, exact
+    from discreet import errors, exact, noise
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["errors", "exact"]
+__all__ = ["errors", "exact", "noise"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -53,11 +53,12 @@ def without_page(source: Path, reference: Path) -> list[str]:
     """Name the exports that the reference does not render; naming a module renders all its exports."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(reference.rglob("*.md")))
     pages = set(re.findall(r"^::: ([\w.]+)$", text, flags=re.MULTILINE))
-    return [
-        name
-        for name, thing in exported(source)
-        if not inspect.ismodule(thing) and name not in pages and name.rpartition(".")[0] not in pages
-    ]
+
+    def places(name: str, thing: object) -> set[str]:
+        home = getattr(thing, "__module__", "")
+        return {name, name.rpartition(".")[0], f"{home}.{name.rpartition('.')[2]}"}
+
+    return [name for name, thing in exported(source) if not inspect.ismodule(thing) and not places(name, thing) & pages]
 
 
 def test_every_public_name_has_an_example() -> None:
@@ -89,10 +90,12 @@ def test_a_missing_page_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     write_tree(
         tmp_path,
         {
-            "unpaged/__init__.py": "__all__ = ['a', 'b']\nfrom unpaged.part import a, b",
-            "unpaged/part.py": "__all__ = ['c']\na = b = c = print",
+            "unpaged/__init__.py": "__all__ = ['a', 'b', 'd']\nfrom unpaged.deep.part import a, b, d",
+            "unpaged/part.py": "__all__ = ['c']\nc = 1",
+            "unpaged/deep/__init__.py": "__all__ = []",
+            "unpaged/deep/part.py": "def a(): ...\ndef b(): ...\ndef d(): ...",
             "reference/index.md": "# Reference\n\n::: unpaged.a\n\nThe text mentions unpaged.b without showing it.\n",
-            "reference/deep/part.md": "::: unpaged.part\n",
+            "reference/deep/part.md": "::: unpaged.part\n\n::: unpaged.deep.part.d\n",
         },
     )
     assert without_page(tmp_path, tmp_path / "reference") == ["unpaged.b"]

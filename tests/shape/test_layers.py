@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,6 +76,24 @@ def layer_report(folder: Path) -> str:
 
 def test_the_package_keeps_its_layers() -> None:
     assert layer_report(ROOT / "src").endswith("0 broken. exit 0")
+
+
+def stale_parentheses(layers: list[str], package: Path) -> list[str]:
+    """Name the layers that exist and still stand in parentheses."""
+    planned = {layer.strip("()") for line in layers for layer in line.split(" | ") if layer.startswith("(")}
+    return sorted(name for name in planned if (package / name).is_dir() or (package / f"{name}.py").is_file())
+
+
+def test_only_missing_layers_stand_in_parentheses() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = settings["tool"]["importlinter"]["contracts"][0]
+    assert stale_parentheses(contract["layers"], ROOT / "src" / "discreet") == []
+
+
+def test_stale_parentheses_are_seen(tmp_path: Path) -> None:
+    layers = ["(apps)", "(plans) | mechanisms", "(database)", "errors"]
+    write_tree(tmp_path, {"plans/__init__.py": "", "mechanisms/__init__.py": "", "database.py": "", "errors.py": ""})
+    assert stale_parentheses(layers, tmp_path) == ["database", "plans"]
 
 
 def test_the_finished_house_is_accepted(tmp_path: Path) -> None:

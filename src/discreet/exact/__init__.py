@@ -1,0 +1,40 @@
+"""Integers, fractions, intervals and directed rounding: the only place that turns exact into float.
+
+>>> from discreet.exact import rational, log_upper
+>>> log_upper(rational("1.5")) >= log_upper(rational(1))
+True
+"""
+
+from __future__ import annotations
+
+from discreet.exact.box import Box
+from discreet.exact.grid import Grid
+from discreet.exact.interval import Interval
+from discreet.exact.rational import Number, integer, rational
+from discreet.exact.rounding import (
+    exp_lower,
+    exp_upper,
+    float_down,
+    float_up,
+    log_lower,
+    log_upper,
+    sqrt_lower,
+    sqrt_upper,
+)
+
+__all__ = [
+    "Box",
+    "Grid",
+    "Interval",
+    "Number",
+    "exp_lower",
+    "exp_upper",
+    "float_down",
+    "float_up",
+    "integer",
+    "log_lower",
+    "log_upper",
+    "rational",
+    "sqrt_lower",
+    "sqrt_upper",
+]

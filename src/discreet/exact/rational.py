@@ -1,0 +1,111 @@
+"""The one reader of numbers for the whole package."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from typing import SupportsIndex
+
+import numpy as np
+
+from discreet.errors import ParameterError
+
+__all__ = ["Number", "integer", "rational"]
+
+Number = int | float | Fraction | Decimal | str
+"""What `rational` reads; NumPy's integer and floating scalars are read as well."""
+
+_LARGEST_EXPONENT = 5_000  # 10**5000 takes microseconds; "1e999999999" would take all memory
+_EXPONENT = re.compile(r"[eE]([+-]?\d+)\s*$")
+_LONGEST_TEXT = 10_000
+
+
+def rational(value: Number | np.floating | np.integer, *, name: str = "value") -> Fraction:
+    """Read a number exactly.
+
+    A float is read as the decimal that it prints as: 0.1 is one tenth, and not the binary fraction
+    0.1000000000000000055… that stores it. An epsilon read in the second way would be larger than what was
+    written, and three tenths would not hold 0.1 + 0.2.
+
+    >>> rational(0.1), rational("1/3"), rational("1e-6")
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000000))
+    >>> rational(0.1) + rational(0.2) == rational(0.3)
+    True
+    """
+    if isinstance(value, (bool, np.bool_)):
+        msg = f"{name} is {value}; a truth value is no number. Write 0 or 1 where a number is meant."
+        raise ParameterError(msg)
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    if isinstance(value, (float, np.floating)):
+        return _from_float(value, name)
+    if isinstance(value, Decimal):
+        return _from_decimal(value, name)
+    if isinstance(value, str):
+        return _from_text(value, name)
+    msg = f"{name} is of type {type(value).__name__}; it must be an int, float, Fraction, Decimal or text."
+    raise ParameterError(msg)
+
+
+def _from_float(value: float | np.floating, name: str) -> Fraction:
+    if not math.isfinite(value):
+        _refuse(float(value), name)
+    # str() of a NumPy scalar prints its own shortest decimal (float32's 0.1 is 0.1); repr() would name its type.
+    return Fraction(float.__repr__(value) if isinstance(value, float) else str(value))
+
+
+def _from_decimal(value: Decimal, name: str) -> Fraction:
+    if not value.is_finite():
+        _refuse(value, name)
+    if abs(value.adjusted()) > _LARGEST_EXPONENT:
+        _refuse_exponent(name)
+    return Fraction(value)
+
+
+def _from_text(value: str, name: str) -> Fraction:
+    exponent = _EXPONENT.search(value)
+    if len(value) > _LONGEST_TEXT or (exponent and abs(int(exponent[1])) > _LARGEST_EXPONENT):
+        _refuse_exponent(name)
+    try:
+        return Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        msg = f'{name} is {value!r}; it must be a finite number, such as 10, "0.1" or "1/3".'
+        raise ParameterError(msg) from None
+
+
+def _refuse(value: object, name: str) -> None:
+    msg = f'{name} is {value}; it must be a finite number, such as 10, "0.1" or Fraction(1, 3).'
+    raise ParameterError(msg)
+
+
+def _refuse_exponent(name: str) -> None:
+    msg = f"{name} is beyond 10**{_LARGEST_EXPONENT}, below its inverse, or longer than {_LONGEST_TEXT} characters."
+    raise ParameterError(msg)
+
+
+def integer(value: SupportsIndex, *, name: str = "value", least: int | None = None, most: int | None = None) -> int:
+    """Read a whole number within given limits; 2.0 and True are refused, as they hide a mistake.
+
+    >>> integer(7, name="size", least=0)
+    7
+    >>> integer(2.5, name="size")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: size is 2.5; it must be a whole number, such as 3.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        msg = f"{name} is {value!r}; it must be a whole number, such as 3."
+        raise ParameterError(msg)
+    number = int(value)
+    if least is not None and number < least:
+        msg = f"{name} is {number}; it must be at least {least}."
+        raise ParameterError(msg)
+    if most is not None and number > most:
+        msg = f"{name} is {number}; it must be at most {most}."
+        raise ParameterError(msg)
+    return number

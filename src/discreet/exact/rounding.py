@@ -1,0 +1,154 @@
+"""Directed rounding: the only crossing from exact numbers to floats, and it names its direction."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact.interval import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "exp_lower",
+    "exp_upper",
+    "float_down",
+    "float_up",
+    "log_lower",
+    "log_upper",
+    "sqrt_lower",
+    "sqrt_upper",
+]
+
+
+_FLOAT_UNDERFLOW = -746  # exp(-746) is below the smallest positive float
+_FLOAT_OVERFLOW = 710  # exp(710) is above the largest
+
+
+def float_up(value: Fraction) -> float:
+    """Return the smallest float that is not below the value.
+
+    >>> float_up(Fraction(1, 10)) >= Fraction(1, 10) > float_down(Fraction(1, 10))
+    True
+    """
+    nearest = _nearest(value)
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
+
+
+def float_down(value: Fraction) -> float:
+    """Return the largest float that is not above the value.
+
+    >>> float_down(Fraction(1, 4))
+    0.25
+    """
+    nearest = _nearest(value)
+    return nearest if nearest <= value else math.nextafter(nearest, -math.inf)
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return value.numerator / value.denominator  # correctly rounded for integers of any length
+    except OverflowError:
+        msg = "the value is beyond the largest float, 1.8e308."
+        raise ParameterError(msg) from None
+
+
+def exp_upper(exponent: Fraction) -> Fraction:
+    """Return the smallest float that is not below exp(exponent), as a fraction.
+
+    >>> exp_upper(Fraction(0)), exp_upper(Fraction(1)) == Fraction(2.7182818284590455)
+    (Fraction(1, 1), True)
+    """
+    if exponent < _FLOAT_UNDERFLOW:
+        return Fraction(math.ulp(0.0))
+    return Fraction(1) if exponent == 0 else _settled(Interval.exp, _not_too_large(exponent), float_up)
+
+
+def exp_lower(exponent: Fraction) -> Fraction:
+    """Return the largest float that is not above exp(exponent), as a fraction.
+
+    >>> exp_lower(Fraction(1)) == Fraction(2.718281828459045)
+    True
+    """
+    if exponent < _FLOAT_UNDERFLOW:
+        return Fraction(0)
+    return Fraction(1) if exponent == 0 else _settled(Interval.exp, _not_too_large(exponent), float_down)
+
+
+def log_upper(value: Fraction) -> Fraction:
+    """Return the smallest float that is not below log(value), as a fraction.
+
+    >>> float(log_upper(Fraction(3)))
+    1.0986122886681098
+    """
+    return Fraction(0) if value == 1 else _settled(Interval.log, _positive(value), float_up)
+
+
+def log_lower(value: Fraction) -> Fraction:
+    """Return the largest float that is not above log(value), as a fraction.
+
+    >>> float(log_lower(Fraction(3)))
+    1.0986122886681096
+    """
+    return Fraction(0) if value == 1 else _settled(Interval.log, _positive(value), float_down)
+
+
+def sqrt_upper(value: Fraction) -> Fraction:
+    """Return the smallest float that is not below the square root, as a fraction.
+
+    >>> sqrt_upper(Fraction(9, 4)), sqrt_upper(Fraction(2)) ** 2 > 2
+    (Fraction(3, 2), True)
+    """
+    return _root(value, float_up)
+
+
+def sqrt_lower(value: Fraction) -> Fraction:
+    """Return the largest float that is not above the square root, as a fraction.
+
+    >>> sqrt_lower(Fraction(2)) ** 2 < 2
+    True
+    """
+    return _root(value, float_down)
+
+
+def _root(value: Fraction, direction: Callable[[Fraction], float]) -> Fraction:
+    if value < 0:
+        msg = f"value is {value}; a square root needs a number of at least 0."
+        raise ParameterError(msg)
+    exact = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+    return Fraction(direction(exact)) if exact * exact == value else _settled(Interval.sqrt, value, direction)
+
+
+def _not_too_large(exponent: Fraction) -> Fraction:
+    if exponent > _FLOAT_OVERFLOW:
+        msg = f"exponent is beyond {_FLOAT_OVERFLOW}; the exponential of such a number is no float."
+        raise ParameterError(msg)
+    return exponent
+
+
+def _positive(value: Fraction) -> Fraction:
+    if value <= 0:
+        msg = f"value is {value}; a logarithm needs a number above 0."
+        raise ParameterError(msg)
+    return value
+
+
+def _settled(
+    function: Callable[[Interval], Interval], argument: Fraction, direction: Callable[[Fraction], float]
+) -> Fraction:
+    """Raise the precision until both ends of the enclosure round to the same float (Ziv 1991).
+
+    The callers have dealt with the arguments whose result is rational; every other result is irrational
+    (Lindemann 1882 for exp and log), so it is no float and the loop ends.
+    """
+    size = argument.numerator.bit_length() - argument.denominator.bit_length()
+    precision = 128 + 2 * abs(size)
+    while True:
+        found = function(Interval.of(argument, precision))
+        low, high = direction(found.lower), direction(found.upper)
+        if low == high:
+            return Fraction(low)
+        precision *= 2

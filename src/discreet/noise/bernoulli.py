@@ -1,0 +1,119 @@
+"""Coins with an exact bias."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, overload
+
+from discreet.errors import ParameterError
+from discreet.exact import Interval, Number, rational
+from discreet.noise.bits import SYSTEM, BitSource
+from discreet.noise.draws import array, pooled
+from discreet.noise.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["bernoulli", "bernoulli_exp"]
+
+
+class _Coin:
+    """Fill arrays with 1 (heads) and 0."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
+        out[:] = self._table.draw(out.size, bits)[0]
+
+
+class _Constant:
+    """Fill arrays with one value: a coin that always falls on the same side."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+
+    def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:  # noqa: ARG002 - the shape of all fills
+        out[:] = self._value
+
+
+@overload
+def bernoulli(probability: Number, size: None = None, bits: BitSource = SYSTEM) -> bool: ...
+@overload
+def bernoulli(probability: Number, size: int | tuple[int, ...], bits: BitSource = SYSTEM) -> NDArray[np.bool_]: ...
+def bernoulli(
+    probability: Number, size: int | tuple[int, ...] | None = None, bits: BitSource = SYSTEM
+) -> bool | NDArray[np.bool_]:
+    """Draw True with exactly the given rational probability.
+
+    >>> bernoulli("1/3", size=5).dtype, bernoulli(0), bernoulli(1)
+    (dtype('bool'), False, True)
+    """
+    if size is None:
+        return pooled((bernoulli, type(probability), probability), lambda: _rational_coin(_read(probability)), bits) > 0
+    return array(size, _rational_coin(_read(probability)), bits) > 0
+
+
+def _read(probability: Number) -> Fraction:
+    value = rational(probability, name="probability")
+    if not 0 <= value <= 1:
+        msg = f"probability is {probability}; it must be between 0 and 1."
+        raise ParameterError(msg)
+    return value
+
+
+@lru_cache(maxsize=64)
+def _rational_coin(probability: Fraction) -> _Coin | _Constant:
+    if probability in (0, 1):
+        return _Constant(int(probability))
+    heads, all_sides = probability.numerator, probability.denominator
+
+    def weights(precision: int) -> tuple[Sequence[int], Sequence[int]]:
+        exact = (heads << precision, (all_sides - heads) << precision)
+        return exact, exact
+
+    return _Coin(Table([1, 0], weights))
+
+
+@overload
+def bernoulli_exp(exponent: Number, size: None = None, bits: BitSource = SYSTEM) -> bool: ...
+@overload
+def bernoulli_exp(exponent: Number, size: int | tuple[int, ...], bits: BitSource = SYSTEM) -> NDArray[np.bool_]: ...
+def bernoulli_exp(
+    exponent: Number, size: int | tuple[int, ...] | None = None, bits: BitSource = SYSTEM
+) -> bool | NDArray[np.bool_]:
+    """Draw True with probability exp(-exponent), exactly.
+
+    The same law as Algorithm 1 of Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), by a certified threshold.
+
+    >>> bernoulli_exp("0.5", size=3).shape, bernoulli_exp(0)
+    ((3,), True)
+    """
+    if size is None:
+        return pooled((bernoulli_exp, type(exponent), exponent), lambda: _exp_coin(_read_exponent(exponent)), bits) > 0
+    return array(size, _exp_coin(_read_exponent(exponent)), bits) > 0
+
+
+def _read_exponent(exponent: Number) -> Fraction:
+    value = rational(exponent, name="exponent")
+    if value < 0:
+        msg = f"exponent is {exponent}; it must be at least 0, as exp(-exponent) is a probability."
+        raise ParameterError(msg)
+    return value
+
+
+@lru_cache(maxsize=64)
+def _exp_coin(exponent: Fraction) -> _Coin | _Constant:
+    if exponent == 0:
+        return _Constant(1)
+
+    def weights(precision: int) -> tuple[Sequence[int], Sequence[int]]:
+        heads = Interval.of(-exponent, precision).exp()
+        one = 1 << precision
+        return (heads.lo, one - heads.hi), (heads.hi, one - heads.lo)
+
+    return _Coin(Table([1, 0], weights))
