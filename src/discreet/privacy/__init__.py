@@ -13,17 +13,51 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.privacy.calibration import calibrate as calibrate
+    from discreet.privacy.calibration import calibrate_largest as calibrate_largest
+    from discreet.privacy.calibration import dpsgd_noise as dpsgd_noise
+    from discreet.privacy.calibration import dpsgd_rate as dpsgd_rate
+    from discreet.privacy.calibration import dpsgd_steps as dpsgd_steps
+    from discreet.privacy.calibration import gaussian_sigma as gaussian_sigma
+    from discreet.privacy.calibration import laplace_scale as laplace_scale
+    from discreet.privacy.composition import compare as compare
     from discreet.privacy.currencies import GDP as GDP
     from discreet.privacy.currencies import RDP as RDP
     from discreet.privacy.currencies import ZCDP as ZCDP
     from discreet.privacy.currencies import Approximate as Approximate
     from discreet.privacy.currencies import Budget as Budget
     from discreet.privacy.currencies import Pure as Pure
+    from discreet.privacy.filters import AdvancedFilter as AdvancedFilter
+    from discreet.privacy.filters import ApproximateFilter as ApproximateFilter
+    from discreet.privacy.filters import GDPFilter as GDPFilter
+    from discreet.privacy.filters import PureFilter as PureFilter
+    from discreet.privacy.filters import RDPFilter as RDPFilter
+    from discreet.privacy.filters import ZCDPFilter as ZCDPFilter
+    from discreet.privacy.meanings import Meaning as Meaning
+    from discreet.privacy.meanings import meaning as meaning
+    from discreet.privacy.odometers import ApproximateOdometer as ApproximateOdometer
+    from discreet.privacy.odometers import GDPOdometer as GDPOdometer
+    from discreet.privacy.odometers import PureOdometer as PureOdometer
+    from discreet.privacy.odometers import RDPOdometer as RDPOdometer
+    from discreet.privacy.odometers import ZCDPOdometer as ZCDPOdometer
     from discreet.privacy.relations import Group as Group
     from discreet.privacy.relations import NeighborRelation as NeighborRelation
 
 _HOMES: dict[str, tuple[str, ...]] = {
+    "calibration": (
+        "calibrate",
+        "calibrate_largest",
+        "dpsgd_noise",
+        "dpsgd_rate",
+        "dpsgd_steps",
+        "gaussian_sigma",
+        "laplace_scale",
+    ),
+    "composition": ("compare",),
     "currencies": ("GDP", "RDP", "ZCDP", "Approximate", "Budget", "Pure"),
+    "filters": ("AdvancedFilter", "ApproximateFilter", "GDPFilter", "PureFilter", "RDPFilter", "ZCDPFilter"),
+    "meanings": ("Meaning", "meaning"),
+    "odometers": ("ApproximateOdometer", "GDPOdometer", "PureOdometer", "RDPOdometer", "ZCDPOdometer"),
     "relations": ("Group", "NeighborRelation"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
