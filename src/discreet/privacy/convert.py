@@ -477,8 +477,12 @@ def zcdp_allowance(budget: Budget, *, share: Number = "1/2") -> ZCDP:
     start = math.log(max(target, 1.0)) - math.log(max(epsilon, 1e-300))
     order = 1 + Fraction(math.exp(_golden(loss, start - 12, start + 12)))
     left = enclose(budget.epsilon) - rdp_penalty(order, conversion)
-    rho = max(Fraction(0), round_down(left.scaled(1 / order)))
-    return ZCDP(rho, rest, neighbors=budget.neighbors)
+    allowed = ZCDP(max(Fraction(0), round_down(left.scaled(1 / order))), rest, neighbors=budget.neighbors)
+    # the way back picks its own order and rounds up; a last digit less makes it arrive at the budget itself
+    while convert(allowed, to=Approximate, delta=budget.delta).epsilon > budget.epsilon:
+        less = round_down(allowed.rho * (1 - Fraction(1, 2**50)))
+        allowed = ZCDP(less, rest, neighbors=budget.neighbors)
+    return allowed
 
 
 def rdp_allowance(budget: Budget, order: Number) -> RDP:
