@@ -35,6 +35,8 @@ def sampled_gaussian_rdp(rate: Number, sigma: Number, order: int) -> RDP:
     """
     q, s = _rate(rate), _sigma(sigma)
     a = integer(order, name="order", least=2, most=4096)
+    if q == 0:
+        return RDP([a], [0])
     total = Decimal(0)
     for k in range(a + 1):
         weight = decimal(comb(a, k) * (1 - q) ** (a - k) * q**k, UP)
