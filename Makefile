@@ -50,7 +50,7 @@ test-all: $(VENV)/.tools
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy src tests examples docs conftest.py
+	$(BIN)/mypy src tests benchmarks examples docs conftest.py
 	$(BIN)/lint-imports
 	$(BIN)/deptry src
 	$(BIN)/codespell
@@ -60,7 +60,7 @@ format: $(VENV)/.tools
 	$(BIN)/ruff format .
 
 docs: $(VENV)/.tools
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks.noise
@@ -78,4 +78,4 @@ pictures: $(VENV)/.tools
 
 clean:
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks docs examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import count
+from math import ceil
 
-from discreet.exact import exp_upper, float_up
+from discreet.exact import exp_upper
 from discreet.noise import discrete_laplace
 
 EPSILON = Fraction(1, 10)
@@ -29,6 +30,11 @@ def error_bar(epsilon: Fraction, confidence: Fraction) -> int:
     return next(m for m in count() if 2 * p ** (m + 1) / (1 + p) <= 1 - confidence)
 
 
+def factor(epsilon: Fraction) -> float:
+    """Return exp(epsilon) with four decimals, rounded up: the largest ratio of probabilities."""
+    return ceil(exp_upper(epsilon) * 10_000) / 10_000
+
+
 def main() -> None:
     """Answer one question privately and say what the answer is worth."""
     true_count = VISITORS.count("bicycle")  # one visitor more or less moves it by at most 1
@@ -39,7 +45,7 @@ def main() -> None:
     print(f"           {float(CONFIDENCE):.0%} of such answers are off by no more than that.")
     print(f"Promise    epsilon = {EPSILON}")
     print("           Whoever sees the answer can hardly tell whether any one visitor is in the data:")
-    print(f"           with or without them, no answer is more than {float_up(exp_upper(EPSILON)):.4f} times as likely.")
+    print(f"           with or without them, no answer is more than {factor(EPSILON)} times as likely.")
 
 
 if __name__ == "__main__":

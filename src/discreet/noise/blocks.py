@@ -197,7 +197,7 @@ class Blocks:
             lower = np.expm1(rate * ((far - a - 1).astype(np.float64) * (far + a + 1))) / whole
         words = bits.words64(x.size)
         chance = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        keep = chance + 2.0**-53 <= lower * (1 - _SLACK)
+        keep: NDArray[np.bool_] = chance + 2.0**-53 <= lower * (1 - _SLACK)
         unsure = ~keep & (chance <= upper * (1 + _SLACK))
         for i in np.flatnonzero(unsure):
             keep[i] = self._settle(int(a[i]), int(near[i]), LazyUniform(bits, int(words[i]), 64))

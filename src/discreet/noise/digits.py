@@ -46,11 +46,12 @@ class Digits:
         self._decay = decay
         scale = decay.scale
         self._low_bits = max(0, math.floor(math.log2(scale / _HIGH_SCALE)) + 1) if scale > _HIGH_SCALE else 0
-        self._end = max(1, math.ceil(_REACH * scale / 2**self._low_bits))
+        self._end: int = max(1, math.ceil(_REACH * scale / 2**self._low_bits))
         values = list(range(self._end + 1))
         if mirror is not None:
             values += [~value for value in values]
-        self._high = Table(values, self._high_weights(mirror))
+        tails = [value in (self._end, ~self._end) for value in values]
+        self._high = Table(values, self._high_weights(mirror), rare=tails)
         splits = range(0, self._low_bits, _LOW_DIGIT)
         self._lows = [(at, self._low_table(at, min(_LOW_DIGIT, self._low_bits - at))) for at in splits]
 
@@ -107,9 +108,7 @@ class Digits:
         total = self._end
         while True:
             more = int(self._high.draw(1, bits)[0][0])
-            more = (
-                more if more >= 0 else ~more
-            )  # the sign is independent of the magnitude; only the magnitude is needed
+            more = more if more >= 0 else ~more  # sign and magnitude are independent; the sign is not needed
             total += more
             if more < self._end:
                 return total if high >= 0 else ~total

@@ -66,12 +66,12 @@ def pooled(key: object, maker: Callable[[], Fill], bits: BitSource) -> int:
     pools = bits.pools
     try:
         draw: int = pools[key].pop()  # one atomic step: no draw is handed out twice
-    except (KeyError, IndexError):
-        block = np.empty(_POOL, dtype=np.int64)
-        maker()(block, bits)
+    except (KeyError, IndexError, TypeError):  # TypeError: a key that is no number, which the maker refuses by name
+        fill, block = maker(), np.empty(_POOL, dtype=np.int64)
+        fill(block, bits)
         stock = block.tolist()
         draw = stock.pop()
         while len(pools) >= _MOST_POOLS:
-            pools.pop(next(iter(pools)), None)
+            pools.pop(next(iter(list(pools))), None)
         pools[key] = stock
     return draw

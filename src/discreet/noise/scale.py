@@ -9,12 +9,12 @@ from discreet.exact import Number, rational
 
 __all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "checked_scale"]
 
-LARGEST_SCALE = Fraction(2**57)
+LARGEST_SCALE = Fraction(144 * 10**15)  # just below 2**57, whose float prints as a decimal that is smaller than it
 SMALLEST_SCALE = Fraction(1, 1024)
 
 
 def checked_scale(value: Number, *, name: str = "scale") -> Fraction:
-    """Read a noise scale that 64-bit integers can carry: from 2**-10 to below 2**57.
+    """Read a noise scale that 64-bit integers can carry: from 2**-10 to below 1.44e17, about 2**57.
 
     Above, the noise would leave the 64-bit range too often; below, Pr[noise is not 0] < 2 exp(-1024), which is no
     noise.
@@ -27,6 +27,6 @@ def checked_scale(value: Number, *, name: str = "scale") -> Fraction:
         msg = f"{name} is {value}; it must be at least 2**-10: below that the noise is practically always 0."
         raise ParameterError(msg)
     if scale >= LARGEST_SCALE:
-        msg = f"{name} is {value}; it must be below 2**57, so that 64 bits hold the noise. Count in larger units."
+        msg = f"{name} is {value}; it must be below 1.44e17, so that 64 bits hold the noise. Count in larger units."
         raise ParameterError(msg)
     return scale

@@ -1,0 +1,1 @@
+"""Speed and memory against peers and floors: `python -m benchmarks.X` prints a table and writes JSON."""

@@ -1,0 +1,57 @@
+"""The built site shows its formulas and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docs.hooks.mathml import on_page_content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+ELSEWHERE = r"""=["']?(?:https?:)?//"""
+LOADS = re.compile(rf"<(?:script|img|iframe|source)[^>]*\ssrc{ELSEWHERE}|<link[^>]*\shref{ELSEWHERE}")
+
+
+def foreign_loads(site: Path) -> Iterator[str]:
+    """Name the pages that make a browser fetch something from another host."""
+    yield from (str(page.relative_to(site)) for page in sorted(site.rglob("*.html")) if LOADS.search(page.read_text()))
+
+
+def build(site: Path) -> None:
+    """Build the site strictly."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    run = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_site_stands_alone_and_shows_its_formulas(tmp_path: Path) -> None:
+    build(tmp_path)
+    pages = {page: page.read_text() for page in tmp_path.rglob("*.html")}
+    assert tmp_path / "index.html" in pages
+    assert list(foreign_loads(tmp_path)) == []
+    assert [page for page, text in pages.items() if "arithmatex" in text] == []
+    assert "<math" in pages[tmp_path / "reference" / "noise" / "laplace" / "index.html"]
+
+
+def test_a_foreign_load_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "good.html").write_text('<a href="https://example.org">link</a><script src="../x.js"></script>')
+    (tmp_path / "script.html").write_text('<script defer src="https://example.org/x.js"></script>')
+    (tmp_path / "style.html").write_text('<link rel="stylesheet" href="//example.org/x.css">')
+    assert list(foreign_loads(tmp_path)) == ["script.html", "style.html"]
+
+
+def test_a_formula_becomes_mathml() -> None:
+    html = r'<p>a <span class="arithmatex">\(e^{-x} &lt; 1\)</span> b</p><div class="arithmatex">\[y\]</div>'
+    rendered = on_page_content(html)
+    assert rendered.startswith("<p>a <math")
+    assert rendered.count("<math") == 2
+    assert 'display="block"' in rendered
+    assert "&amp;" not in rendered
