@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.loss import ULP, Direction, log_conversion
+from discreet.privacy.numerics.search import minimize
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
@@ -35,10 +36,13 @@ if TYPE_CHECKING:
 LOG_TOLERANCE = math.log(1e-11)
 """How far below delta the alias and the cut-off are pushed."""
 
+PLAIN_NODES = 1 << 12
+"""The plain contour is used if it needs at most this many nodes, else the probe."""
+
 MOST_NODES = 1 << 19
 """The largest number of nodes of one integral: 2^19 complex numbers are 8 MB."""
 
-GAP = 2.5e-7
+GAP = 5e-7
 """The width of the interval that the probe aims at, relative to epsilon."""
 
 
@@ -118,42 +122,58 @@ class Contour:
 
     def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
         """Return (lower, upper) with delta(lower) >= delta and delta(upper) <= delta, certified by evaluation."""
-        upper = self._solve(delta, guess, 1)
-        lower = self._solve(delta, upper, 0)
+        here = self._newton(delta - self.infinity, guess)
+        low, high = self.delta(here)
+        rate = self._rate(here, high - self.infinity)
+        upper = self._outward(delta, here, rate, high, 1)
+        lower = self._outward(delta, here, rate, low, -1)
         return min(lower, upper), upper
 
-    def _solve(self, delta: float, guess: float, side: int) -> float:
-        """Find epsilon where one end of the delta interval crosses delta, from the safe side."""
-        target = delta - self.infinity
+    def _newton(self, target: float, guess: float) -> float:
+        """Solve log(delta) = log(target) for the uncertified middle value; convex in epsilon, so Newton settles."""
         here = guess
-        for _ in range(60):
-            value = self.delta(here)[side] - self.infinity
+        for _ in range(40):
+            value = self._middle(here)
             if value <= 0:
-                here *= 0.5
+                here *= 0.9
                 continue
-            rate = max(self.real, 1e-300)
-            move = math.log(value / target) / rate
-            if abs(move) <= 1e-10 * abs(here) + 1e-300:
+            move = math.log(value / target) / self._rate(here, value)
+            here = min(max(here + move, 0.1 * here), self.top)
+            if abs(move) <= 1e-9 * here:
                 break
-            here = max(here + move, 0.0)
-            if here == 0.0:
-                break
-        return self._safe(delta, here, side)
+            if here < 1e-12 * guess:
+                return 0.0
+        return here
 
-    def _safe(self, delta: float, epsilon: float, side: int) -> float:
-        """Step outward until the certified inequality holds."""
-        width = 1e-11 * max(epsilon, 1e-6)
-        sign = 1 if side else -1
+    def _middle(self, epsilon: float) -> float:
+        """Return the sum alone, without its bounds."""
+        return max(self.delta(epsilon)[1] - self.infinity, 0.0)
+
+    def _rate(self, epsilon: float, value: float) -> float:
+        """Return an estimate of -d log(delta) / d epsilon, at least a tenth of the order of the line."""
+        width = 1e-4 / (self.real + 1)
+        other = self._middle(epsilon + width)
+        if other <= 0 or value <= other:
+            return self.real
+        return max(math.log(value / other) / width, 0.1 * self.real)
+
+    def _outward(self, delta: float, epsilon: float, rate: float, value: float, sign: int) -> float:
+        """Step from epsilon to where the certified end of delta is on the safe side of the target."""
+        target = delta - self.infinity
+        found = value - self.infinity
+        step = 1e-11 * max(epsilon, 1e-6)
+        if found > 0 and (found > target) == (sign > 0):
+            step += 1.05 * abs(math.log(found / target)) / rate
         for _ in range(80):
-            point = epsilon + sign * width
-            if point <= 0 and not side:
+            point = epsilon + sign * step
+            if point <= 0 and sign < 0:
                 return 0.0
             point = max(point, 0.0)
-            value = self.delta(point)[side]
-            if (value <= delta) if side else (value >= delta):
+            low, high = self.delta(point)
+            if high <= delta if sign > 0 else low >= delta:
                 return point
-            width *= 2
-        return self.top if side else 0.0
+            step *= 1.5
+        return self.top if sign > 0 else 0.0
 
 
 def line_through(
@@ -218,7 +238,7 @@ def _height(
     height = 4 * step
     while excess(height) > 0:
         height *= 2
-        if height > MOST_NODES * step:
+        if height > (MOST_NODES if probe else PLAIN_NODES) * step:
             return None
     low = height / 2
     for _ in range(3):
@@ -239,25 +259,4 @@ def best_order(direction: Direction, log_delta: float) -> tuple[float, float]:
     def bound(order: float) -> float:
         return (direction.moment(order) + log_conversion(order) - log_delta) / order
 
-    center, value = 1.0, bound(1.0)
-    for factor in (4.0, 0.25):
-        while True:
-            candidate = center * factor
-            other = bound(candidate)
-            if not other < value or not 1e-30 < candidate < 1e30:
-                break
-            center, value = candidate, other
-    low, high = math.log(center / 4), math.log(center * 4)
-    golden = (math.sqrt(5) - 1) / 2
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    at_left, at_right = bound(math.exp(left)), bound(math.exp(right))
-    for _ in range(9):
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - golden * (high - low)
-            at_left = bound(math.exp(left))
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + golden * (high - low)
-            at_right = bound(math.exp(right))
-    return min([(value, center), (at_left, math.exp(left)), (at_right, math.exp(right))])[::-1]
+    return minimize(bound)

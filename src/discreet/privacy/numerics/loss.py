@@ -39,6 +39,9 @@ class Loss(ABC):
     top: float = math.inf
     """An upper bound of the finite values of L; inf if unbounded."""
 
+    peak: float = 0.0
+    """Pr[L = top], a lower bound; 0 if unknown."""
+
     span: float = 0.0
     """The step of the lattice that holds all finite values of L up to one offset; 0 if there is none."""
 
@@ -86,6 +89,13 @@ class Direction:
         """The largest finite loss, rounded up."""
         total = math.fsum(n * loss.top for loss, n in self.parts)
         return total + 4 * ULP * abs(total)
+
+    @property
+    def peak(self) -> float:
+        """log Pr[L = top], a lower bound; -inf if unknown."""
+        if any(loss.peak <= 0 for loss, _ in self.parts):
+            return -math.inf
+        return math.fsum(n * math.log(loss.peak) for loss, n in self.parts) - 1e-12
 
     def moment(self, order: float) -> float:
         """K of the composition on the real axis."""

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.decay import Decay
+from discreet.privacy.numerics.elementary import exp_minus, log1p, log1p_minus
 from discreet.privacy.numerics.loss import ULP, Loss
 
 if TYPE_CHECKING:
@@ -238,21 +239,21 @@ class _Grid:
         """Sum (1 + x)^a - 1 - a x, accurate relative to M - 1."""
         l = self.z / self.loss.sigma - 0.5 / self.loss.sigma**2
         x = self.loss.rate * np.expm1(l)
-        bend = _log1p_minus(x, self.ratio)
+        bend = log1p_minus(x, self.ratio)
         a = self._exponents(heights)
         total = np.empty(len(a), dtype=np.complex128)
         size = np.empty(len(a))
         rows = max(1, BLOCK // len(x))
         for start in range(0, len(a), rows):
             part = a[start : start + rows, None]
-            pieces = _exp_minus(part * self.ratio) + part * bend
+            pieces = exp_minus(part * self.ratio) + part * bend
             total[start : start + rows] = pieces @ weights
             size[start : start + rows] = np.abs(pieces) @ weights
         error = (ULP * (6 + np.abs(a) * 0) + self.leak) * (size + np.abs(a) * 0)
         error = error + ULP * 4 * np.abs(a) * float((np.abs(bend) * weights).sum())
         phase = ULP * 2 * np.abs(a) * float((np.abs(self.ratio) * np.exp(self.tilt * self.ratio) * weights).sum())
         error = error + np.minimum(phase, ULP * 2 * np.abs(a) ** 2 * float((self.ratio**2 * np.exp(np.abs(self.tilt * self.ratio)) * weights).sum()))
-        return np.log1p(total), error / np.abs(1 + total)
+        return log1p(total), error / np.abs(1 + total)
 
     def _far(self, heights: Reals) -> tuple[Complexes, Reals]:
         """Sum (1 + x)^a in logarithmic scale."""
@@ -271,29 +272,3 @@ class _Grid:
         )
         error = noise + self.leak * mass
         return peak + np.log(total), error / np.abs(total)
-
-
-def _log1p_minus(x: Reals, ratio: Reals) -> Reals:
-    """Return log(1 + x) - x without cancellation.
-
-    With r = x / (2 + x), log(1 + x) = 2 atanh(r) and r - x/2 = -x^2 / (2 (2 + x)).
-    """
-    small = np.abs(x) < 0.3
-    r = np.where(small, x / (2 + x), 0.0)
-    square = r * r
-    series = np.zeros_like(r)
-    for k in range(21, 1, -2):
-        series = series * square + 1 / k
-    return np.where(small, 2 * r * square * series - x * r, ratio - x)
-
-
-def _exp_minus(w: Complexes) -> Complexes:
-    """Return exp(w) - 1 - w without cancellation (complex)."""
-    small = np.abs(w) < 0.5
-    tiny = np.where(small, w, 0.0)
-    series = np.ones_like(w) / 18
-    for k in range(17, 2, -1):
-        series = (1 + tiny * series) / k
-    near = 0.5 * tiny * tiny * (1 + tiny * series)
-    with np.errstate(over="ignore"):
-        return np.where(small, near, np.exp(w) - 1 - w)

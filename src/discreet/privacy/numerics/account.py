@@ -1,0 +1,192 @@
+"""Choose how a composition is computed, by criteria that are proved, and return certified intervals.
+
+1. nothing composed, or one mechanism once: its own formula;
+2. Gaussian parts are merged (mu^2 adds), small finite parts are multiplied out exactly;
+3. all losses on one lattice: the contour over one period;
+4. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
+5. otherwise: the contour with the probe.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.numerics.contour import GAP, Contour, best_order, line_through
+from discreet.privacy.numerics.finite import FiniteLoss, combine
+from discreet.privacy.numerics.gaussian import GaussianLoss
+from discreet.privacy.numerics.lattice import on_lattice
+from discreet.privacy.numerics.loss import Direction, Loss, log_conversion
+from discreet.privacy.numerics.search import minimize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SLACK = 2.0**-36
+"""Relative error granted to a single mechanism's own formula; see Loss.delta."""
+
+MOST_ATOMS = 1 << 13
+"""Finite parts are multiplied out up to this many values."""
+
+Ends = tuple[float, float]
+
+
+def simplify(direction: Direction) -> Direction:
+    """Merge Gaussian parts into one and multiply out small finite parts."""
+    square = math.fsum(n * loss.mu * loss.mu for loss, n in direction.parts if isinstance(loss, GaussianLoss))
+    rest = [(loss, n) for loss, n in direction.parts if not isinstance(loss, GaussianLoss)]
+    rest = _multiply_out(rest)
+    gaussians: list[tuple[Loss, int]] = [(GaussianLoss(math.sqrt(square)), 1)] if square else []
+    return Direction((*gaussians, *rest))
+
+
+def _multiply_out(parts: list[tuple[Loss, int]]) -> list[tuple[Loss, int]]:
+    """Replace finite parts by their exact composition while it stays small, unless one lattice holds all of them."""
+    finite = [(loss, n) for loss, n in parts if isinstance(loss, FiniteLoss)]
+    if not finite or (len(finite) == len(parts) and _common_span(Direction(tuple(parts)))):
+        return parts
+    if math.fsum(n * math.log(max(len(loss.values), 1)) for loss, n in finite) > math.log(MOST_ATOMS):
+        return parts
+    others = [(loss, n) for loss, n in parts if not isinstance(loss, FiniteLoss)]
+    if others:
+        return parts
+    product = finite[0][0]
+    counts = [(finite[0][0], finite[0][1] - 1), *finite[1:]]
+    for loss, n in counts:
+        for _ in range(n):
+            product = combine(product, loss)
+    return [*others, (product, 1)]
+
+
+def _common_span(direction: Direction) -> tuple[float, float] | None:
+    """Return (span, offset) if all losses lie on one lattice."""
+    spans = {loss.span for loss, _ in direction.parts}
+    if len(spans) != 1 or 0.0 in spans:
+        return None
+    offset = math.fsum(n * float(loss.values[0]) for loss, n in direction.parts if isinstance(loss, FiniteLoss))
+    return spans.pop(), offset
+
+
+def epsilon_interval(direction: Direction, delta: float) -> Ends:
+    """Return (lower, upper) around the smallest epsilon >= 0 with delta(epsilon) <= delta, in one direction."""
+    direction = simplify(direction)
+    if not direction.parts:
+        return 0.0, 0.0
+    if direction.infinity > delta:
+        return math.inf, math.inf
+    if delta == 0 or direction.infinity * (1 + SLACK) >= delta:
+        return _at_zero(direction)
+    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+        return _invert(direction.parts[0][0], delta)
+    near = _near_top(direction, delta)
+    if near is not None:
+        return near
+    target = math.log(delta - direction.infinity)
+    order, guess = best_order(direction, target)
+    if guess <= 0:
+        return 0.0, 0.0
+    guess = min(guess, direction.top)
+    contour = _contour(direction, order, guess, target)
+    return _clip(contour.epsilon(delta, guess), direction, guess)
+
+
+def _near_top(direction: Direction, delta: float) -> Ends | None:
+    """Use the mass at the largest loss: delta(e) - infinity >= Pr[L = top] (1 - exp(e - top))."""
+    top, peak = direction.top, direction.peak
+    if math.isinf(top) or peak == -math.inf:
+        return None
+    share = math.log(delta - direction.infinity) - peak
+    if share >= -1e-300 or -math.log1p(-math.exp(share)) > 1e-10 * top:
+        return None
+    return max(top + math.log1p(-math.exp(share)) - 1e-14 * top, 0.0), top
+
+
+def _clip(ends: Ends, direction: Direction, renyi: float) -> Ends:
+    """No epsilon exceeds the largest loss or the Renyi bound."""
+    upper = min(ends[1], direction.top, renyi * (1 + 1e-12))
+    return min(ends[0], upper), upper
+
+
+def _at_zero(direction: Direction) -> Ends:
+    """delta leaves nothing beyond the mass at infinity: epsilon is the largest finite loss."""
+    top = direction.top
+    if math.isinf(top):
+        return math.inf, math.inf
+    bottom = math.fsum(n * loss.top for loss, n in direction.parts)
+    return max(bottom * (1 - 1e-15), 0.0), max(top, 0.0)
+
+
+def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Contour:
+    """Pick lattice, plain contour or probe."""
+    shared = _common_span(direction)
+    if shared:
+        lattice = on_lattice(direction, *shared, order, epsilon, log_delta)
+        if lattice:
+            return lattice
+    plain = line_through(direction, order, epsilon, log_delta)
+    if plain is not None:
+        return plain
+    probe = math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
+    while True:
+        contour = line_through(direction, order, epsilon, log_delta, probe)
+        if contour is not None:
+            return contour
+        probe *= 2
+
+
+def delta_interval(direction: Direction, epsilon: float) -> Ends:
+    """Return (lower, upper) around delta at this epsilon >= 0, in one direction."""
+    direction = simplify(direction)
+    if not direction.parts:
+        return 0.0, 0.0
+    infinity = direction.infinity
+    if epsilon >= direction.top:
+        return infinity * (1 - SLACK), min(infinity * (1 + SLACK), 1.0)
+    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+        value = float(direction.parts[0][0].delta(np.asarray([epsilon]))[0])
+        return value * (1 - SLACK), min(value * (1 + SLACK), 1.0)
+    order, log_bound = _chernoff(direction, epsilon)
+    log_delta = log_bound - 3.0
+    contour = _contour(direction, order, epsilon, log_delta)
+    low, high = contour.delta(epsilon)
+    return low, min(high, infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9))
+
+
+def _chernoff(direction: Direction, epsilon: float) -> Ends:
+    """Return the order that minimizes K(s) - s e + log_conversion(s), and the minimum."""
+
+    def bound(order: float) -> float:
+        return direction.moment(order) - order * epsilon + log_conversion(order)
+
+    return minimize(bound)
+
+
+def _invert(loss: Loss, delta: float) -> Ends:
+    """Solve loss.delta(e) = delta by bisection on both ends of its error interval."""
+
+    def at(epsilon: float) -> float:
+        return float(loss.delta(np.asarray([epsilon]))[0])
+
+    if at(0.0) * (1 + SLACK) <= delta:
+        return 0.0, 0.0
+    high = min(1.0, loss.top)
+    while at(high) > delta and high < loss.top:
+        high = min(high * 2, loss.top)
+    upper = _bisect(lambda e: at(e) * (1 + SLACK) <= delta, 0.0, high)[1]
+    lower = _bisect(lambda e: at(e) * (1 - SLACK) < delta, 0.0, upper)[0]
+    return lower, upper
+
+
+def _bisect(holds: Callable[[float], bool], low: float, high: float) -> Ends:
+    """Shrink [low, high] around the smallest point where a monotone predicate holds; it is taken to hold at high."""
+    for _ in range(200):
+        middle = 0.5 * (low + high) if low > 0 or high < 1e-300 else high / 16
+        if not low < middle < high or high - low <= 1e-13 * high:
+            break
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return low, high
