@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import ParameterError
+from discreet.errors import BudgetError, ParameterError
 from discreet.privacy import (
     GDP,
     RDP,
@@ -42,7 +42,7 @@ def test_a_pure_filter_is_an_exact_sum(costs: list[Fraction]) -> None:
         if fits:
             state, total = state.spend(Pure(cost)), total + cost
         else:
-            with pytest.raises(ParameterError, match="does not fit"):
+            with pytest.raises(BudgetError, match="does not fit"):
                 state.spend(Pure(cost))
     assert state.spent == Pure(total)
     assert state.remaining == Pure(3 - total)
@@ -97,7 +97,7 @@ def test_an_advanced_filter_ends_where_its_formula_ends() -> None:
     assert mp.sqrt(2 * length * mp.mpf(most.numerator) / most.denominator) + float(most) / 2 > 1
     with pytest.raises(ParameterError, match="slack"):
         AdvancedFilter(epsilon=1, delta=0, slack=0)
-    with pytest.raises(ParameterError, match="does not fit"):
+    with pytest.raises(BudgetError, match="does not fit"):
         state.spend(Approximate(0, 2e-7))
     with pytest.raises(ParameterError, match="no Approximate"):
         state.admits(Pure(1))  # type: ignore[arg-type]

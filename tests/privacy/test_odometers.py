@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.errors import ParameterError
+from discreet.errors import BudgetError, ParameterError
 from discreet.privacy import (
     GDP,
     RDP,
@@ -31,7 +31,7 @@ def test_sums_read_as_sums() -> None:
     assert PureOdometer().spend(Pure(0.1)).spend(Pure(0.2)).reading == Pure(0.3)
     meter = ApproximateOdometer(delta=Fraction(1, 10**6)).spend(Approximate(1, 1e-6))
     assert meter.reading == Approximate(1, 1e-6)
-    with pytest.raises(ParameterError, match="deltas would sum"):
+    with pytest.raises(BudgetError, match="deltas would sum"):
         meter.spend(Approximate(0, 1e-12))
 
 
@@ -115,5 +115,5 @@ def test_a_renyi_odometer_is_a_line() -> None:
 def test_costs_with_deltas_need_a_spread() -> None:
     meter = ZCDPOdometer(delta=Fraction(1, 10**6), spread=Fraction(1, 10**7))
     assert meter.spend(ZCDP(1, 1e-7)).reading.delta == Fraction(11, 10**7)
-    with pytest.raises(ParameterError, match="deltas would sum"):
+    with pytest.raises(BudgetError, match="deltas would sum"):
         meter.spend(ZCDP(1, 2e-7))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
-from discreet.errors import ParameterError
+from discreet.errors import BudgetError, ParameterError
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.currencies.currency import as_text, read_delta, read_nonnegative
 from discreet.privacy.enclosures import enclose, log, round_down
@@ -87,11 +87,8 @@ class Filter(ABC, Generic[Cost]):
         Pure(epsilon=0)
         """
         if not self.admits(cost):
-            msg = (
-                f"{cost!r} does not fit: {self.remaining!r} is left of {self.limit!r}. "
-                "Ask for less, or ask the owner of the data for a new limit."
-            )
-            raise ParameterError(msg)
+            msg = f"{cost!r} does not fit: {self.remaining!r} is left of {self.limit!r}. Ask for less."
+            raise BudgetError(msg)
         return replace(self, spent=self._sum(cost))
 
     def _sum(self, cost: Cost) -> Cost:
@@ -350,7 +347,7 @@ class AdvancedFilter:
         """
         if not self.admits(cost):
             msg = f"{cost!r} does not fit into what is left of {self!r}. Ask for less."
-            raise ParameterError(msg)
+            raise BudgetError(msg)
         return AdvancedFilter(
             epsilon=self.epsilon,
             delta=self.delta,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.errors import ParameterError
+from discreet.errors import BudgetError, ParameterError
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import enclose, log, round_up
@@ -124,7 +124,7 @@ def _require_delta(total: Fraction, limit: Fraction) -> None:
             f"the deltas would sum to {float(total):g}, above the {float(limit):g} that this "
             "odometer was given at the start; no reading could be trusted. Start with a larger delta."
         )
-        raise ParameterError(msg)
+        raise BudgetError(msg)
 
 
 @dataclass(frozen=True, slots=True)
