@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import float_down, integer, rational
+from discreet.exact import integer, rational
 from discreet.privacy.enclosures import enclose, log, round_up
 from discreet.privacy.relations import NeighborRelation
 
@@ -88,22 +88,23 @@ def _gap(build: Build, epsilon: Fraction, delta: Fraction) -> Callable[[float], 
     With a delta, log(delta(epsilon) / delta) is compared first, as it is one evaluation of the curve; where it is kept,
     the epsilon that the curve itself reports must not exceed the wanted one either.
     """
-    wanted, chance = float_down(epsilon), float_down(delta)
+    scale, chance = float(epsilon), float(delta)
 
     def by_epsilon(curve: Curve) -> float:
-        found = curve.epsilon(chance)
-        if found <= wanted:
-            return min(math.log(found / wanted), 0.0) if found > 0 and wanted > 0 else -_FAR
-        return min(math.log(found / wanted), _FAR) if wanted > 0 and found < math.inf else _FAR
+        found = curve.epsilon(delta)
+        if not 0 < found < math.inf or scale == 0:
+            return -_FAR if found <= epsilon else _FAR
+        distance = max(-_FAR, min(math.log(found / scale), _FAR))
+        return min(distance, 0.0) if found <= epsilon else max(distance, 1e-15)
 
     def by_delta(curve: Curve) -> float:
-        found = curve.delta(wanted)
+        found = curve.delta(epsilon)
         distance = math.log(found / chance) if found > 0 else -_FAR
-        if distance > 0 or curve.epsilon(chance) <= wanted:
-            return distance
-        return 1e-15
+        if found > delta or curve.epsilon(delta) > epsilon:
+            return max(distance, 1e-15)
+        return min(distance, 0.0)
 
-    measure = by_delta if chance > 0 else by_epsilon
+    measure = by_delta if delta > 0 else by_epsilon
     return lambda parameter: measure(build(parameter))
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, float_down, float_up, rational
+from discreet.exact import Number, rational
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Budget, Currency, Pure
 from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import enclose, exp, log, round_down, round_up
@@ -113,15 +113,15 @@ def _from_curve(curve: Curve, to: type[Target], delta: Number, orders: Sequence[
     asked = read_delta(delta)
     found: Currency
     if to is Pure:
-        found = Pure(_finite(curve.epsilon(0.0), curve), neighbors=curve.neighbors)
+        found = Pure(_finite(curve.epsilon(0), curve), neighbors=curve.neighbors)
     elif to is Approximate:
-        epsilon = _finite(curve.epsilon(float_down(asked)), curve)
+        epsilon = _finite(curve.epsilon(asked), curve)
         found = Approximate(epsilon, asked, neighbors=curve.neighbors)
     elif to is ZCDP:
         found = ZCDP(_finite(curve.zcdp(), curve), neighbors=curve.neighbors)
     elif to is RDP:
         listed = DEFAULT_ORDERS if orders is None else [rational(o, name="orders") for o in orders]
-        values = [(order, curve.rdp(float_up(order))) for order in listed]
+        values = [(order, curve.rdp(order)) for order in listed]
         kept = [(order, _finite(value, curve)) for order, value in values if value < math.inf]
         found = RDP([o for o, _ in kept], [v for _, v in kept], neighbors=curve.neighbors)
     else:
@@ -239,10 +239,8 @@ def _pure_to_gdp(promise: Pure, _wish: _Wish) -> GDP:
 
     epsilon = float(promise.epsilon)
     if epsilon < 1:
-        # 1/(1+e^x) = 1/2 - tanh(x/2)/2; near 1/2 the inverse has slope sqrt(2 pi) and is concave there,
-        # so that half its width above 1/2 is safe to ask for: c is accurate to one part in 2**52.
-        root = -2 * float(ndtri(0.5 - 0.5 * math.tanh(epsilon / 2)))
-        mu = root + 1e-15 if root > 1e-3 else root * (1 + 1e-11) + 1e-15
+        # 1 / (1 + e^x) = 1/2 - tanh(x/2) / 2 is off by at most 2**-53, and the inverse's slope there is at most 3.1
+        mu = -2 * float(ndtri(0.5 - 0.5 * math.tanh(epsilon / 2))) + 1e-15
     else:
         mu = -2 * float(ndtri_exp(-epsilon - math.log1p(math.exp(-epsilon))))
     return GDP(round_up(Fraction(mu) * (1 + Fraction(1, 10**11))), neighbors=promise.neighbors)
@@ -440,7 +438,7 @@ def _gdp_to_approximate(promise: GDP, wish: _Wish) -> Approximate:
     if promise.mu_squared == 0:
         return Approximate(0, wish.delta, neighbors=promise.neighbors)
     _need_delta(promise, Fraction(0), wish.delta)
-    epsilon = _finite(promise.curve().epsilon(float_down(wish.delta)), promise)
+    epsilon = _finite(promise.curve().epsilon(wish.delta), promise)
     return Approximate(epsilon, wish.delta, neighbors=promise.neighbors)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
@@ -81,7 +82,7 @@ def meaning(curve: Curve, *, delta: Number, n: int | None = None, fpr: Number = 
     (True, 0.001, None)
     """
     chance, rate = float_up(read_delta(delta)), float_up(read_delta(fpr, "fpr"))
-    epsilon = curve.epsilon(0.0)
+    epsilon = curve.epsilon(0)
     return Meaning(
         failure=chance,
         log_odds=log_odds_shift(curve, failure=delta),
@@ -104,19 +105,18 @@ def log_odds_shift(curve: Curve, *, failure: Number = 0) -> float:
     >>> log_odds_shift(p.pure(epsilon=1)) <= 1.0000001
     True
     """
-    chance = float(read_delta(failure, "failure"))
-    pure = curve.epsilon(0.0)
+    chance = read_delta(failure, "failure")
+    pure = curve.epsilon(0)
     if chance == 0 or pure == 0:
         if pure == math.inf:
             msg = "failure is 0, and this curve's loss has no bound; allow one, such as failure=1e-6."
             raise ParameterError(msg)
         return pure
     best = pure
-    base = curve.epsilon(chance / 2)
     for step in range(1, 40):
-        share = 2.0 ** (-step / 2)
-        point = curve.epsilon(chance * share) if step != 2 else base
-        best = min(best, (point - math.log1p(-share)) * (1 + 1e-15) + 1e-15)
+        share = Fraction(1, 2**step)
+        point = curve.epsilon(chance * share)
+        best = min(best, (point - math.log1p(-float(share))) * (1 + 1e-15) + 1e-15)
         if point > best:
             break  # epsilons only rise from here
     if best == math.inf:
@@ -135,7 +135,7 @@ def attacker_accuracy(curve: Curve) -> float:
     >>> abs(attacker_accuracy(p.randomized_response(epsilon=1)) - 0.7310585786) < 1e-9
     True
     """
-    return min(1.0, 0.5 + 0.5 * curve.delta(0.0) * (1 + 2**-52))
+    return min(1.0, 0.5 + 0.5 * curve.delta(0) * (1 + 2**-52))
 
 
 def true_positive_rate(curve: Curve, *, fpr: Number = 0.01) -> float:
@@ -147,7 +147,7 @@ def true_positive_rate(curve: Curve, *, fpr: Number = 0.01) -> float:
     >>> 0.027 < true_positive_rate(p.pure(epsilon=1), fpr="0.01") < 0.0272
     True
     """
-    return min(1.0, 1.0 - curve.tradeoff(float_up(read_delta(fpr, "fpr"))) + 2**-53)
+    return min(1.0, 1.0 - curve.tradeoff(read_delta(fpr, "fpr")) + 2**-53)
 
 
 def semantic_bound(epsilon: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, ParameterError
-from discreet.exact import float_down, float_up, integer, rational
+from discreet.exact import float_up, integer, rational
 from discreet.privacy.composition.advanced import advanced
 from discreet.privacy.composition.kairouz import kairouz
 from discreet.privacy.convert import DEFAULT_ORDERS, convert
@@ -79,7 +79,7 @@ class Comparison:
 
             axes = Figure(figsize=(7.2, 3.2), layout="constrained").subplots()
         known = [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
-        names, values = [name for name, _ in known], [value for _, value in known]
+        names, values = [name for name, _ in known], [float(f"{value:.4g}") for _, value in known]
         bars = axes.barh(names[::-1], values[::-1], color="#4c78a8")
         axes.bar_label(bars, fmt="%.3g", padding=3)
         axes.set_xscale("log")
@@ -143,14 +143,14 @@ def _single(mechanism: Curve, delta: Fraction) -> Approximate:
 
 
 def _basic(mechanism: Curve, count: int, delta: Fraction) -> float:
-    single = _single(mechanism, rational(float_down(delta / count), name="delta"))
+    single = _single(mechanism, delta / count)
     return float_up(count * single.epsilon)
 
 
 def _shared(mechanism: Curve, count: int, delta: Fraction) -> list[Approximate]:
     """Return the mechanism's promises at several shares of delta / n, and the pure one if there is one."""
     found = [_single(mechanism, rational(share, name="share") * delta / count) for share in _SHARES]
-    if mechanism.epsilon(0.0) < math.inf:
+    if mechanism.epsilon(0) < math.inf:
         found.append(_single(mechanism, delta * 0))
     return found
 
@@ -188,4 +188,4 @@ def _moments(mechanism: Curve, count: int, delta: Fraction) -> float:
 
 
 def _numerical(mechanism: Curve, count: int, delta: Fraction) -> float:
-    return (mechanism * count).epsilon(float_down(delta))
+    return (mechanism * count).epsilon(delta)

@@ -19,7 +19,7 @@ from discreet.apps.cli.options import (
     print_lines,
 )
 from discreet.errors import ParameterError
-from discreet.exact import float_down, rational
+from discreet.exact import rational
 from discreet.privacy.currencies.currency import read_delta
 
 if TYPE_CHECKING:
@@ -168,8 +168,6 @@ def _sampled(curve: Curve, rate: str, neighbors: Neighbors) -> Curve:
     """Run the curve on a sample: Poisson under add/remove, of fixed size under change-one."""
     from discreet.privacy.curves import FixedSize, Poisson
 
-    if rate == "1":
-        return curve
     return curve.subsample(rate, scheme=Poisson if neighbors is Neighbors.ADD_REMOVE else FixedSize)
 
 
@@ -179,7 +177,7 @@ def _account(single: Curve, steps: int, delta: str, *, compare: bool, as_json: b
 
     curve = single * steps
     chance = read_delta(delta)
-    lower, upper = curve.interval(float_down(chance))
+    lower, upper = curve.interval(chance)
     finite = upper < float("inf")
     accuracy = attacker_accuracy(curve)
     if plot is not None:
