@@ -65,20 +65,45 @@ def _common_span(direction: Direction) -> tuple[float, float] | None:
     spans = {loss.span for loss, _ in direction.parts}
     if len(spans) != 1 or 0.0 in spans:
         return None
-    offset = math.fsum(n * float(loss.values[0]) for loss, n in direction.parts if isinstance(loss, FiniteLoss))
-    return spans.pop(), offset
+    return spans.pop(), math.fsum(n * loss.offset for loss, n in direction.parts)
 
 
 def epsilon_interval(direction: Direction, delta: float) -> Ends:
     """Return (lower, upper) around the smallest epsilon >= 0 with delta(epsilon) <= delta, in one direction."""
     direction = simplify(direction)
+    below = direction.below()
+    if direction.pairless:
+        upper = _renyi_epsilon(direction, delta)
+        return min(epsilon_interval(below, delta)[0], upper), upper
+    lower, upper = _paired_epsilon(direction, delta)
+    if below is direction:
+        return lower, upper
+    if math.isfinite(upper) and any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
+        upper = min(upper, _renyi_epsilon(direction, delta))
+    return min(epsilon_interval(below, delta)[0], upper), upper
+
+
+def _renyi_epsilon(direction: Direction, delta: float) -> float:
+    """Return the Renyi bound on epsilon (improved conversion), never more than the largest loss."""
+    infinity = direction.infinity
+    if infinity > delta:
+        return math.inf
+    if infinity * (1 + SLACK) >= delta:
+        return direction.top
+    target = math.log(delta - infinity) - 1e-12
+    found = minimize(lambda order: (direction.renyi(order) + log_conversion(order) - target) / order)[1]
+    return min(max(found * (1 + 1e-12), 0.0), direction.top)
+
+
+def _paired_epsilon(direction: Direction, delta: float) -> Ends:
+    """Answer from the pairs."""
     if not direction.parts:
         return 0.0, 0.0
     if direction.infinity > delta:
         return math.inf, math.inf
     if delta == 0 or direction.infinity * (1 + SLACK) >= delta:
         return _at_zero(direction)
-    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+    if _single(direction):
         return _invert(direction.parts[0][0], delta)
     near = _near_top(direction, delta)
     if near is not None:
@@ -90,6 +115,11 @@ def epsilon_interval(direction: Direction, delta: float) -> Ends:
     guess = min(guess, direction.top)
     contour = _contour(direction, order, guess, target)
     return _clip(contour.epsilon(delta, guess), direction, guess)
+
+
+def _single(direction: Direction) -> bool:
+    """Whether one mechanism with a formula of its own runs once."""
+    return len(direction.parts) == 1 and direction.parts[0][1] == 1 and direction.parts[0][0].closed
 
 
 def _near_top(direction: Direction, delta: float) -> Ends | None:
@@ -139,17 +169,38 @@ def _contour(direction: Direction, order: float, epsilon: float, log_delta: floa
 def delta_interval(direction: Direction, epsilon: float) -> Ends:
     """Return (lower, upper) around delta at this epsilon >= 0, in one direction."""
     direction = simplify(direction)
+    below = direction.below()
+    if direction.pairless:
+        upper = _renyi_delta(direction, epsilon)
+        return min(delta_interval(below, epsilon)[0], upper), upper
+    lower, upper = _paired_delta(direction, epsilon)
+    if below is direction:
+        return lower, upper
+    if any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
+        upper = min(upper, _renyi_delta(direction, epsilon))
+    return min(delta_interval(below, epsilon)[0], upper), upper
+
+
+def _renyi_delta(direction: Direction, epsilon: float) -> float:
+    """Return the Renyi bound on delta."""
+    if epsilon >= direction.top:
+        return min(direction.infinity * (1 + SLACK), 1.0)
+    found = minimize(lambda order: direction.renyi(order) - order * epsilon + log_conversion(order))[1]
+    return min(direction.infinity * (1 + SLACK) + math.exp(min(found + 1e-12, 0.0)), 1.0)
+
+
+def _paired_delta(direction: Direction, epsilon: float) -> Ends:
+    """Answer from the pairs."""
     if not direction.parts:
         return 0.0, 0.0
     infinity = direction.infinity
     if epsilon >= direction.top:
         return infinity * (1 - SLACK), min(infinity * (1 + SLACK), 1.0)
-    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
-        value = float(direction.parts[0][0].delta(np.asarray([epsilon]))[0])
+    if _single(direction):
+        value = abs(float(direction.parts[0][0].delta(np.asarray([epsilon]))[0]))
         return value * (1 - SLACK), min(value * (1 + SLACK), 1.0)
     order, log_bound = _chernoff(direction, epsilon)
-    log_delta = log_bound - 3.0
-    contour = _contour(direction, order, epsilon, log_delta)
+    contour = _contour(direction, order, epsilon, log_bound - 3.0)
     low, high = contour.delta(epsilon)
     return low, min(high, infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9))
 

@@ -43,3 +43,16 @@ def exp_minus(w: Complexes) -> Complexes:
     near = 0.5 * tiny * tiny * (1 + tiny * series)
     with np.errstate(over="ignore"):
         return np.where(small, near, np.exp(w) - 1 - w)
+
+
+def sinhc_minus(x: Complexes) -> Complexes:
+    """Return sinh(x)/x - 1 without cancellation."""
+    small = np.abs(x) < 1
+    tiny = np.where(small, x, 0.5)
+    square = tiny * tiny
+    series = np.zeros_like(tiny)
+    for k in range(12, 0, -1):
+        series = (series + 1) * square / ((2 * k) * (2 * k + 1))
+    with np.errstate(all="ignore"):
+        direct = np.sinh(x) / np.where(x == 0, 1, x) - 1
+    return np.where(small, series, direct)

@@ -35,6 +35,11 @@ class FiniteLoss(Loss):
     accuracy: float = field(default=16 * ULP)
     """Bound on the relative error of the masses and the absolute error of values relative to the largest."""
 
+    @property
+    def offset(self) -> float:  # type: ignore[override]
+        """The smallest value."""
+        return float(self.values[0])
+
     @cached_property
     def top(self) -> float:  # type: ignore[override]
         """The largest finite loss, rounded up."""
@@ -122,3 +127,16 @@ def combine(left: FiniteLoss, right: FiniteLoss) -> FiniteLoss:
     return FiniteLoss(
         values[order], masses[order], infinity, 0.0, floor, left.accuracy + right.accuracy + 4 * ULP
     )
+
+
+def two_point(epsilon: float, infinity: float = 0.0) -> FiniteLoss:
+    """Return the worst pair of an (epsilon, infinity) promise.
+
+    Losses +-epsilon with odds exp(epsilon), scaled by 1 - infinity (Kairouz, Oh & Viswanath 2015, arXiv:1311.0776,
+    Section 3; Murtagh & Vadhan 2016).
+    """
+    if epsilon == 0:
+        return FiniteLoss(np.zeros(1), np.array([1 - infinity]), infinity, 0.0, infinity)
+    fall = math.exp(-epsilon)
+    masses = np.array([fall, 1.0]) * ((1 - infinity) / (1 + fall))
+    return FiniteLoss(np.array([-epsilon, epsilon]), masses, infinity, 2 * epsilon, infinity)

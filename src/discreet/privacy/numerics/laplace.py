@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.elementary import log1p
+from discreet.privacy.numerics.elementary import log1p, sinhc_minus
 from discreet.privacy.numerics.loss import ULP, Loss
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class LaplaceLoss(Loss):
         if (real + 1) * e0 < 0.5:
             v = orders + 0.5
             first = 2 * np.sinh(0.5 * e0 * (orders + 1)) * np.sinh(0.5 * e0 * orders)
-            second = 0.5 * e0 * (_sinhc_minus(v * e0) - _sinhc_minus(np.asarray([0.5 * e0 + 0j])))
+            second = 0.5 * e0 * (sinhc_minus(v * e0) - sinhc_minus(np.asarray([0.5 * e0 + 0j])))
             total = math.exp(-0.5 * e0) * (first + second)
             size = math.exp(-0.5 * e0) * (np.abs(first) + np.abs(second))
             return log1p(total), 24 * ULP * size * (1 + heights * e0) / np.abs(1 + total)
@@ -71,18 +71,3 @@ class LaplaceLoss(Loss):
         first = abs(s + 1) / abs(2 * s + 1)
         bound = real * e0 + math.log(first + 0.5 * math.exp(-(2 * real + 1) * e0))
         return min(bound + 8 * ULP, self.moment(real))
-
-
-def _sinhc_minus(x: Complexes) -> Complexes:
-    """Return sinh(x)/x - 1 without cancellation."""
-    small = np.abs(x) < 1
-    tiny = np.where(small, x, 0.5)
-    square = tiny * tiny
-    series = np.zeros_like(tiny)
-    for k in range(12, 0, -1):
-        series = (series + 1) * square / ((2 * k) * (2 * k + 1))
-    with np.errstate(all="ignore"):
-        direct = np.sinh(x) / np.where(x == 0, 1, x) - 1
-    return np.where(small, series, direct)
-
-

@@ -61,6 +61,28 @@ class Loss(ABC):
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """Return K(real + i t) at all heights t >= 0 and a bound on the absolute error of each."""
 
+    closed: bool = True
+    """Whether `delta` is a formula of this loss alone; False sends even a single use through the contour."""
+
+    pairless: bool = False
+    """True where only bounds on Renyi divergences are known, so that the contour does not apply."""
+
+    @property
+    def leaks(self) -> bool:
+        """Whether L = inf really happens; False where `infinity` only holds a negligible rest that was cut off."""
+        return self.infinity > 0
+
+    offset: float = 0.0
+    """One point of the lattice, where there is one."""
+
+    def renyi(self, order: float) -> float:
+        """Return an upper bound of K that holds for every pair of neighbors; at most `moment`."""
+        return self.moment(order)
+
+    def below(self) -> Loss | None:
+        """Return a loss that some mechanism with this promise really has, for lower ends; None if only 0 is known."""
+        return self
+
     def tail(self, real: float, height: float) -> float:
         """Return an upper bound of log |M(real + i t)| over all t >= height.
 
@@ -89,6 +111,22 @@ class Direction:
         """The largest finite loss, rounded up."""
         total = math.fsum(n * loss.top for loss, n in self.parts)
         return total + 4 * ULP * abs(total)
+
+    @property
+    def pairless(self) -> bool:
+        """Whether some part has no pair."""
+        return any(loss.pairless for loss, _ in self.parts)
+
+    def below(self) -> Direction:
+        """The composition of what the parts are known to reach; this very object if that is everything."""
+        lower = [(loss.below(), n) for loss, n in self.parts]
+        if all(low is loss for (low, _), (loss, _) in zip(lower, self.parts, strict=True)):
+            return self
+        return Direction(tuple((low, n) for low, n in lower if low is not None))
+
+    def renyi(self, order: float) -> float:
+        """The sum of the parts' bounds on K."""
+        return math.fsum(n * loss.renyi(order) for loss, n in self.parts)
 
     @property
     def peak(self) -> float:
