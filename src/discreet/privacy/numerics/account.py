@@ -19,7 +19,7 @@ from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.lattice import on_lattice
 from discreet.privacy.numerics.loss import Direction, Loss, log_conversion
-from discreet.privacy.numerics.search import minimize
+from discreet.privacy.numerics.search import crossing, minimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,9 @@ SLACK = 2.0**-36
 
 MOST_ATOMS = 1 << 13
 """Finite parts are multiplied out up to this many values."""
+
+SMALLEST = 5e-324
+"""What is positive but too small for a float is rounded up to this."""
 
 Ends = tuple[float, float]
 
@@ -128,7 +131,7 @@ def _near_top(direction: Direction, delta: float) -> Ends | None:
     if math.isinf(top) or peak == -math.inf:
         return None
     share = math.log(delta - direction.infinity) - peak
-    if share >= -1e-300 or -math.log1p(-math.exp(share)) > 1e-10 * top:
+    if share >= -1e-300 or -math.log1p(-math.exp(share)) > 1e-7 * top:
         return None
     return max(top + math.log1p(-math.exp(share)) - 1e-14 * top, 0.0), top
 
@@ -195,14 +198,24 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         return 0.0, 0.0
     infinity = direction.infinity
     if epsilon >= direction.top:
-        return infinity * (1 - SLACK), min(infinity * (1 + SLACK), 1.0)
+        return abs(infinity) * (1 - SLACK), min(abs(infinity) * (1 + SLACK), 1.0)
     if _single(direction):
         value = abs(float(direction.parts[0][0].delta(np.asarray([epsilon]))[0]))
-        return value * (1 - SLACK), min(value * (1 + SLACK), 1.0)
+        return value * (1 - SLACK), max(min(value * (1 + SLACK), 1.0), SMALLEST)
     order, log_bound = _chernoff(direction, epsilon)
+    if log_bound > -1:
+        order = _raise(direction, order, epsilon)
     contour = _contour(direction, order, epsilon, log_bound - 3.0)
     low, high = contour.delta(epsilon)
-    return low, min(high, infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9))
+    bound = infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
+    return low, max(min(high, bound, 1.0), SMALLEST)
+
+
+def _raise(direction: Direction, order: float, epsilon: float) -> float:
+    """Lift the line where delta is near 1 and the saddle near 0: any order with a moderate exponent serves."""
+    while order < 1e12 and direction.moment(2 * order) - 2 * order * epsilon < 1:
+        order *= 2
+    return order
 
 
 def _chernoff(direction: Direction, epsilon: float) -> Ends:
@@ -215,29 +228,28 @@ def _chernoff(direction: Direction, epsilon: float) -> Ends:
 
 
 def _invert(loss: Loss, delta: float) -> Ends:
-    """Solve loss.delta(e) = delta by bisection on both ends of its error interval."""
+    """Solve loss.delta(e) = delta, then step outward to where both ends of its error interval agree."""
 
     def at(epsilon: float) -> float:
         return float(loss.delta(np.asarray([epsilon]))[0])
 
-    if at(0.0) * (1 + SLACK) <= delta:
+    start = at(0.0)
+    if start * (1 + SLACK) <= delta:
         return 0.0, 0.0
     high = min(1.0, loss.top)
     while at(high) > delta and high < loss.top:
         high = min(high * 2, loss.top)
-    upper = _bisect(lambda e: at(e) * (1 + SLACK) <= delta, 0.0, high)[1]
-    lower = _bisect(lambda e: at(e) * (1 - SLACK) < delta, 0.0, upper)[0]
-    return lower, upper
+    here = crossing(lambda e: math.log(max(at(e), 1e-320) / delta), high, max(math.log(start / delta) / high, 1e-6))
+    return _step(at, here, delta, -1), min(_step(at, here, delta, 1), loss.top)
 
 
-def _bisect(holds: Callable[[float], bool], low: float, high: float) -> Ends:
-    """Shrink [low, high] around the smallest point where a monotone predicate holds; it is taken to hold at high."""
-    for _ in range(200):
-        middle = 0.5 * (low + high) if low > 0 or high < 1e-300 else high / 16
-        if not low < middle < high or high - low <= 1e-13 * high:
-            break
-        if holds(middle):
-            high = middle
-        else:
-            low = middle
-    return low, high
+def _step(at: Callable[[float], float], here: float, delta: float, sign: int) -> float:
+    """Move from the crossing in one direction until the certified inequality holds."""
+    width = 4e-15 * max(here, 1e-6)
+    for _ in range(80):
+        point = max(here + sign * width, 0.0)
+        value = at(point) * (1 + sign * SLACK)
+        if (value <= delta) if sign > 0 else (value >= delta or point == 0):
+            return point
+        width *= 2
+    return math.inf if sign > 0 else 0.0

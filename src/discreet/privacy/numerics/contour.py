@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.loss import ULP, Direction, log_conversion
-from discreet.privacy.numerics.search import minimize
+from discreet.privacy.numerics.search import crossing, minimize
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
@@ -122,28 +122,20 @@ class Contour:
 
     def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
         """Return (lower, upper) with delta(lower) >= delta and delta(upper) <= delta, certified by evaluation."""
-        here = self._newton(delta - self.infinity, guess)
+        here = self._solve(delta - self.infinity, guess)
         low, high = self.delta(here)
         rate = self._rate(here, high - self.infinity)
         upper = self._outward(delta, here, rate, high, 1)
         lower = self._outward(delta, here, rate, low, -1)
         return min(lower, upper), upper
 
-    def _newton(self, target: float, guess: float) -> float:
-        """Solve log(delta) = log(target) for the uncertified middle value; convex in epsilon, so Newton settles."""
-        here = guess
-        for _ in range(40):
-            value = self._middle(here)
-            if value <= 0:
-                here *= 0.9
-                continue
-            move = math.log(value / target) / self._rate(here, value)
-            here = min(max(here + move, 0.1 * here), self.top)
-            if abs(move) <= 1e-9 * here:
-                break
-            if here < 1e-12 * guess:
-                return 0.0
-        return here
+    def _solve(self, target: float, guess: float) -> float:
+        """Solve log(delta) = log(target) for the upper end, which falls with epsilon."""
+
+        def excess(epsilon: float) -> float:
+            return math.log(max(self._middle(epsilon), 1e-320) / target)
+
+        return crossing(excess, guess, self.real)
 
     def _middle(self, epsilon: float) -> float:
         """Return the sum alone, without its bounds."""

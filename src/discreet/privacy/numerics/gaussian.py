@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,13 +74,19 @@ def _positive_delta(mu: float, epsilon: Reals) -> Reals:
     with np.errstate(under="ignore"):
         density = np.exp(-0.5 * z * z)
         if mu < 0.5:
-            nodes, weights = np.polynomial.legendre.leggauss(12)
+            nodes, weights = _legendre()
             falls = _mills_fall(z[..., None] + 0.5 * mu * (nodes + 1))
             return np.asarray(density / math.sqrt(2 * math.pi) * 0.5 * mu * (falls @ weights))
         root = math.sqrt(0.5)
         beyond = erfcx((z + mu) * root)
         tail = 0.5 * density * (erfcx(np.maximum(z, 0.0) * root) - beyond)
         return np.asarray(np.where(z > 0, tail, ndtr(-z) - 0.5 * density * beyond))
+
+
+@cache
+def _legendre() -> tuple[Reals, Reals]:
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    return nodes, weights
 
 
 def _mills_fall(x: Reals) -> Reals:

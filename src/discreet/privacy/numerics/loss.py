@@ -104,7 +104,7 @@ class Direction:
         total = math.fsum(n * math.log1p(-loss.infinity) for loss, n in self.parts if 0 < loss.infinity < 1)
         if any(loss.infinity >= 1 for loss, _ in self.parts):
             return 1.0
-        return -math.expm1(total)
+        return abs(math.expm1(total))
 
     @property
     def top(self) -> float:
