@@ -73,18 +73,19 @@ class Curve:
         >>> lower <= upper <= lower * (1 + 1e-6)
         True
         """
-        from discreet.privacy.numerics.account import epsilon_interval
+        from discreet.privacy.numerics.account import dominated, epsilon_interval
 
         chance = rational(delta, name="delta")
         if not 0 <= chance < 1:
             msg = f"delta is {delta}; it must be at least 0 and below 1, such as delta=1e-6."
             raise ParameterError(msg)
-        small, large = float_down(chance), float_up(chance)
-        found = [epsilon_interval(direction, small) for direction in self.directions()]
-        if small != large:
-            lows = [epsilon_interval(direction, large)[0] for direction in self.directions()]
-            found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
-        return max(ends[0] for ends in found), max(ends[1] for ends in found)
+        lower, upper = 0.0, 0.0
+        for direction in self.directions():
+            if upper > 0 and dominated(direction, upper, float_down(chance)):
+                continue
+            ends = epsilon_interval(direction, float_down(chance))
+            lower, upper = max(lower, ends[0]), max(upper, ends[1])
+        return lower, upper
 
     def delta_interval(self, epsilon: Number) -> tuple[float, float]:
         """Return (lower, upper) around the smallest delta at this epsilon; the truth lies between them.
@@ -101,7 +102,11 @@ class Curve:
         if bound < 0:
             msg = f"epsilon is {epsilon}; it must be at least 0, such as epsilon=1."
             raise ParameterError(msg)
-        found = [delta_interval(direction, float_down(bound)) for direction in self.directions()]
+        small, large = float_down(bound), float_up(bound)
+        found = [delta_interval(direction, small) for direction in self.directions()]
+        if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
+            lows = [delta_interval(direction, large)[0] for direction in self.directions()]
+            found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
         return max(ends[0] for ends in found), max(ends[1] for ends in found)
 
     def rdp(self, order: Number) -> float:

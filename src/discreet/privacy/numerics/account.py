@@ -98,6 +98,27 @@ def _renyi_epsilon(direction: Direction, delta: float) -> float:
     return min(max(found * (1 + 1e-12), 0.0), direction.top)
 
 
+def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
+    """Whether the Renyi bound alone proves delta(epsilon) <= delta, so that this direction need not be computed."""
+    if epsilon >= direction.top:
+        return direction.infinity * (1 + SLACK) <= delta
+    room = delta - direction.infinity * (1 + SLACK)
+    if room <= 0 or not math.isfinite(epsilon):
+        return room > 0
+    target = math.log(room)
+    order = 1.0 / max(epsilon, 1e-3)
+    best = math.inf
+    for _ in range(24):
+        found = direction.renyi(order) - order * epsilon + log_conversion(order)
+        if found < target - 1e-12:
+            return True
+        if found > best:
+            return False
+        best = found
+        order *= 2
+    return False
+
+
 def _paired_epsilon(direction: Direction, delta: float) -> Ends:
     """Answer from the pairs."""
     if not direction.parts:
@@ -108,6 +129,8 @@ def _paired_epsilon(direction: Direction, delta: float) -> Ends:
         return _at_zero(direction)
     if _single(direction):
         return _invert(direction.parts[0][0], delta)
+    if _total_variation(direction) <= delta:
+        return 0.0, 0.0
     near = _near_top(direction, delta)
     if near is not None:
         return near
@@ -116,8 +139,29 @@ def _paired_epsilon(direction: Direction, delta: float) -> Ends:
     if guess <= 0:
         return 0.0, 0.0
     guess = min(guess, direction.top)
-    contour = _contour(direction, order, guess, target)
-    return _clip(contour.epsilon(delta, guess), direction, guess)
+    return _refine(direction, order, guess, delta)
+
+
+def _refine(direction: Direction, order: float, guess: float, delta: float) -> Ends:
+    """Solve on a line through the Renyi order; where that was far from the saddle, once or twice more on a better line."""
+    target = math.log(delta - direction.infinity)
+    lower, upper = 0.0, min(guess * (1 + 1e-12), direction.top)
+    for _ in range(3):
+        contour = _contour(direction, order, upper, target)
+        ends = contour.epsilon(delta, upper)
+        gained = ends[1] < 0.9 * upper
+        lower, upper = max(lower, ends[0]), min(upper, ends[1])
+        if not gained or upper - lower <= 1e-6 * max(upper, 1e-3):
+            break
+        order = _chernoff(direction, upper)[0]
+    return min(lower, upper), upper
+
+
+def _total_variation(direction: Direction) -> float:
+    """Bound delta(0) of the composition by the sum of the parts' own."""
+    zero = np.zeros(1)
+    each = [n * float(loss.delta(zero)[0]) if loss.closed else math.inf for loss, n in direction.parts]
+    return math.fsum(each) * (1 + SLACK) if math.inf not in each else math.inf
 
 
 def _single(direction: Direction) -> bool:
@@ -134,12 +178,6 @@ def _near_top(direction: Direction, delta: float) -> Ends | None:
     if share >= -1e-300 or -math.log1p(-math.exp(share)) > 1e-7 * top:
         return None
     return max(top + math.log1p(-math.exp(share)) - 1e-14 * top, 0.0), top
-
-
-def _clip(ends: Ends, direction: Direction, renyi: float) -> Ends:
-    """No epsilon exceeds the largest loss or the Renyi bound."""
-    upper = min(ends[1], direction.top, renyi * (1 + 1e-12))
-    return min(ends[0], upper), upper
 
 
 def _at_zero(direction: Direction) -> Ends:

@@ -39,8 +39,8 @@ LOG_TOLERANCE = math.log(1e-11)
 PLAIN_NODES = 1 << 12
 """The plain contour is used if it needs at most this many nodes, else the probe."""
 
-MOST_NODES = 1 << 19
-"""The largest number of nodes of one integral: 2^19 complex numbers are 8 MB."""
+MOST_NODES = 1 << 17
+"""The largest number of nodes of one integral: 2^17 complex numbers are 2 MB."""
 
 GAP = 5e-7
 """The width of the interval that the probe aims at, relative to epsilon."""

@@ -34,7 +34,8 @@ class Decay:
     """Bounds of log |E exp(itL)| for all t above a height."""
 
     def __init__(
-        self, losses: Reals, densities: Reals, modulus: Callable[[Reals], Reals], variance: float, deviation: float
+        self, losses: Reals, densities: Reals, modulus: Callable[[Reals], Reals], variance: float, deviation: float,
+        limit: float,
     ) -> None:
         """Take what is known of L.
 
@@ -44,6 +45,7 @@ class Decay:
             modulus: returns |E exp(itL)| at an increasing array of t.
             variance: an upper bound of Var L.
             deviation: an upper bound of E|L - m| for some m.
+            limit: the height up to which the modulus is worth evaluating.
         """
         ascending = losses if losses[-1] >= losses[0] else -losses
         self._losses = ascending
@@ -51,6 +53,7 @@ class Decay:
         self._modulus = modulus
         self._variance = variance
         self._deviation = deviation
+        self._limit = limit
         self._bounds: dict[int, float] = {}
         self._lows: dict[int, float] = {}
         self._highs: dict[int, float] = {}
@@ -70,6 +73,8 @@ class Decay:
                 self._highs[index] = self._high(RATIO**index)
             best = min(best, max(worst, self._highs[index]))
             if worst >= best:
+                break
+            if RATIO**index > self._limit:
                 break
             if index not in self._lows:
                 self._lows[index] = self._low(RATIO**index)

@@ -88,7 +88,7 @@ class FiniteLoss(Loss):
             sums, error = exponential_sums(self.values, weights, step, len(heights))
         else:
             sums = np.exp(1j * np.multiply.outer(heights, self.values)) @ weights
-            error = 0.0
+            error = np.zeros(len(heights))
         mass = float(weights.sum())
         noise = error + (self.accuracy * (1 + (real + heights) * largest) + 16 * ULP) * mass
         small = np.maximum(np.abs(sums), 1e-300)

@@ -28,6 +28,7 @@ import numpy as np
 from discreet.privacy.numerics.decay import Decay
 from discreet.privacy.numerics.elementary import exp_minus, log1p, log1p_minus
 from discreet.privacy.numerics.loss import ULP, Loss
+from discreet.privacy.numerics.transform import exponential_sums
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
@@ -35,8 +36,11 @@ if TYPE_CHECKING:
 REACH = 9.2
 """Normal mass beyond this many standard deviations is below 2^-63."""
 
-BLOCK = 1 << 19
+BLOCK = 1 << 16
 """Complex exponentials evaluated at once."""
+
+FAST = 1 << 19
+"""From this many exponentials on, the fast transform is used."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,11 @@ class SampledGaussianLoss(Loss):
         return float(values[0].real + errors[0])
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
-        """K on a vertical line by trapezoidal rules in z, finer the higher the nodes."""
+        """K on a vertical line by trapezoidal rules in z, finer the higher the nodes; many nodes by one fast transform."""
+        if len(heights) > 1:
+            grid = _Grid(self, real, float(heights[-1]))
+            if len(heights) * len(grid.z) > FAST:
+                return grid.fast_log_moments(float(heights[1]), len(heights))
         values = np.empty(len(heights), dtype=np.complex128)
         errors = np.empty(len(heights))
         start = 0
@@ -109,7 +117,7 @@ class SampledGaussianLoss(Loss):
         if real not in self._tables:
             self._tables.clear()
             a = float(self.exponent(real).real)
-            lower, upper = _window(self, a)
+            lower, upper = _window(self, a, whole=False)
             z = np.linspace(lower, upper, 1024)
             step = z[1] - z[0]
             ratio, p = self._ratio(z)
@@ -131,13 +139,27 @@ class SampledGaussianLoss(Loss):
                 fine = _Grid(self, real, float(heights[-1]))
                 return np.asarray(np.exp(fine.log_moments(heights)[0].real - log_moment))
 
-            decay = Decay(ratio, np.minimum(density[1:], density[:-1]), modulus, variance, deviation)
+            limit = 300 / max(deviation, math.sqrt(variance))
+            decay = Decay(ratio, np.minimum(density[1:], density[:-1]), modulus, variance, deviation, limit)
             self._tables[real] = (log_moment, decay)
         return self._tables[real]
 
     @cached_property
     def _tables(self) -> dict[float, tuple[float, Decay]]:
         return {}
+
+    def logistic(self, z: float) -> float:
+        """Return p at one z."""
+        log_odds = math.log(self.rate) - math.log1p(-self.rate) + z / self.sigma - 0.5 / self.sigma**2
+        return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+
+    def log_integrand(self, a: float, z: float) -> float:
+        """Return log of exp(-z^2 / 2) (1 + x)^a at one z."""
+        p = self.logistic(z)
+        ratio = -math.log1p(-p) + math.log1p(-self.rate) if p < 0.5 else (
+            math.log(self.rate) + z / self.sigma - 0.5 / self.sigma**2 - math.log(p)
+        )
+        return a * ratio - 0.5 * z * z
 
     def _ratio(self, z: Reals) -> tuple[Reals, Reals]:
         """Return log(1 + x) and p at each z."""
@@ -150,19 +172,31 @@ class SampledGaussianLoss(Loss):
         return ratio, p
 
 
-def _window(loss: SampledGaussianLoss, a: float) -> tuple[float, float]:
-    """Return an interval of z outside which integrands of M and M - 1 are negligible.
+def _window(loss: SampledGaussianLoss, a: float, *, whole: bool = True) -> tuple[float, float]:
+    """Return an interval of z outside which the integrands are negligible (below exp(-45) of the largest value).
 
-    The logistic tilt moves the normal density by at most a / sigma (to the right for a > 0, to the left otherwise),
-    and the linear term x moves it by 1 / sigma.
+    The integrand of M has its modes where z = a p(z) / sigma, all between 0 and a / sigma. For a < 0 it is log-concave
+    with curvature at least 1, so its single mode is enclosed and REACH added. For a > 0 the logarithm is scanned in steps
+    of 0.4: its maxima are no sharper than the normal density's. With `whole`, the normal density itself and its product
+    with x, which enter M - 1, are covered too.
     """
     move = a / loss.sigma
-    lower, upper = -REACH + min(move, 0.0), REACH + max(move, 1 / loss.sigma)
-    z = np.linspace(lower, upper, 256)
-    ratio, _ = loss._ratio(z)  # noqa: SLF001  the window belongs to the loss
-    log = -0.5 * z * z + np.maximum(a * ratio, np.maximum(z / loss.sigma - 0.5 / loss.sigma**2, 0.0))
-    keep = np.flatnonzero(log > log.max() - 0.5 * REACH * REACH - 3)
-    return float(z[max(keep[0] - 1, 0)]), float(z[min(keep[-1] + 1, 255)])
+    if a < 0:
+        low, high = move, 0.0
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if move * loss.logistic(middle) < middle else (middle, high)
+            if high - low < 0.1:
+                break
+        low, high = low - REACH, high + REACH
+    else:
+        z = np.linspace(-REACH, move + REACH, int(2.5 * (move + 2 * REACH)) + 2)
+        log = a * loss._ratio(z)[0] - 0.5 * z * z  # noqa: SLF001  the window belongs to the loss
+        keep = np.flatnonzero(log > float(log.max()) - 45)
+        low, high = float(z[max(keep[0] - 1, 0)]), float(z[min(keep[-1] + 1, len(z) - 1)])
+    if whole:
+        low, high = min(low, -REACH), max(high, REACH + 1 / loss.sigma)
+    return low, high
 
 
 class _Grid:
@@ -173,16 +207,24 @@ class _Grid:
         self.real = real
         self.tilt = float(loss.exponent(real).real)
         self.lower, self.upper = _window(loss, self.tilt)
+        self.near = self._is_near_one()
+        if not self.near:
+            self.lower, self.upper = _window(loss, self.tilt, whole=False)
         self.step, self.leak = self._choose(height)
         count = int(math.ceil((self.upper - self.lower) / self.step)) + 1
         self.z = self.lower + self.step * np.arange(count)
         self.ratio, _ = loss._ratio(self.z)  # noqa: SLF001
-        self.near = self._is_near_one()
 
     def _is_near_one(self) -> bool:
         """Decide whether M - 1 is computed instead of M."""
-        peak = float((-0.5 * self.z * self.z + self.tilt * self.ratio).max())
-        return peak < 20 and self.upper / self.loss.sigma < 300
+        ends = [self.loss.log_integrand(self.tilt, z) + 0.5 * z * z for z in (self.lower, self.upper)]
+        return max(ends) < 300 and self.upper / self.loss.sigma < 300 and self._log_size() < 20
+
+    def _log_size(self) -> float:
+        """Return roughly the largest logarithm of the integrand of M."""
+        inner = (self.lower + REACH, self.upper - REACH)
+        points = [inner[0] + (inner[1] - inner[0]) * i / 8 for i in range(9)]
+        return max(self.loss.log_integrand(self.tilt, z) for z in points)
 
     def _choose(self, height: float) -> tuple[float, float]:
         """Return the largest step whose error bound is below 2^-56 of M(c) (or of M(c) - 1), and the bound used."""
@@ -249,11 +291,13 @@ class _Grid:
             pieces = exp_minus(part * self.ratio) + part * bend
             total[start : start + rows] = pieces @ weights
             size[start : start + rows] = np.abs(pieces) @ weights
-        error = (ULP * (6 + np.abs(a) * 0) + self.leak) * (size + np.abs(a) * 0)
-        error = error + ULP * 4 * np.abs(a) * float((np.abs(bend) * weights).sum())
-        phase = ULP * 2 * np.abs(a) * float((np.abs(self.ratio) * np.exp(self.tilt * self.ratio) * weights).sum())
-        error = error + np.minimum(phase, ULP * 2 * np.abs(a) ** 2 * float((self.ratio**2 * np.exp(np.abs(self.tilt * self.ratio)) * weights).sum()))
-        return log1p(total), error / np.abs(1 + total)
+        # Each piece is a sum of a relative error and of the error of a * ratio, which moves exp(a ratio) - 1 - a ratio by at
+        # most |a ratio| * |exp(a ratio) - 1| ulps; |exp(w) - 1| <= |w| exp(|Re w|).
+        growth = np.exp(np.maximum(self.tilt * self.ratio, 0.0))
+        second = float((self.ratio**2 * growth * weights).sum())
+        error = (8 * ULP + self.leak) * size + 4 * ULP * np.abs(a) ** 2 * second
+        error = error + 4 * ULP * np.abs(a) * float((np.abs(bend) * weights).sum())
+        return log1p(total), error / np.maximum(np.abs(1 + total), 1e-300)
 
     def _far(self, heights: Reals) -> tuple[Complexes, Reals]:
         """Sum (1 + x)^a in logarithmic scale."""
@@ -272,3 +316,16 @@ class _Grid:
         )
         error = noise + self.leak * mass
         return peak + np.log(total), error / np.abs(total)
+
+    def fast_log_moments(self, step: float, count: int) -> tuple[Complexes, Reals]:
+        """Return K at real + i k step, k = 0..count-1, by one transform."""
+        log = -0.5 * self.z * self.z + self.tilt * self.ratio
+        peak = float(log.max())
+        weights = np.exp(log - peak) * (self.step / math.sqrt(2 * math.pi))
+        points = -self.ratio if self.loss.add else self.ratio
+        keep = weights > 0
+        total, error = exponential_sums(points[keep], weights[keep], step, count)
+        noise = ULP * (8 + abs(peak) + 2 * abs(self.tilt)) * float((weights * (1 + np.abs(self.ratio))).sum())
+        bound = error + noise + self.leak * float(weights.sum())
+        sizes = np.maximum(np.abs(total), 1e-300)
+        return peak + np.log(np.where(total == 0, 1e-300, total)), bound / sizes
