@@ -130,21 +130,27 @@ def _bracket(gap: Callable[[float], float], start: float) -> tuple[tuple[float, 
 
 
 def _settle(gap: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]) -> float:
-    """Close the bracket: regula falsi in the logarithm, halved wherever it does not shrink fast."""
-    for turn in range(200):
-        if high[0] <= low[0] * (1 + _WIDTH):
+    """Close the bracket by the Illinois method in the logarithm of the parameter; return its checked upper end.
+
+    Dowell & Jarratt 1971 (doi:10.1007/BF01934364): a secant step, and the value at an end that stays is halved. Steps
+    keep half a last width away from both ends, so that the bracket itself, not only one end, closes.
+    """
+    (left, at_left), (right, at_right) = (math.log(low[0]), low[1]), (math.log(high[0]), high[1])
+    checked, side = high[0], 0
+    for _ in range(200):
+        if right - left <= _WIDTH:
             break
-        left, right = math.log(low[0]), math.log(high[0])
-        share = low[1] / (low[1] - high[1])
-        # every third step halves; the others aim a little above the crossing, so that both ends move
-        aim = 0.5 if turn % 3 == 2 else min(max(share, 1e-9), 1 - 1e-9)
-        nudge = 0.0 if turn % 3 == 2 else (_WIDTH / 4 if turn % 3 else -_WIDTH / 4)
-        middle = math.exp(left + aim * (right - left) + nudge)
-        if not low[0] < middle < high[0]:
-            middle = math.sqrt(low[0] * high[0])
-        value = gap(middle)
-        low, high = ((middle, value), high) if value > 0 else (low, (middle, value))
-    return high[0]
+        share = at_left / (at_left - at_right) if at_left > at_right else 0.5
+        middle = left + min(max(share * (right - left), _WIDTH / 2), right - left - _WIDTH / 2)
+        parameter = math.exp(middle)
+        value = gap(parameter)
+        if value > 0:
+            left, at_left, at_right = middle, value, at_right / 2 if side > 0 else at_right
+            side = 1
+        else:
+            right, at_right, at_left = middle, value, at_left / 2 if side < 0 else at_left
+            checked, side = parameter, -1
+    return checked
 
 
 def gaussian_sigma(
@@ -159,8 +165,8 @@ def gaussian_sigma(
     The analytic Gaussian mechanism: Balle & Wang 2018 (arXiv:1805.06530), Theorem 8 and Algorithm 1. The textbook's
     sqrt(2 ln(1.25/delta)) / epsilon is proved for epsilon < 1 only and is too small for large epsilon.
 
-    >>> gaussian_sigma(epsilon=1, delta=1e-5) <= 3.7306316349
-    True
+    >>> round(gaussian_sigma(epsilon=1, delta=1e-5), 6)
+    3.730632
     """
     from discreet.privacy.curves import gaussian
 
@@ -213,17 +219,17 @@ def dpsgd_steps(*, epsilon: Number, delta: Number, rate: Number, sigma: Number) 
     """Return the largest number of DP-SGD steps that keeps (epsilon, delta); 0 where not even one does.
 
     >>> from discreet import privacy as p
-    >>> steps = dpsgd_steps(epsilon=1, delta=1e-5, rate=0.01, sigma=1)
-    >>> step = p.gaussian(1).subsample(0.01)
+    >>> steps = dpsgd_steps(epsilon=1, delta=1e-5, rate=0.01, sigma=2)
+    >>> step = p.gaussian(2).subsample(0.01)
     >>> (step * steps).epsilon(1e-5) <= 1 < (step * (steps + 1)).epsilon(1e-5)
     True
     """
     gap = _gap(lambda steps: _dpsgd(sigma, rate, int(steps)), *_target(epsilon, delta))
-    low, high = 0, 1
+    low, high = 0, 1024
     while gap(high) <= 0:
-        low, high = high, 2 * high
+        low, high = high, 4 * high
         if high > _MOST_STEPS:
-            msg = f"more than {_MOST_STEPS // 2:,} steps keep the promise at rate={rate}; any number you need is fine."
+            msg = f"more than {low:,} steps keep the promise at rate={rate}; any number you need is fine."
             raise ParameterError(msg)
     while high - low > 1:
         middle = (low + high) // 2
@@ -235,21 +241,16 @@ def dpsgd_rate(*, epsilon: Number, delta: Number, sigma: Number, steps: int) -> 
     """Return the largest sampling rate at which DP-SGD keeps (epsilon, delta); 1.0 if even full batches do.
 
     >>> from discreet import privacy as p
-    >>> rate = dpsgd_rate(epsilon=1, delta=1e-5, sigma=1, steps=1000)
-    >>> 0.005 < rate < 0.01
+    >>> rate = dpsgd_rate(epsilon=2, delta=1e-5, sigma=1, steps=1000)
+    >>> 0.01 < rate < 0.011
     True
     """
     count = integer(steps, name="steps", least=1, most=_MOST_STEPS)
     gap = _gap(lambda rate: _dpsgd(sigma, rate, count), *_target(epsilon, delta))
     if gap(1.0) <= 0:
         return 1.0
-    low, high = 0.0, 1.0
-    while high - low > _WIDTH * high:
-        middle = (low + high) / 2 if low else high / 8
-        if middle < _SMALLEST:
-            return 0.0
-        low, high = (middle, high) if gap(middle) <= 0 else (low, middle)
-    return low
+    falling = _gap(lambda inverse: _dpsgd(sigma, min(1.0, 1 / inverse), count), *_target(epsilon, delta))
+    return 1 / _settle(falling, *_bracket(falling, 128.0))
 
 
 def _dpsgd(sigma: Number, rate: Number, steps: int) -> Curve:
