@@ -82,8 +82,10 @@ def test_calibrate_finds_what_was_left_out(capsys: pytest.CaptureFixture[str]) -
     assert "exactly two of" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [ACCOUNT, ["calibrate", "gaussian", "--epsilon", "1", "--delta", "1e-5"]])
-@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+CALIBRATE = ["calibrate", "gaussian", "--epsilon", "1", "--delta", "1e-5"]
+
+
+@pytest.mark.parametrize("command, ending", [(ACCOUNT, "svg"), (CALIBRATE, "png"), (CALIBRATE, "pdf")])
 def test_plots_are_written(tmp_path: Path, command: list[str], ending: str) -> None:
     path = tmp_path / f"curve.{ending}"
     assert main([*command, "--plot", str(path)]) == 0
