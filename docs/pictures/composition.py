@@ -15,8 +15,8 @@ def pictures() -> dict[str, str]:
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"svg.hashsalt": "discreet", "svg.fonttype": "none", "font.family": "DejaVu Sans"}):
-        figure = Figure(figsize=(7.2, 3.0))
-        axes = figure.add_axes((0.27, 0.17, 0.68, 0.8))
+        figure = Figure(figsize=(7.6, 3.0))
+        axes = figure.add_axes((0.33, 0.17, 0.62, 0.8))
         p.compare(STEP, 1000, 1e-5).plot(axes)
         out = StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})

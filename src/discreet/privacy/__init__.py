@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from discreet.privacy.curves import discrete_gaussian as discrete_gaussian
     from discreet.privacy.curves import discrete_laplace as discrete_laplace
     from discreet.privacy.curves import exponential as exponential
+    from discreet.privacy.curves import finite_pair as finite_pair
     from discreet.privacy.curves import gaussian as gaussian
     from discreet.privacy.curves import laplace as laplace
+    from discreet.privacy.curves import partition_selection as partition_selection
+    from discreet.privacy.curves import permute_and_flip as permute_and_flip
     from discreet.privacy.curves import pure as pure
     from discreet.privacy.curves import randomized_response as randomized_response
     from discreet.privacy.curves import rdp as rdp
-    from discreet.privacy.curves import zcdp as zcdp
-    from discreet.privacy.curves import finite_pair as finite_pair
-    from discreet.privacy.curves import partition_selection as partition_selection
-    from discreet.privacy.curves import permute_and_flip as permute_and_flip
     from discreet.privacy.curves import sparse_vector as sparse_vector
     from discreet.privacy.curves import staircase as staircase
+    from discreet.privacy.curves import zcdp as zcdp
     from discreet.privacy.filters import AdvancedFilter as AdvancedFilter
     from discreet.privacy.filters import ApproximateFilter as ApproximateFilter
     from discreet.privacy.filters import GDPFilter as GDPFilter

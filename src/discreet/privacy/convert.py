@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from discreet.errors import ParameterError
 from discreet.exact import Number, rational
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Budget, Currency, Pure
-from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import enclose, exp, log, round_down, round_up
 from discreet.privacy.groups import group_privacy
+from discreet.privacy.readings import read_delta
 from discreet.privacy.relations import NeighborRelation, Relation, group_size
 
 if TYPE_CHECKING:

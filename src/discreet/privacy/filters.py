@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
-from discreet.privacy.currencies.currency import as_text, read_delta, read_nonnegative
 from discreet.privacy.enclosures import enclose, log, round_down
+from discreet.privacy.readings import as_text, read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation, require_same_relation
 
 if TYPE_CHECKING:

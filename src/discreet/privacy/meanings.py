@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import float_up, integer
-from discreet.privacy.currencies.currency import read_delta
+from discreet.privacy.readings import read_delta
 
 if TYPE_CHECKING:
     from discreet.exact import Number

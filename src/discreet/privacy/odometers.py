@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
-from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import enclose, log, round_up
+from discreet.privacy.readings import read_delta
 from discreet.privacy.relations import NeighborRelation, Relation, require_same_relation
 
 if TYPE_CHECKING:

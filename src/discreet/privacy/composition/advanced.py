@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 from discreet.exact import integer
 from discreet.privacy.currencies import Approximate
-from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import enclose, exp, log, round_up
+from discreet.privacy.readings import read_delta
 
 if TYPE_CHECKING:
     from discreet.exact import Number

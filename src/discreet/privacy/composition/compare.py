@@ -12,8 +12,8 @@ from discreet.privacy.composition.advanced import advanced
 from discreet.privacy.composition.kairouz import kairouz
 from discreet.privacy.convert import DEFAULT_ORDERS, convert
 from discreet.privacy.currencies import RDP, ZCDP, Approximate
-from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import enclose, log, round_up
+from discreet.privacy.readings import read_delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +81,7 @@ class Comparison:
         known = [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
         names, values = [name for name, _ in known], [float(f"{value:.4g}") for _, value in known]
         bars = axes.barh(names[::-1], values[::-1], color="#4c78a8")
-        axes.bar_label(bars, fmt="%.3g", padding=3)
+        axes.bar_label(bars, fmt="{:,.4g}", padding=3)
         axes.set_xscale("log")
         axes.margins(x=0.15)
         axes.set_xlabel(f"epsilon of {self.count:,} compositions at delta = {self.delta:g} (logarithmic)")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 from discreet.privacy.convert import convert
 from discreet.privacy.currencies import ZCDP, Approximate
-from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import enclose, log, round_up
+from discreet.privacy.readings import read_delta
 
 if TYPE_CHECKING:
     from discreet.exact import Number

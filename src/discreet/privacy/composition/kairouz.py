@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 from discreet.exact import integer
 from discreet.privacy.currencies import Approximate
-from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import DOWN, UP, decimal, enclose, exp, log, round_up
+from discreet.privacy.readings import read_delta
 
 if TYPE_CHECKING:
     from discreet.exact import Interval, Number

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 from discreet.exact import integer, rational
 from discreet.privacy.currencies import RDP, Approximate
-from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import UP, decimal, enclose, log, round_up
+from discreet.privacy.readings import read_delta
 
 if TYPE_CHECKING:
     from discreet.exact import Number

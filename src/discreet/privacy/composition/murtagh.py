@@ -10,8 +10,8 @@ from discreet.errors import ParameterError
 from discreet.exact import float_down, rational
 from discreet.privacy.composition.kairouz import remaining_delta
 from discreet.privacy.currencies import Approximate
-from discreet.privacy.currencies.currency import read_delta
 from discreet.privacy.enclosures import round_up
+from discreet.privacy.readings import read_delta
 from discreet.privacy.relations import require_same_relation
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.errors import ParameterError
-from discreet.privacy.currencies.currency import Currency, read_delta, read_nonnegative
+from discreet.privacy.currencies.currency import Currency
+from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:

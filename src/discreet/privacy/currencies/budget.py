@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.privacy.currencies.approximate import Approximate
-from discreet.privacy.currencies.currency import as_text, read_delta, read_nonnegative
 from discreet.privacy.currencies.pure import Pure
+from discreet.privacy.readings import as_text, read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation, require_same_relation
 
 if TYPE_CHECKING:

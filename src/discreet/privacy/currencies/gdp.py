@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, sqrt_lower, sqrt_upper
-from discreet.privacy.currencies.currency import Currency, read_nonnegative
+from discreet.privacy.currencies.currency import Currency
+from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:

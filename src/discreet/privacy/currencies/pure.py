@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from discreet.privacy.currencies.currency import Currency, read_nonnegative
+from discreet.privacy.currencies.currency import Currency
+from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, rational
-from discreet.privacy.currencies.currency import Currency, as_text, read_nonnegative
+from discreet.privacy.currencies.currency import Currency
+from discreet.privacy.readings import as_text, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.currencies.currency import read_nonnegative
 from discreet.privacy.part import Part, as_float
+from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
@@ -41,7 +42,7 @@ class PureBound(Part):
         return self.epsilon**2 / 2
 
     def grouped(self, size: int) -> Part:
-        """size times epsilon."""
+        """Size times epsilon."""
         return PureBound(self.epsilon * size)
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import rational
 from discreet.privacy.curve import Curve
-from discreet.privacy.currencies.currency import read_nonnegative
 from discreet.privacy.part import Part, as_float
+from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.currencies.currency import read_delta, read_nonnegative
 from discreet.privacy.part import Part, as_float
+from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 

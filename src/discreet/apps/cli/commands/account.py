@@ -20,7 +20,7 @@ from discreet.apps.cli.options import (
 )
 from discreet.errors import ParameterError
 from discreet.exact import rational
-from discreet.privacy.currencies.currency import read_delta
+from discreet.privacy.readings import read_delta
 
 if TYPE_CHECKING:
     from pathlib import Path
