@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from discreet.exact import rational
 if TYPE_CHECKING:
     from discreet.exact import Number
 
-__all__ = ["as_text", "read_delta", "read_nonnegative"]
+__all__ = ["as_text", "cost_text", "read_delta", "read_nonnegative"]
 
 
 def read_nonnegative(value: Number, name: str) -> Fraction:
@@ -56,3 +57,13 @@ def as_text(value: Fraction) -> str:
     except OverflowError:
         return f"'{value}'"
     return decimal if Fraction(decimal) == value else f"'{value}'"
+
+
+def cost_text(value: float, digits: int) -> str:
+    """Print a cost with so many digits, rounded up: what is shown is never below what was found.
+
+    >>> cost_text(1.82823665, 6), cost_text(1258.6412, 6), cost_text(2.0, 6)
+    ('1.82824', '1258.65', '2')
+    """
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
+    return f"{float(rounded):.{digits}g}"

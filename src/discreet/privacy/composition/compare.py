@@ -13,7 +13,7 @@ from discreet.privacy.composition.kairouz import kairouz
 from discreet.privacy.convert import DEFAULT_ORDERS, convert
 from discreet.privacy.currencies import RDP, ZCDP, Approximate
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.readings import read_delta
+from discreet.privacy.readings import cost_text, read_delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,8 +61,8 @@ class Comparison:
         width = max(len(row.name) for row in self.rows)
         lines = [f"epsilon of {self.count:,} compositions at delta = {self.delta:g}"]
         for row in self.rows:
-            shown = f"{row.epsilon:>12.6g}" if row.epsilon is not None else f"{'none':>12}"
-            lines.append(f"{row.name:<{width}} {shown}  {row.reason or row.source}")
+            shown = "none" if row.epsilon is None else cost_text(row.epsilon, 6)
+            lines.append(f"{row.name:<{width}} {shown:>12}  {row.reason or row.source}")
         return "\n".join(lines)
 
     def plot(self, axes: Axes | None = None) -> Axes:
@@ -79,7 +79,7 @@ class Comparison:
 
             axes = Figure(figsize=(7.2, 3.2), layout="constrained").subplots()
         known = [(row.name, row.epsilon) for row in self.rows if row.epsilon is not None]
-        names, values = [name for name, _ in known], [float(f"{value:.4g}") for _, value in known]
+        names, values = [name for name, _ in known], [float(cost_text(value, 4)) for _, value in known]
         bars = axes.barh(names[::-1], values[::-1], color="#4c78a8")
         axes.bar_label(bars, fmt="{:,.4g}", padding=3)
         axes.set_xscale("log")

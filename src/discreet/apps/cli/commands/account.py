@@ -20,7 +20,7 @@ from discreet.apps.cli.options import (
 )
 from discreet.errors import ParameterError
 from discreet.exact import rational
-from discreet.privacy.readings import read_delta
+from discreet.privacy.readings import cost_text, read_delta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,10 +187,10 @@ def _account(single: Curve, steps: int, delta: str, *, compare: bool, as_json: b
         print_json({**ends, "delta": float(chance), "steps": steps, "accuracy": accuracy})
         return
     rows = {
-        "epsilon": f"{upper:.9g}" if finite else "none: no finite epsilon at this delta",
+        "epsilon": cost_text(upper, 9) if finite else "none: no finite epsilon at this delta",
         "certified": f"{lower!r} to {upper!r}",
         "delta": delta,
-        "attacker": f"right in at most {accuracy:.2%} of guesses at even odds",
+        "attacker": f"right in at most {cost_text(100 * accuracy, 4)} % of guesses at even odds",
     }
     print_lines(rows if finite else {name: rows[name] for name in ("epsilon", "delta", "attacker")})
     if compare:
