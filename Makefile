@@ -7,8 +7,10 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 ifneq ($(shell command -v uv 2>/dev/null),)
+  CREATE := uv venv --quiet --seed --python $(PYTHON) $(VENV)
   INSTALL := uv pip install --quiet --python $(BIN)/python
 else
+  CREATE := $(PYTHON) -m venv $(VENV)
   INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
@@ -22,13 +24,13 @@ help:
 	@echo "make format    let the formatter rewrite the code"
 	@echo "make docs      build the documentation into site/"
 	@echo "make pictures  draw the pictures of the documentation again"
-	@echo "make bench     print the speed tables"
+	@echo "make bench     print speed, memory and timing beside other libraries (first run: 1.5 GB)"
 	@echo "make constraints  pin the freshest versions that work together"
 	@echo "make clean     remove everything that the other targets create"
 
 # Two stamps: the demo needs the package alone, everything else the tools as well.
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	$(CREATE)
 
 $(VENV)/.package: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --constraint constraints.txt --editable .
@@ -42,10 +44,10 @@ demo: $(VENV)/.package
 	@$(BIN)/python examples/hello_noise.py
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow" $(ARGS)
 
 test-all: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 $(ARGS)
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
@@ -63,6 +65,7 @@ docs: $(VENV)/.tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/.tools
+	$(BIN)/python -m benchmarks.setup
 	$(BIN)/python -m benchmarks.noise
 
 # The freshest versions that work together: names and versions, nothing else.

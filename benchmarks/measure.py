@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LONG_ENOUGH_NS = 200_000_000
 """A run this long is measured well by the clocks."""
 
+ENOUGH_NS = 1_000_000_000
+"""Runs are repeated for at least this long, so that a moment in which the machine is busy does not decide."""
+
 TOO_LONG_NS = 5_000_000_000
 """A run this long is not repeated."""
 
@@ -71,9 +74,10 @@ class Dependence:
     """How closely two columns move together, beside what chance alone would show.
 
     If the second column is shuffled, the correlation coefficient has mean 0 and standard deviation
-    1 / sqrt(count - 1), whatever the two columns hold (Pitman 1937, JRSS Supplement 4, 225-232). So a coefficient
-    beyond a few standard errors means dependence. Outliers in the latencies weaken the plain coefficient; the
-    coefficient of the ranks has the same standard error and does not mind them.
+    1 / sqrt(count - 1), whatever the two columns hold (Pitman 1937, JRSS Supplement 4, 225-232). The coefficient of the
+    ranks is then close to normal, so beyond a few standard errors it means dependence. The plain one need not be: where
+    one latency outweighs all others, it is little more than the magnitude of that one draw, which hides a small
+    dependence and, for noise with heavy tails, passes three standard errors in more than one case of a hundred.
     """
 
     count: int
@@ -90,12 +94,17 @@ def run_once(action: Callable[[], object]) -> Cost:
     return Cost(wall, cpu)
 
 
-def run_repeatedly(action: Callable[[], object], repeats: int) -> Timing:
-    """Run the action several times."""
-    return Timing(tuple(run_once(action) for _ in range(repeats)))
+def run_repeatedly(action: Callable[[], object], *, repeats: int, enough_ns: int = 0) -> Timing:
+    """Run the action so many times, and on until the runs have taken `enough_ns` of CPU time together."""
+    runs: list[Cost] = []
+    while len(runs) < repeats or sum(run.cpu_ns for run in runs) < enough_ns:
+        runs.append(run_once(action))
+    return Timing(tuple(runs))
 
 
-def measure_rate(draw: Callable[[int], object], *, most: int, least: int = 1, repeats: int = 5) -> Rate:
+def measure_rate(
+    draw: Callable[[int], object], *, most: int, least: int = 1, repeats: int = 5, enough_ns: int = ENOUGH_NS
+) -> Rate:
     """Find how many draws `draw(n)` makes a second, with an n that is large enough to tell and at most `most`.
 
     The search for n also warms caches and tables up. A run beyond TOO_LONG_NS is taken as it is.
@@ -106,7 +115,9 @@ def measure_rate(draw: Callable[[int], object], *, most: int, least: int = 1, re
         growth = 2 * LONG_ENOUGH_NS / max(cost.cpu_ns, 1)
         draws = min(most, math.ceil(draws * min(max(growth, 2), 10)))
         cost = run_once(partial(draw, draws))
-    timing = Timing((cost,)) if cost.cpu_ns > TOO_LONG_NS else run_repeatedly(partial(draw, draws), repeats)
+    timing = Timing((cost,))
+    if cost.cpu_ns <= TOO_LONG_NS:
+        timing = run_repeatedly(partial(draw, draws), repeats=repeats, enough_ns=enough_ns)
     return Rate(
         draws=draws,
         repeats=len(timing.runs),

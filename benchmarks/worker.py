@@ -1,4 +1,7 @@
-"""Measure one noise library in the environment that holds it: `python -m benchmarks.worker NAME` prints JSON."""
+"""Measure one noise library in the environment that holds it: `python -m benchmarks.worker NAME` prints JSON.
+
+With a second argument, `batches`, only many draws a call are measured.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 MOST_DRAWS = 1_000_000
 LEAST_DRAWS = 10
 CHECKED_DRAWS = 2_000
-TOLERANCE = 0.15
+TOLERANCE = 0.25
 LATENCY_DRAWS = 200_000
 LATENCY_BUDGET_NS = 4_000_000_000
 
@@ -40,8 +43,8 @@ class WrongLawError(Exception):
 def check_law(case: Case, draw: Batch) -> float:
     """Return the mean magnitude of some draws; raise if it is far from the law's.
 
-    With 2,000 draws the mean is within 15 percent of the law's at far more than five standard deviations; the check
-    is there to catch a scale given in the wrong unit, not a subtle bias.
+    The mean of 2,000 draws has a standard error below 4 percent, and integers that are rounded floats (python-dp's) are
+    13 percent too wide at scale 1. The check is there to catch a scale given in the wrong unit, not a subtle bias.
     """
     found = mean_magnitude(cast("Sequence[float]", draw(CHECKED_DRAWS)))
     expected = expected_magnitude(case)
@@ -114,16 +117,17 @@ def measure_timing(library: Library) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Measure the library whose name is the only argument."""
-    (name,) = sys.argv[1:]
+    """Measure the library whose name is the first argument."""
+    name, *parts = sys.argv[1:]
     library = cast("Library", importlib.import_module(f"benchmarks.libraries.{name}"))
-    result = {
+    result: dict[str, object] = {
         "versions": {distribution: version(distribution) for distribution in library.DISTRIBUTIONS},
         "batches": measure_batches(library, exempt=name in FLOORS),
-        "singles": measure_singles(library),
-        "references": measure_references(library),
-        "timing": measure_timing(library),
     }
+    if parts != ["batches"]:
+        result["singles"] = measure_singles(library)
+        result["references"] = measure_references(library)
+        result["timing"] = measure_timing(library)
     json.dump(result, sys.stdout, allow_nan=False)
 
 

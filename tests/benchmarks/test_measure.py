@@ -16,6 +16,7 @@ from benchmarks.measure import (
     measure_peak_bytes,
     measure_rate,
     ranks,
+    run_repeatedly,
 )
 
 
@@ -27,12 +28,20 @@ def test_best_and_median_are_taken_for_each_clock_by_itself() -> None:
 
 def test_a_rate_never_asks_for_more_draws_than_allowed() -> None:
     asked: list[int] = []
-    rate = measure_rate(asked.append, most=700, least=10, repeats=3)
+    rate = measure_rate(asked.append, most=700, least=10, repeats=3, enough_ns=0)
     assert asked[0] == 10
     assert max(asked) == 700
     assert asked[-3:] == [700] * 3
     assert (rate.draws, rate.repeats) == (700, 3)
     assert rate.cpu >= rate.cpu_median > 0
+
+
+def test_short_runs_are_repeated_until_they_have_taken_enough_time() -> None:
+    few = run_repeatedly(lambda: None, repeats=3)
+    many = run_repeatedly(lambda: sum(range(1_000)), repeats=3, enough_ns=20_000_000)
+    assert len(few.runs) == 3
+    assert sum(run.cpu_ns for run in many.runs) >= 20_000_000
+    assert sum(run.cpu_ns for run in many.runs[:-1]) < 20_000_000 or len(many.runs) == 3
 
 
 def test_every_latency_belongs_to_its_value() -> None:

@@ -18,7 +18,9 @@ from benchmarks.noise import (
     Single,
     Timing,
     batch_figures,
+    best_of,
     fastest,
+    fingerprint,
     footprint_figures,
     single_figures,
     timing_figures,
@@ -34,9 +36,19 @@ SMALL = Case(Family.DISCRETE_LAPLACE, 1)
 WIDE = Case(Family.DISCRETE_GAUSSIAN, 1_000_000)
 
 
-def result(rates: dict[Case, dict[str, float]] | None = None, missing: str = "") -> Result:
+def result(rates: dict[Case, dict[str, float]] | None = None, missing: str = "", luck: float = 1) -> Result:
     rows = [
-        Batch(family=case.family.value, scale=case.scale, way=way, draws=1_000_000, cpu=rate, wall=rate / 2)
+        Batch(
+            family=case.family.value,
+            scale=case.scale,
+            way=way,
+            draws=1_000_000,
+            repeats=5,
+            cpu=rate * luck,
+            cpu_median=rate,
+            wall=rate / 2,
+            wall_median=rate / 4,
+        )
         for case, ways in (rates or {}).items()
         for way, rate in ways.items()
     ]
@@ -60,6 +72,34 @@ def test_ratios_are_of_cpu_rates_and_the_fastest_way_is_judged() -> None:
     best = fastest(results, "opendp", SMALL)
     assert best is not None
     assert best["way"] == "way"
+
+
+def test_a_ratio_leans_against_us() -> None:
+    lucky = result({SMALL: {"way": 60e6}}, luck=1.2)
+    assert [row["cpu"] for row in lucky["batches"]] == [72e6]
+    peer = result({SMALL: {"way": 0.1e6}}, luck=1.25)
+    figures = list(batch_figures({OWN: lucky, "opendp": peer}))
+    (judged,) = [figure for figure in figures if figure.case == str(SMALL) and figure.library == TITLES["opendp"]]
+    assert judged.ratio == pytest.approx(480)  # 60 / 0.125; best against best would be 576 and pass
+    assert judged.verdict is Verdict.MISSED
+
+
+def test_changed_sources_have_another_fingerprint(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one", encoding="utf-8")
+    before = fingerprint(tmp_path)
+    assert fingerprint(tmp_path) == before
+    (tmp_path / "a.py").write_text("two", encoding="utf-8")
+    changed = fingerprint(tmp_path)
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    assert len({before, changed, fingerprint(tmp_path)}) == 3
+
+
+def test_the_better_round_counts_for_each_way_by_itself() -> None:
+    first = result({SMALL: {"a": 1.0, "b": 4.0}})
+    second = result({SMALL: {"a": 3.0, "b": 2.0}})
+    best = best_of(first, second)["batches"]
+    assert [row["cpu"] for row in best] == [row["cpu_median"] for row in best] == [3, 4]
+    assert best_of(first, result(missing="its worker failed"))["missing"] == "its worker failed"
 
 
 def test_every_promised_comparison_has_its_target() -> None:

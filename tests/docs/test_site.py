@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs.hooks.doctests import fenced
 from docs.hooks.mathml import on_page_content
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def test_the_site_stands_alone_and_shows_its_formulas(tmp_path: Path) -> None:
     assert tmp_path / "index.html" in pages
     assert list(foreign_loads(tmp_path)) == []
     assert [page for page, text in pages.items() if "arithmatex" in text] == []
+    assert [page for page, text in pages.items() if "<blockquote>\n<blockquote>" in text] == []
     assert "<math" in pages[tmp_path / "reference" / "noise" / "laplace" / "index.html"]
 
 
@@ -46,6 +48,13 @@ def test_a_foreign_load_is_seen(tmp_path: Path) -> None:
     (tmp_path / "script.html").write_text('<script defer src="https://example.org/x.js"></script>')
     (tmp_path / "style.html").write_text('<link rel="stylesheet" href="//example.org/x.css">')
     assert list(foreign_loads(tmp_path)) == ["script.html", "style.html"]
+
+
+def test_examples_become_blocks() -> None:
+    text = "Say.\n\n>>> 1 + 1\n2\n>>> 3\n3\n\nMore.\n\n    >>> 4\n    4"
+    assert fenced(text) == (
+        "Say.\n\n```pycon\n>>> 1 + 1\n2\n>>> 3\n3\n```\n\nMore.\n\n    ```pycon\n    >>> 4\n    4\n    ```"
+    )
 
 
 def test_a_formula_becomes_mathml() -> None:

@@ -167,6 +167,15 @@ def test_boxes_that_reach_zero_stay_open() -> None:
         assert (box.constant(1) / (box - box)).hi[0] == np.inf
 
 
+@pytest.mark.parametrize("factor", [Fraction(1, 10**320), Fraction(10**400), Fraction(1, 2**1074), Fraction(3, 7)])
+def test_boxes_scaled_by_any_number_contain_the_truth(factor: Fraction) -> None:
+    box = Box.of(np.array([1e300, -1e-300, 0.0])).scaled(factor)
+    for i, value in enumerate((1e300, -1e-300, 0.0)):
+        truth = Fraction(value) * factor
+        assert box.lo[i] == -np.inf or Fraction(box.lo[i].item()) <= truth
+        assert box.hi[i] == np.inf or Fraction(box.hi[i].item()) >= truth
+
+
 def test_sums_of_boxes_contain_the_truth() -> None:
     values = np.array([[1e16, 1.0, -1e16, 1.0], [0.1] * 4])
     total = Box.of(values).total()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from itertools import permutations
@@ -59,6 +60,7 @@ def test_all_spellings(value: Any, wanted: Fraction) -> None:  # noqa: ANN401 - 
 
 
 BAD: list[Any] = [True, np.True_, None, [], "x", "", "1/0", "nan", "inf", float("nan"), float("inf"), Decimal("NaN")]
+BAD += ["1e10_000_000", "1e999_999_999", "1e" + "9" * 5000, "1e" + "0" * 50 + "1"]
 BAD += [Decimal("Infinity"), "1e99999", Decimal("1e99999"), np.float32("inf"), 1j, b"1", "1" * 20_000, np.array(1.0)]
 
 
@@ -113,7 +115,11 @@ def test_directed_functions_at_their_ends() -> None:
     assert exact.log_upper(Fraction(1)) == exact.log_lower(Fraction(1)) == 0
     assert exact.sqrt_lower(Fraction(1, 4)) == exact.sqrt_upper(Fraction(1, 4)) == Fraction(1, 2)
     assert exact.sqrt_upper(Fraction(0)) == 0
-    for call, value in ((exact.log_upper, 0), (exact.sqrt_upper, -1), (exact.exp_upper, 711), (float_up, 10**400)):
+    assert float_down(10**400) == -float_up(-(10**400)) == sys.float_info.max
+    assert exact.log_upper("2") == exact.log_upper(2.0) >= exact.log_lower(Decimal(2))
+    beyond = Fraction(sys.float_info.max) + 1
+    calls = ((exact.log_upper, 0), (exact.sqrt_upper, -1), (exact.exp_upper, 711), (float_up, 10**400))
+    for call, value in (*calls, (exact.sqrt_upper, beyond**2), (float_down, -beyond), (exact.exp_upper, "709.7828")):
         with pytest.raises(ParameterError):
             call(Fraction(value))
 
@@ -144,9 +150,16 @@ def test_one_row_moves_the_sum_by_no_more_than_the_snapped_bounds(
     low, high = grid.bounds(lower, lower + width)
     before, after = (grid.sum(each, lower=lower, upper=lower + width) for each in (rows, [*rows, extra]))
     assert abs(after - before) <= max(abs(low), abs(high)) * grid.step
-    if rows and not math.isnan(extra) and not math.isnan(rows[0]):
+    if rows:
         changed = grid.sum([extra, *rows[1:]], lower=lower, upper=lower + width)
-        assert abs(changed - before) <= (high - low) * grid.step
+        some_nan = math.isnan(extra) or math.isnan(rows[0])
+        assert abs(changed - before) <= (max(abs(low), abs(high), high - low) if some_nan else high - low) * grid.step
+
+
+def test_a_row_changed_to_nan_moves_the_sum_further() -> None:
+    """It counts as no row, so the width of the bounds alone would be too little."""
+    full, gone = ([100.0, 95.0], [float("nan"), 95.0])
+    assert Grid(1).sum(full, lower=90, upper=100) - Grid(1).sum(gone, lower=90, upper=100) == 100
 
 
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=5), st.data())
@@ -173,6 +186,42 @@ def test_sums_do_not_overflow() -> None:
     assert grid.sum([top] * 40, lower=0, upper=int(top)) == 40 * 2**61
 
 
+@given(
+    st.lists(st.floats(allow_nan=False), max_size=5),
+    st.integers(-(2**61), 2**61),
+    st.integers(0, 2**60),
+    st.integers(-9, 9),
+)
+def test_clamping_is_exact_for_bounds_beyond_53_bits(
+    values: list[float], lower: int, width: int, exponent: int
+) -> None:
+    grid = Grid(Fraction(2) ** exponent)
+    bounds = lower * grid.step, (lower + width) * grid.step
+    low, high = grid.bounds(*bounds)
+    inside = [min(max(Fraction(v), low * grid.step), high * grid.step) if math.isfinite(v) else v for v in values]
+    wanted = [
+        (high if v > 0 else low) if v in (math.inf, -math.inf) else round(Fraction(v) / grid.step) for v in inside
+    ]
+    assert grid.clamp(values, lower=bounds[0], upper=bounds[1]).tolist() == wanted
+
+
+def test_integers_are_not_rounded_by_floats() -> None:
+    assert Grid(1).sum(np.array([2**53, 1]), lower=0, upper=2**60) == 2**53 + 1
+    for values in (np.array([2**53 + 1]), [None, 2**60 + 1]):
+        with pytest.raises(ParameterError):
+            Grid(1).sum(values, lower=0, upper=2**60)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("values", [["a"], [[1], [1, 2]], [1j], {"a": 1}, [10**400], "12"])
+def test_sums_of_what_is_no_number_are_refused(values: Any) -> None:  # noqa: ANN401 - any wrong thing
+    with pytest.raises(ParameterError, match=r"^values "):
+        Grid(1).sum(values, lower=0, upper=1)
+
+
+def test_none_is_no_row() -> None:
+    assert Grid(1).sum([None, 2.0], lower=0, upper=5) == 2  # type: ignore[arg-type]
+
+
 def test_extreme_values_are_clamped() -> None:
     grid = Grid("1/1024")
     found = grid.clamp([1e308, -1e308, 5e-324, float("inf"), float("nan")], lower=-2, upper=3)
@@ -180,7 +229,7 @@ def test_extreme_values_are_clamped() -> None:
     assert grid.sum([], lower=0, upper=1) == 0
 
 
-@pytest.mark.parametrize("step", [0, -1, 3, "0.1", "1/3", Fraction(1, 2**1001), float("nan"), 2**1001])
+@pytest.mark.parametrize("step", [0, -1, 3, "0.1", "1/3", Fraction(1, 2**1001), float("nan"), 2**901])
 def test_a_grid_is_a_power_of_two(step: Any) -> None:  # noqa: ANN401 - any wrong thing
     with pytest.raises(ParameterError, match=r"^step is "):
         Grid(step)

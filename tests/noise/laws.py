@@ -154,9 +154,9 @@ def _scaled(name: str, sampler: Scaled, mass: Callable[[float], Mass], scale: fl
 
 
 def _rounded(name: str, sampler: Scaled, cdf: Cdf, scale: float) -> Law:
-    """A rounded real law; its broken partner has a scale that is eight percent short."""
+    """A rounded real law; its broken partner has a scale that is fifteen percent short."""
     return Law(
-        f"{name} {scale}", sampler(scale), lambda d: follows_cdf(d, lambda x: cdf(x / scale)), sampler(scale * 0.92)
+        f"{name} {scale}", sampler(scale), lambda d: follows_cdf(d, lambda x: cdf(x / scale)), sampler(scale * 0.85)
     )
 
 
@@ -181,7 +181,7 @@ def _integer_laws() -> list[Law]:
 
 def _real(name: str, family: families.Family, cdf: Cdf) -> Law:
     """A family with a scale of 8 on the integers."""
-    return _rounded(name, lambda scale: lambda n, bits: noise.sample_steps(family, scale, 1, n, bits), cdf, 8)
+    return _rounded(name, lambda scale: lambda n, bits: noise.sample(family, scale, 1, n, bits), cdf, 8)
 
 
 def _real_laws() -> list[Law]:

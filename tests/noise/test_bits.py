@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
-import multiprocessing
+import copy
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,76 +17,40 @@ from scipy import stats
 
 from discreet import noise
 from discreet.noise import SYSTEM, SystemBits
-from tests.noise.replay import ReplayBits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FALSE_ALARM = 1e-9
+ROOT = Path(__file__).parents[2]
 WORD = 16  # bytes; two random words of 16 bytes agree with probability 2**-128
 
 
-def in_child(work: Callable[[], bytes], fork: Callable[[], int] = os.fork) -> bytes:
-    """Run work in a forked child and return what it writes."""
-    reader, writer = os.pipe()
-    child = fork()
-    if child == 0:
-        try:
-            os.write(writer, work())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as stream:
-        found = stream.read()
-    os.waitpid(child, 0)
-    return found
-
-
-def words() -> bytes:
-    return SYSTEM.take(32 * WORD).tobytes()
-
-
-def draws() -> bytes:
-    return np.array([noise.discrete_laplace(10**12) for _ in range(64)]).tobytes()
-
-
-def raw_fork() -> int:
-    """Fork without Python's hooks, as an extension module might."""
-    return int(ctypes.CDLL(None).fork())
+def pieces(kind: str, work: str) -> list[str]:
+    """Run the fork program in a process without threads."""
+    command = [sys.executable, "-m", "tests.noise.forks", kind, work]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
 
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
 @needs_fork
-@pytest.mark.parametrize("fork", [os.fork, raw_fork])
-@pytest.mark.parametrize("work", [words, draws])
-def test_a_child_never_repeats_its_parent(work: Callable[[], bytes], fork: Callable[[], int]) -> None:
-    work()  # the parent holds a block and a pool
-    children = [in_child(work, fork) for _ in range(2)]
-    own = work()
-    size = WORD if work is words else 8
-    pieces = [part[i : i + size] for part in (*children, own) for i in range(0, len(part), size)]
-    assert len(set(pieces)) == len(pieces) >= 96
+@pytest.mark.parametrize("kind", ["fork", "raw fork", "pool"])
+@pytest.mark.parametrize("work", ["words", "draws"])
+def test_a_child_never_repeats_its_parent(kind: str, work: str) -> None:
+    found = pieces(kind, work)
+    assert len(set(found)) == len(found) >= 96
+
+
+@needs_fork
+@pytest.mark.parametrize("work, least", [("interrupted pool", 30), ("interrupted array", 256)])
+def test_a_fork_in_the_middle_of_a_draw_repeats_nothing(work: str, least: int) -> None:
+    found = pieces("handler", work)
+    assert len(set(found)) == len(found) >= least
 
 
 @needs_fork
 def test_the_fork_check_sees_a_source_that_ignores_fork() -> None:
-    forgetful = ReplayBits(7)
-    child = in_child(lambda: forgetful.take(64).tobytes())
-    assert child == forgetful.take(64).tobytes()
-
-
-def _worker(_: int) -> bytes:
-    return words()
-
-
-@needs_fork
-def test_a_pool_of_processes_has_streams_of_its_own() -> None:
-    with multiprocessing.get_context("fork").Pool(3) as pool:
-        found = pool.map(_worker, range(9))
-    pieces = [part[i : i + WORD] for part in found for i in range(0, len(part), WORD)]
-    assert len(set(pieces)) == len(pieces)
+    found = pieces("fork", "forgetful")
+    assert len(set(found)) < len(found)
 
 
 def test_threads_never_share_bits_or_draws() -> None:
@@ -151,6 +117,14 @@ def test_each_block_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     for _ in range(4):
         source.take(2**18)
     assert asked == [32, 16] * 4
+
+
+def test_copies_of_a_source_repeat_nothing() -> None:
+    noise.discrete_laplace(2**55)
+    for other in (copy.copy(SYSTEM), copy.deepcopy(SYSTEM), pickle.loads(pickle.dumps(SYSTEM))):  # noqa: S301
+        assert other.take(16).tobytes() != SYSTEM.take(16).tobytes()
+        draws = [noise.discrete_laplace(2**55, bits=each) for each in (other, SYSTEM, other, SYSTEM)]
+        assert len(set(draws)) == 4
 
 
 def test_the_package_exports_no_replayable_source() -> None:

@@ -114,7 +114,7 @@ def test_noise_beyond_64_bits_goes_to_the_end_and_never_wraps(monkeypatch: pytes
         (lambda: noise.staircase(0, 1, 1), "epsilon is 0"),
         (lambda: noise.staircase(1, 3, 4), "near is 4"),
         (lambda: noise.staircase(1, 0, 1), "sensitivity is 0"),
-        (lambda: noise.laplace(1, "0.3"), "step is 0.3"),
+        (lambda: noise.laplace(1, "0.3"), "step is '0.3'"),
         (lambda: noise.laplace(0, 1), "scale is 0"),
         (lambda: noise.gaussian(1, Fraction(1, 2**60)), "sigma / grid"),
         (lambda: noise.gaussian(-1, 1, 5), "sigma is -1"),
@@ -130,7 +130,7 @@ def test_noise_beyond_64_bits_goes_to_the_end_and_never_wraps(monkeypatch: pytes
         (lambda: noise.families.Cauchy(1), "exponent is 1"),
         (lambda: noise.families.StudentT(0), "degrees is 0"),
         (lambda: noise.families.LaplaceLogNormal(0), "shape is 0"),
-        (lambda: noise.rounded(noise.families.Laplace(), float("nan"), 1, 1), "value is nan"),
+        (lambda: noise.rounded(noise.families.Laplace(), float("nan"), 1, 1), "value is no finite"),
         (lambda: noise.sample(noise.families.Laplace(), 1, 1, -1), "size is -1"),
     ],
 )
@@ -139,7 +139,88 @@ def test_bad_input_is_refused_by_name(call: Callable[[], object], match: str) ->
         call()
 
 
-def test_an_error_about_a_private_scale_does_not_quote_it() -> None:
+@pytest.mark.parametrize("value, scale", [(0, "-123.456"), (0, "1e123"), ("123x", 1), (float("inf"), 1), (1, "nan")])
+def test_an_error_about_a_private_number_does_not_quote_it(value: Any, scale: Any) -> None:  # noqa: ANN401
     with pytest.raises(ParameterError) as caught:
-        noise.rounded(noise.families.Laplace(), 0, "-123.456", 1)
-    assert "123" not in str(caught.value)
+        noise.rounded(noise.families.Laplace(), value, scale, 1)
+    assert not any(part in str(caught.value) for part in ("123", "inf", "nan"))
+
+
+def test_a_private_scale_of_zero_rounds_the_value() -> None:
+    assert noise.rounded(noise.families.Laplace(), "2.6", 0, "1/2") == 5
+
+
+HUGE = 10**5000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: noise.discrete_laplace(HUGE),
+        lambda: noise.discrete_laplace(1, -HUGE),
+        lambda: noise.discrete_laplace(1, (0, 10**30)),
+        lambda: noise.discrete_laplace(1, (1,) * 65),
+        lambda: noise.uniform_integer(-HUGE),
+        lambda: noise.bernoulli(HUGE),
+        lambda: noise.families.Cauchy(HUGE),
+        lambda: noise.laplace(1, Fraction(3, 2**20_000)),
+        lambda: noise.gumbel_race([[1, 2], [3]], 1),
+        lambda: noise.gumbel_race([2**53 + 1, 2**53, 0.5], "1/1000"),
+        lambda: noise.gumbel_race([2**63, -1], 1),
+        lambda: noise.gumbel_race(np.array([2**63], dtype=np.uint64), 1),
+        lambda: noise.gumbel_race([1, None], 1),  # type: ignore[arg-type]
+        lambda: noise.rounded(noise.families.Laplace, 0, 1, 1),  # type: ignore[arg-type]
+        lambda: noise.sample(None, 1, 1, 3),  # type: ignore[call-overload]
+        lambda: noise.sample(noise.families.Laplace(), 2**257, 1, 3),
+        lambda: noise.sample(noise.families.Laplace(), 2**100, Fraction(1, 2**200)),
+        lambda: noise.staircase(1, 4.0, 2.0),  # type: ignore[call-overload]
+        lambda: noise.staircase(1, sensitivity=True, near=True),
+    ],
+)
+def test_ugly_input_is_refused(call: Callable[[], object]) -> None:
+    noise.staircase(1, 4, 2)
+    noise.staircase(1, 1, 1)  # pools that equal keys of another type must not open
+    with pytest.raises(ParameterError):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: noise.discrete_laplace(1, 10**400),
+        lambda: noise.permutation(10**400),
+        lambda: noise.subset(2**59, 2**50),
+        lambda: noise.l2_laplace(1, 1, 10**400),
+    ],
+)
+def test_astronomic_sizes_are_refused(call: Callable[[], object]) -> None:
+    with pytest.raises(SizeError, match=r"^(size|count|chosen|size \* dimensions) is .*Draw in parts\.$"):
+        call()
+
+
+def test_tiny_and_near_certain_chances() -> None:
+    assert noise.bernoulli_exp("1e-100", 1000).all()
+    assert noise.bernoulli_exp(5e-324)
+    assert not noise.bernoulli_exp(10**6, 1000).any()
+    assert noise.poisson_subset(10, "0.99999999999999999999").tolist() == list(range(10))
+    assert noise.poisson_subset(2**60, Fraction(1, 2**56), ReplayBits(1)).size < 60
+
+
+def test_races_with_extreme_scales() -> None:
+    assert noise.gumbel_race([0, 1], "1e-400") == 1
+    assert noise.gumbel_race([0.0, 5e-324], "1e-400") == 1
+    assert noise.exponential_race([0, 1], 10**400) in (0, 1)
+
+
+@pytest.mark.parametrize("grid", [2.0**-24, 2.0**-30, 2**-25, "1/1024", 1, Fraction(1, 8)])
+def test_a_float_that_is_a_power_of_two_is_a_grid(grid: float) -> None:
+    assert noise.laplace(1, grid, 3).shape == (3,)
+
+
+def test_pools_are_bounded() -> None:
+    bits = ReplayBits(1)
+    for i in range(1, 300):
+        noise.discrete_laplace(i, bits=bits)
+    for i in range(1, 20):
+        noise.rounded(noise.families.StudentT(i), 0, 1, 1, bits)
+    assert len(bits.pools) <= 256

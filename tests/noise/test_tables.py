@@ -20,7 +20,9 @@ from tests.noise.laws import follows, follows_cdf, gaussian_mass, geometric_mass
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
     from discreet.noise.table import Table
 
@@ -190,7 +192,7 @@ def test_blocks_follow_the_law_when_rims_and_tails_are_common(
 
 def test_families_follow_the_law_when_floats_settle_nothing(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(rounded, "_SETTLED", -1.0)
-    draws = noise.sample_steps(noise.families.Cauchy(2), 8, 1, 2000, ReplayBits(seed))
+    draws = noise.sample(noise.families.Cauchy(2), 8, 1, 2000, ReplayBits(seed))
     assert follows_cdf(draws, lambda x: stats.cauchy.cdf(x / 8))
     assert not follows_cdf(draws, lambda x: stats.cauchy.cdf(x / 12))
 
@@ -209,7 +211,65 @@ NEVER_REJECTED = [
 def test_floats_and_big_integers_agree_on_the_same_bits(
     monkeypatch: pytest.MonkeyPatch, family: noise.families.Family, seed: int
 ) -> None:
-    fast = noise.sample_steps(family, 5, "1/64", 300, ReplayBits(seed))
+    fast = noise.sample(family, 5, "1/64", 300, ReplayBits(seed))
     monkeypatch.setattr(rounded, "_SETTLED", -1.0)
-    slow = noise.sample_steps(family, 5, "1/64", 300, ReplayBits(seed))
+    slow = noise.sample(family, 5, "1/64", 300, ReplayBits(seed))
     assert (fast == slow).all()
+
+
+def test_bits_that_agree_twice_wait_for_a_third_look() -> None:
+    """Script 64 more bits onto the boundary itself: what comes after them must still decide."""
+    made = Digits(ExponentialDecay(Fraction(1, 3))).tables[0]
+    i = 5
+    total = mpmath.fsum(mp(Fraction(low, 2**400)) for low in made._weights(400)[0])
+    share = mpmath.fsum(mp(Fraction(low, 2**400)) for low in made._weights(400)[0][: i + 1]) / total
+    place = int(mpmath.floor((65536 * share - made._owned[i]) * 2**112))
+    first, second = place >> 64, place & (2**64 - 1)
+    assert first == int(made.thresholds[i])
+    start = ((first >> 48) + made.first_rare).to_bytes(2, "little") + ((first & (2**48 - 1)) << 16).to_bytes(
+        8, "little"
+    )
+    start += second.to_bytes(8, "little")
+    below, _ = made.draw(1, ReplayBits(0, start + bytes(64)))
+    above, _ = made.draw(1, ReplayBits(0, start + b"\xff" * 64))
+    assert (below[0], above[0]) == (made.values[i], made.values[i + 1])
+
+
+def test_a_negative_draw_is_the_mirror_image_digit_by_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Digits(ExponentialDecay(Fraction(1, 1000)), mirror=1)
+    base = 2**made._low_bits
+    assert base > 3
+
+    def drawn(*values: int) -> Callable[[int, noise.BitSource], tuple[NDArray[np.int64], NDArray[np.intp]]]:
+        return lambda count, bits: (np.array(values), np.empty(0, dtype=np.intp))  # noqa: ARG005 - the shape of draw
+
+    monkeypatch.setattr(made._high, "draw", drawn(5, ~5, 0, ~0))
+    monkeypatch.setattr(made._lows[0][1], "draw", drawn(3, 3, 0, 0))
+    out = np.empty(4, dtype=np.int64)
+    made(out, ReplayBits(0))
+    assert out.tolist() == [5 * base + 3, -1 - (5 * base + 3), 0, -1]
+
+
+@pytest.mark.parametrize("shape", list(Shape))
+def test_the_rim_keeps_with_the_stated_probability(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words a hair below the true probability are kept and words a hair above are not, at every place of a block."""
+    monkeypatch.setattr(blocks, "_FINENESS", 2)
+    monkeypatch.setattr(blocks, "_DIRECT", 0)
+    sigma = 40 if shape is Shape.INTEGERS else 2**22
+    made = Blocks(Fraction(sigma) ** 2, shape)
+    width = 2**made._bits
+    for block in (0, 1, 3, ~0, ~1, ~3):
+        near = block * width if block >= 0 else ~block * width + made._negative.start
+        far = near + made._positive.length
+        for offset in range(0, width, max(1, width // 16)):
+            a = near + offset
+            x = a if block >= 0 else (-a if shape is Shape.INTEGERS else ~a)
+            w = [mpmath.exp(-(mpmath.mpf(m) ** 2) / (2 * sigma**2)) for m in (a, near, far)]
+            chance = (w[0] - w[2]) / (w[1] - w[2])
+            # a cell of the floors is one unit wide, over which the probability falls by less than this
+            hair = mpmath.mpf(2) ** -40 if shape is Shape.INTEGERS else mpmath.mpf(4) / width
+            for word, wanted in ((chance - hair, True), (chance + hair, False)):
+                if 0 <= word < 1:
+                    script = int(word * 2**64).to_bytes(8, "little")
+                    kept = made._keep(np.array([x]), np.array([block]), ReplayBits(0, script))
+                    assert kept[0] == wanted

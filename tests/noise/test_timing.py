@@ -8,12 +8,13 @@ import pytest
 
 from discreet import noise
 from discreet.noise.blocks import Blocks
-from discreet.noise.rounded import LazyDraw
 from discreet.noise.table import Table
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from discreet.exact import Interval
 
 POOL = 1024
 SINGLE: dict[str, Callable[[ReplayBits], object]] = {
@@ -63,19 +64,25 @@ def test_filling_does_refine_so_the_count_can_see_it(slow_calls: list[str]) -> N
     assert {"_slow", "_keep"} <= set(slow_calls)
 
 
-def test_a_draw_for_a_private_scale_was_worked_out_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("family", [noise.families.Cauchy("1.01"), noise.families.Laplace()], ids=repr)
+def test_a_draw_for_a_private_scale_was_worked_out_ahead(
+    family: noise.families.Family, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bits = ReplayBits(3)
-    noise.rounded(noise.families.Cauchy(4), 0, 1, "1/1024", bits)
+    noise.rounded(family, 0, 1, "1/1024", bits)
     taken = bits.taken
-    precisions: list[int] = []
-    original = LazyDraw.interval
+    evaluations: list[object] = []
+    original = family.__class__.value
 
-    def recorded(self: LazyDraw, precision: int) -> object:
-        precisions.append(precision)
-        return original(self, precision)
+    def recorded(self: noise.families.Family, u: list[Interval]) -> Interval:
+        evaluations.append(u)
+        return original(self, u)
 
-    monkeypatch.setattr(LazyDraw, "interval", recorded)
-    for scale in ("1e-9", 1, 10**9):
-        noise.rounded(noise.families.Cauchy(4), "0.3", scale, "1/1024", bits)
-    assert precisions == [256, 256, 256]
+    monkeypatch.setattr(family.__class__, "value", recorded)
+    for scale in (0, "1e-9", 1, 10**9, 2**200, 2**246):
+        noise.rounded(family, "0.3", scale, "1/1024", bits)
+    assert evaluations == []
     assert bits.taken == taken
+    for _ in range(8):
+        noise.rounded(family, "0.3", 1, "1/1024", bits)
+    assert evaluations  # the pool is empty: filling it evaluates, so the count can see it

@@ -85,15 +85,24 @@ def test_a_bare_import_is_light() -> None:
     assert loaded_by("import discreet", path=ROOT / "src") == {"discreet"}
 
 
+def parts_of(package: Path) -> set[str]:
+    """Name the public modules and packages that stand directly in a package."""
+    found = {module_name(path, package).partition(".")[0] for path in python_files(package)}
+    return {name for name in found if name and not name.startswith("_")}
+
+
 def test_the_root_names_every_part() -> None:
     import discreet
 
-    folder = ROOT / "src" / "discreet"
-    found = {module_name(path, folder).partition(".")[0] for path in python_files(folder)} - {""}
-    parts = {name for name in found if not name.startswith("_")}
+    parts = parts_of(ROOT / "src" / "discreet")
     assert set(discreet.__all__) == parts, "add the new part to __all__ in src/discreet/__init__.py"
     assert parts <= set(dir(discreet))
     assert all(getattr(discreet, part).__name__ == f"discreet.{part}" for part in parts)
+
+
+def test_a_new_part_is_seen(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"__init__.py": "", "errors.py": "", "noise/laplace.py": "", "_private.py": ""})
+    assert parts_of(tmp_path) == {"errors", "noise"}
 
 
 def test_an_unknown_part_is_refused() -> None:

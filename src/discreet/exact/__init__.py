@@ -10,7 +10,7 @@ from __future__ import annotations
 from discreet.exact.box import Box
 from discreet.exact.grid import Grid
 from discreet.exact.interval import Interval
-from discreet.exact.rational import Number, integer, rational
+from discreet.exact.rational import Number, integer, rational, shown
 from discreet.exact.rounding import (
     exp_lower,
     exp_upper,
@@ -35,6 +35,7 @@ __all__ = [
     "log_lower",
     "log_upper",
     "rational",
+    "shown",
     "sqrt_lower",
     "sqrt_upper",
 ]

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact.rational import Number, integer, rational
-from discreet.exact.rounding import sqrt_upper
+from discreet.exact.rational import Number, integer, rational, shown
+from discreet.exact.rounding import float_down, float_up, sqrt_upper
 
 if TYPE_CHECKING:
+    from typing import SupportsFloat
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Grid"]
 
 _LARGEST_STEPS = 2**62
-_FINEST, _COARSEST = -1000, 1000
+_EXACT_IN_FLOATS = 2**53
+_FINEST, _COARSEST = -1000, 900  # 2**62 steps of either are far from the ends of the range of floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,8 @@ class Grid:
     What snapping does to sensitivity, as exact numbers:
 
     - rows snapped *before* summing, to snapped bounds: nothing. The sum of integers in [lower, upper] moves by
-      at most max(|lower|, |upper|) (one row added or removed) or upper - lower (one row changed).
+      at most max(|lower|, |upper|) if one row is added or removed, by upper - lower if one row is changed to another,
+      and by max(|lower|, |upper|, upper - lower) if a changed row may become NaN, which counts as no row.
     - d coordinates snapped *after* summing: each lands within step/2 of its value, so the distance of two
       neighbors grows by at most step per coordinate: d*step in L1, sqrt(d)*step in L2.
 
@@ -47,10 +53,13 @@ class Grid:
     step: Fraction
 
     def __init__(self, step: Number) -> None:
-        size = rational(step, name="step")
+        # A float that is a power of two is meant as one, though 2.0**-30 prints as a decimal that is not quite it.
+        size = Fraction(step) if isinstance(step, float) and math.frexp(step)[0] == 0.5 else rational(step, name="step")
         exponent = size.numerator.bit_length() - size.denominator.bit_length()
         if size <= 0 or size != Fraction(2) ** exponent or not _FINEST <= exponent <= _COARSEST:
-            msg = f"step is {step}; it must be a power of two from 2**{_FINEST} to 2**{_COARSEST}, such as 2**-10."
+            msg = (
+                f"step is {shown(step)}; it must be a power of two from 2**{_FINEST} to 2**{_COARSEST}, such as 2**-10."
+            )
             raise ParameterError(msg)
         object.__setattr__(self, "step", size)
 
@@ -63,12 +72,16 @@ class Grid:
         """
         size = rational(scale, name="scale")
         if size <= 0:
-            msg = f"scale is {scale}; it must be above 0."
+            msg = f"scale is {shown(scale)}; it must be above 0."
             raise ParameterError(msg)
         exponent = size.numerator.bit_length() - size.denominator.bit_length()
         if Fraction(2) ** exponent > size:
             exponent -= 1
-        return Grid(Fraction(2) ** (exponent - integer(bits, name="bits", least=0, most=-_FINEST)))
+        wanted = exponent - integer(bits, name="bits", least=0, most=-_FINEST)
+        if not _FINEST <= wanted <= _COARSEST:
+            msg = f"scale is {shown(scale)}; no grid from 2**{_FINEST} to 2**{_COARSEST} is 2**-{bits} of it."
+            raise ParameterError(msg)
+        return Grid(Fraction(2) ** wanted)
 
     def steps(self, value: Number, *, name: str = "value") -> int:
         """Round a number to the nearest grid point, halves to even, and count it in steps.
@@ -84,7 +97,7 @@ class Grid:
         Dividing by a power of two is exact unless it leaves the range of floats; results beyond 2**62 steps
         are refused, so nothing wraps.
         """
-        array = np.asarray(values, dtype=np.float64)
+        array = _floats(values)
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.rint(np.ldexp(array, -self.exponent))
         if scaled.size and not np.all(np.abs(scaled) <= _LARGEST_STEPS):  # NaN fails the comparison too
@@ -104,11 +117,13 @@ class Grid:
         array([ 0,  0, 10])
         """
         low, high = self.bounds(lower, upper)
-        array = np.asarray(values, dtype=np.float64).ravel()
+        array = _floats(values).ravel()
         kept = array[~np.isnan(array)]
-        # Floats of the bounds may round; the integers clamped below may not, and they decide.
-        rough = np.clip(kept, math.ldexp(low - 1, self.exponent), math.ldexp(high + 1, self.exponent))
-        return np.clip(self.snap(rough), low, high)
+        # Every float above the largest one that is not above the bound is above the bound itself; so on the other side.
+        above, below = kept > float_down(high * self.step), kept < float_up(low * self.step)
+        inside = self.snap(np.where(above | below, 0.0, kept))
+        found: NDArray[np.int64] = np.where(above, high, np.where(below, low, inside))
+        return found
 
     def bounds(self, lower: Number, upper: Number) -> tuple[int, int]:
         """Snap a pair of bounds; sensitivities are computed from what this returns.
@@ -118,10 +133,10 @@ class Grid:
         """
         low, high = self.steps(lower, name="lower"), self.steps(upper, name="upper")
         if rational(lower) > rational(upper):
-            msg = f"lower is {lower} and upper is {upper}; lower must not be above upper."
+            msg = f"lower is {shown(lower)} and upper is {shown(upper)}; lower must not be above upper."
             raise ParameterError(msg)
         if max(abs(low), abs(high)) >= _LARGEST_STEPS:
-            msg = f"the bounds {lower} and {upper} reach beyond 2**62 steps of {self.step}; take a coarser grid."
+            msg = f"the bounds {shown(lower)}, {shown(upper)} reach beyond 2**62 steps; take a coarser grid."
             raise ParameterError(msg)
         return low, high
 
@@ -145,10 +160,49 @@ class Grid:
         """What snapping d coordinates after summing adds to an L2 sensitivity: sqrt(d) steps, rounded up."""
         return sqrt_upper(Fraction(integer(dimensions, name="dimensions", least=1))) * self.step
 
+    def values(self, steps: ArrayLike) -> NDArray[np.float64]:
+        """Return grid points as floats, each rounded to nearest beyond 2**53 steps.
+
+        >>> Grid("1/4").values(np.array([3, -1]))
+        array([ 0.75, -0.25])
+        """
+        found = np.array(steps, dtype=np.float64)
+        found *= float(self.step)  # a power of two: no rounding
+        return found
+
     def value(self, steps: int) -> float:
-        """Return the grid point as a float, rounded to nearest beyond 2**53 steps.
+        """Return the grid point as a float, rounded to nearest beyond 2**53 steps; at most the largest float.
 
         >>> Grid("1/4").value(3)
         0.75
         """
-        return float(steps * self.step)
+        if abs(steps) <= _EXACT_IN_FLOATS:
+            return math.ldexp(steps, self.exponent)
+        point = steps * self.step
+        most = Fraction(sys.float_info.max)
+        return float(min(max(point, -most), most))
+
+
+def _floats(values: ArrayLike) -> NDArray[np.float64]:
+    """Read numbers as floats, None as NaN; refuse what is no number, and integers that floats would round."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = np.array([math.nan if each is None else _number(each) for each in array.flat]).reshape(array.shape)
+        kind, found = str(array.dtype.kind), array.real.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        kind, found = "?", np.empty(0)
+    if kind not in "biuf":
+        msg = "values must be a list or array of real numbers, of one length in each dimension."
+        raise ParameterError(msg)
+    if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT_IN_FLOATS:
+        msg = "values hold integers beyond 2**53, which floats would round; divide them by a power of two first."
+        raise ParameterError(msg)
+    return found
+
+
+def _number(each: SupportsFloat) -> float:
+    """Read one number that a float holds exactly, if it is an integer."""
+    if isinstance(each, Integral) and abs(int(each)) > _EXACT_IN_FLOATS:
+        raise OverflowError
+    return float(each)

@@ -13,14 +13,31 @@ import numpy as np
 
 from discreet.errors import ParameterError
 
-__all__ = ["Number", "integer", "rational"]
+__all__ = ["Number", "integer", "rational", "shown"]
 
 Number = int | float | Fraction | Decimal | str
 """What `rational` reads; NumPy's integer and floating scalars are read as well."""
 
 _LARGEST_EXPONENT = 5_000  # 10**5000 takes microseconds; "1e999999999" would take all memory
-_EXPONENT = re.compile(r"[eE]([+-]?\d+)\s*$")
-_LONGEST_TEXT = 10_000
+_EXPONENT = re.compile(r"[eE]([+-]?[\d_]+)\s*$")
+_LONGEST_SHOWN = 60
+_LONGEST_EXPONENT = 20  # characters: leading zeros and underscores are allowed
+_LONGEST_TEXT = 4_000
+
+
+def shown(value: object) -> str:
+    """Print a public argument for a message: never longer than a line, and never an error itself.
+
+    >>> shown(0.5), shown(10**5000), shown("x" * 500)[:6]
+    ('0.5', 'a number of more than 4000 digits', "'xxxxx")
+    """
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:  # Python prints no integer of more than 4300 digits
+        return f"a number of more than {_LONGEST_TEXT} digits"
+    if len(text) > _LONGEST_TEXT and not isinstance(value, str):
+        return f"a number of more than {_LONGEST_TEXT} digits"
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
 
 
 def rational(value: Number | np.floating | np.integer, *, name: str = "value") -> Fraction:
@@ -69,12 +86,16 @@ def _from_decimal(value: Decimal, name: str) -> Fraction:
 
 def _from_text(value: str, name: str) -> Fraction:
     exponent = _EXPONENT.search(value)
-    if len(value) > _LONGEST_TEXT or (exponent and abs(int(exponent[1])) > _LARGEST_EXPONENT):
+    if len(value) > _LONGEST_TEXT or (exponent and len(exponent[1]) > _LONGEST_EXPONENT):
         _refuse_exponent(name)
     try:
+        if exponent and abs(int(exponent[1])) > _LARGEST_EXPONENT:
+            _refuse_exponent(name)
         return Fraction(value)
-    except (ValueError, ZeroDivisionError):
-        msg = f'{name} is {value!r}; it must be a finite number, such as 10, "0.1" or "1/3".'
+    except (ValueError, ZeroDivisionError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        msg = f'{name} is {shown(value)}; it must be a finite number, such as 10, "0.1" or "1/3".'
         raise ParameterError(msg) from None
 
 
@@ -99,13 +120,13 @@ def integer(value: SupportsIndex, *, name: str = "value", least: int | None = No
     discreet.errors.ParameterError: size is 2.5; it must be a whole number, such as 3.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
-        msg = f"{name} is {value!r}; it must be a whole number, such as 3."
+        msg = f"{name} is {shown(value)}; it must be a whole number, such as 3."
         raise ParameterError(msg)
     number = int(value)
     if least is not None and number < least:
-        msg = f"{name} is {number}; it must be at least {least}."
+        msg = f"{name} is {shown(number)}; it must be at least {shown(least)}."
         raise ParameterError(msg)
     if most is not None and number > most:
-        msg = f"{name} is {number}; it must be at most {most}."
+        msg = f"{name} is {shown(number)}; it must be at most {shown(most)}."
         raise ParameterError(msg)
     return number

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact.interval import Interval
+from discreet.exact.rational import Number, rational, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,95 +30,106 @@ _FLOAT_UNDERFLOW = -746  # exp(-746) is below the smallest positive float
 _FLOAT_OVERFLOW = 710  # exp(710) is above the largest
 
 
-def float_up(value: Fraction) -> float:
+def float_up(value: Number) -> float:
     """Return the smallest float that is not below the value.
 
     >>> float_up(Fraction(1, 10)) >= Fraction(1, 10) > float_down(Fraction(1, 10))
     True
     """
-    nearest = _nearest(value)
-    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
+    exact = rational(value)
+    nearest = _nearest(exact)
+    found = nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+    if math.isinf(found):
+        msg = "the value is beyond the largest float, 1.8e308, so no float is above it."
+        raise ParameterError(msg)
+    return found
 
 
-def float_down(value: Fraction) -> float:
+def float_down(value: Number) -> float:
     """Return the largest float that is not above the value.
 
     >>> float_down(Fraction(1, 4))
     0.25
     """
-    nearest = _nearest(value)
-    return nearest if nearest <= value else math.nextafter(nearest, -math.inf)
+    exact = rational(value)
+    nearest = _nearest(exact)
+    found = nearest if nearest <= exact else math.nextafter(nearest, -math.inf)
+    if math.isinf(found):
+        msg = "the value is beyond the lowest float, -1.8e308, so no float is below it."
+        raise ParameterError(msg)
+    return found
 
 
 def _nearest(value: Fraction) -> float:
     try:
         return value.numerator / value.denominator  # correctly rounded for integers of any length
     except OverflowError:
-        msg = "the value is beyond the largest float, 1.8e308."
-        raise ParameterError(msg) from None
+        return sys.float_info.max if value > 0 else -sys.float_info.max
 
 
-def exp_upper(exponent: Fraction) -> Fraction:
+def exp_upper(exponent: Number) -> Fraction:
     """Return the smallest float that is not below exp(exponent), as a fraction.
 
     >>> exp_upper(Fraction(0)), exp_upper(Fraction(1)) == Fraction(2.7182818284590455)
     (Fraction(1, 1), True)
     """
-    if exponent < _FLOAT_UNDERFLOW:
+    power = rational(exponent, name="exponent")
+    if power < _FLOAT_UNDERFLOW:
         return Fraction(math.ulp(0.0))
-    return Fraction(1) if exponent == 0 else _settled(Interval.exp, _not_too_large(exponent), float_up)
+    return Fraction(1) if power == 0 else _settled(Interval.exp, _not_too_large(power), float_up)
 
 
-def exp_lower(exponent: Fraction) -> Fraction:
+def exp_lower(exponent: Number) -> Fraction:
     """Return the largest float that is not above exp(exponent), as a fraction.
 
     >>> exp_lower(Fraction(1)) == Fraction(2.718281828459045)
     True
     """
-    if exponent < _FLOAT_UNDERFLOW:
+    power = rational(exponent, name="exponent")
+    if power < _FLOAT_UNDERFLOW:
         return Fraction(0)
-    return Fraction(1) if exponent == 0 else _settled(Interval.exp, _not_too_large(exponent), float_down)
+    return Fraction(1) if power == 0 else _settled(Interval.exp, _not_too_large(power), float_down)
 
 
-def log_upper(value: Fraction) -> Fraction:
+def log_upper(value: Number) -> Fraction:
     """Return the smallest float that is not below log(value), as a fraction.
 
     >>> float(log_upper(Fraction(3)))
     1.0986122886681098
     """
-    return Fraction(0) if value == 1 else _settled(Interval.log, _positive(value), float_up)
+    return Fraction(0) if rational(value) == 1 else _settled(Interval.log, _positive(rational(value)), float_up)
 
 
-def log_lower(value: Fraction) -> Fraction:
+def log_lower(value: Number) -> Fraction:
     """Return the largest float that is not above log(value), as a fraction.
 
     >>> float(log_lower(Fraction(3)))
     1.0986122886681096
     """
-    return Fraction(0) if value == 1 else _settled(Interval.log, _positive(value), float_down)
+    return Fraction(0) if rational(value) == 1 else _settled(Interval.log, _positive(rational(value)), float_down)
 
 
-def sqrt_upper(value: Fraction) -> Fraction:
+def sqrt_upper(value: Number) -> Fraction:
     """Return the smallest float that is not below the square root, as a fraction.
 
     >>> sqrt_upper(Fraction(9, 4)), sqrt_upper(Fraction(2)) ** 2 > 2
     (Fraction(3, 2), True)
     """
-    return _root(value, float_up)
+    return _root(rational(value), float_up)
 
 
-def sqrt_lower(value: Fraction) -> Fraction:
+def sqrt_lower(value: Number) -> Fraction:
     """Return the largest float that is not above the square root, as a fraction.
 
     >>> sqrt_lower(Fraction(2)) ** 2 < 2
     True
     """
-    return _root(value, float_down)
+    return _root(rational(value), float_down)
 
 
 def _root(value: Fraction, direction: Callable[[Fraction], float]) -> Fraction:
     if value < 0:
-        msg = f"value is {value}; a square root needs a number of at least 0."
+        msg = f"value is {shown(value)}; a square root needs a number of at least 0."
         raise ParameterError(msg)
     exact = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
     return Fraction(direction(exact)) if exact * exact == value else _settled(Interval.sqrt, value, direction)
@@ -131,7 +144,7 @@ def _not_too_large(exponent: Fraction) -> Fraction:
 
 def _positive(value: Fraction) -> Fraction:
     if value <= 0:
-        msg = f"value is {value}; a logarithm needs a number above 0."
+        msg = f"value is {shown(value)}; a logarithm needs a number above 0."
         raise ParameterError(msg)
     return value
 

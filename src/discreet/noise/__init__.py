@@ -21,7 +21,7 @@ from discreet.noise.geometric import geometric
 from discreet.noise.l2_laplace import l2_laplace
 from discreet.noise.laplace import laplace, laplace_steps
 from discreet.noise.race import exponential_race, gumbel_race, laplace_race
-from discreet.noise.rounded import rounded, sample, sample_steps
+from discreet.noise.rounded import rounded, sample
 from discreet.noise.staircase import staircase
 from discreet.noise.subset import poisson_subset, subset
 from discreet.noise.uniform import permutation, uniform_integer
@@ -48,7 +48,6 @@ __all__ = [
     "poisson_subset",
     "rounded",
     "sample",
-    "sample_steps",
     "staircase",
     "subset",
     "uniform_integer",

@@ -5,17 +5,18 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, overload
 
+import numpy as np
+
 from discreet.errors import ParameterError
-from discreet.exact import Interval, Number, rational
+from discreet.exact import Interval, Number, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import array, pooled
+from discreet.noise.draws import array, parts, pooled
 from discreet.noise.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["bernoulli", "bernoulli_exp"]
@@ -28,7 +29,8 @@ class _Coin:
         self._table = table
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
-        out[:] = self._table.draw(out.size, bits)[0]
+        for part in parts(out):
+            part[:] = self._table.draw(part.size, bits)[0]
 
 
 class _Constant:
@@ -55,13 +57,13 @@ def bernoulli(
     """
     if size is None:
         return pooled((bernoulli, type(probability), probability), lambda: _rational_coin(_read(probability)), bits) > 0
-    return array(size, _rational_coin(_read(probability)), bits) > 0
+    return np.asarray(array(size, _rational_coin(_read(probability)), bits) > 0)
 
 
 def _read(probability: Number) -> Fraction:
     value = rational(probability, name="probability")
     if not 0 <= value <= 1:
-        msg = f"probability is {probability}; it must be between 0 and 1."
+        msg = f"probability is {shown(probability)}; it must be between 0 and 1."
         raise ParameterError(msg)
     return value
 
@@ -95,13 +97,13 @@ def bernoulli_exp(
     """
     if size is None:
         return pooled((bernoulli_exp, type(exponent), exponent), lambda: _exp_coin(_read_exponent(exponent)), bits) > 0
-    return array(size, _exp_coin(_read_exponent(exponent)), bits) > 0
+    return np.asarray(array(size, _exp_coin(_read_exponent(exponent)), bits) > 0)
 
 
 def _read_exponent(exponent: Number) -> Fraction:
     value = rational(exponent, name="exponent")
     if value < 0:
-        msg = f"exponent is {exponent}; it must be at least 0, as exp(-exponent) is a probability."
+        msg = f"exponent is {shown(exponent)}; it must be at least 0, as exp(-exponent) is a probability."
         raise ParameterError(msg)
     return value
 
@@ -114,6 +116,6 @@ def _exp_coin(exponent: Fraction) -> _Coin | _Constant:
     def weights(precision: int) -> tuple[Sequence[int], Sequence[int]]:
         heads = Interval.of(-exponent, precision).exp()
         one = 1 << precision
-        return (heads.lo, one - heads.hi), (heads.hi, one - heads.lo)
+        return (heads.lo, max(0, one - heads.hi)), (heads.hi, one - heads.lo)
 
     return _Coin(Table([1, 0], weights))

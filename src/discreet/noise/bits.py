@@ -68,6 +68,9 @@ class SystemBits(BitSource):
       by its taker alone, and its rest is put back; whoever comes meanwhile finds another block or makes one.
     - *fork*: the child's stock and pools are dropped by a hook, and blocks carry the process they were made in,
       so a child that was forked without Python's hooks refuses them too.
+
+    >>> SystemBits().take(16).size
+    16
     """
 
     def __init__(self) -> None:
@@ -75,6 +78,18 @@ class SystemBits(BitSource):
         self._stock: list[tuple[int, NDArray[np.uint8]]] = []
         self._pools: dict[object, list[Any]] = {}
         os.register_at_fork(after_in_child=self._forget)
+
+    def __copy__(self) -> SystemBits:
+        """Return the source itself: a copy would hand out the same bits again."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> SystemBits:
+        """Return the source itself."""
+        return self
+
+    def __reduce__(self) -> tuple[type[SystemBits], tuple[()]]:
+        """Pickle as a source with nothing in stock."""
+        return SystemBits, ()
 
     def _forget(self) -> None:
         self._stock = []

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.exact import Interval
 from discreet.noise.decay import ExponentialDecay
 from discreet.noise.digits import Digits
+from discreet.noise.draws import BLOCK, parts
 from discreet.noise.lazy import LazyUniform, bernoulli
 from discreet.noise.table import Table
 
@@ -63,8 +64,9 @@ class Blocks:
     integers. Floors: x = floor(X) for a real X, whose magnitude runs over [jB, jB + B) on both sides; the place of X
     inside its unit cell is uniform and revealed lazily when the rim asks for it.
 
-    Whether a rim draw is kept is decided in floats when their certified error allows it (all but 2**-43 of the cases)
-    and by big-integer enclosures otherwise.
+    Whether a rim draw is kept is decided in floats when their certified error allows it (for integers all but 2**-43 of
+    the cases; for floors all but about one in B, where the place inside the cell matters) and by big-integer
+    enclosures otherwise.
     """
 
     def __init__(self, variance: Fraction, shape: Shape) -> None:
@@ -120,13 +122,14 @@ class Blocks:
         guard = 32
         p = precision + guard
         for start in (side.start, side.start + side.length):
-            value = Interval.of(-self._rate * start**2, p).exp()
-            factor = Interval.of(-self._rate * (2 * start * width + width**2), p).exp()
-            fall = Interval.of(-self._rate * 2 * width**2, p).exp()
+            low, high = _ends_of(Interval.of(-self._rate * start**2, p).exp())
+            factor_low, factor_high = _ends_of(Interval.of(-self._rate * (2 * start * width + width**2), p).exp())
+            fall_low, fall_high = _ends_of(Interval.of(-self._rate * 2 * width**2, p).exp())
             row = []
-            for _ in range(self._count):
-                row.append((value.lo >> guard, -(-value.hi >> guard)))
-                value, factor = value * factor, factor * fall
+            for _ in range(self._count):  # products of positive intervals, lower ends rounded down, upper ends up
+                row.append((low >> guard, -(-high >> guard)))
+                low, high = low * factor_low >> p, -(-high * factor_high >> p)
+                factor_low, factor_high = factor_low * fall_low >> p, -(-factor_high * fall_high >> p)
             found.append(row)
         return found[0], found[1]
 
@@ -142,36 +145,41 @@ class Blocks:
         return _ends_of((height / (one - ratio)).scaled(Fraction(1, 1 << self._bits)))
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
-        """Fill a one-dimensional array."""
-        left = self._propose(out, bits)
-        while left.size:
-            again = np.empty(left.size, dtype=np.int64)
-            rest = self._propose(again, bits)
-            out[left] = again
-            left = left[rest]
+        """Fill a one-dimensional array: the sure draws block by block, all others at once, what was dropped again."""
+        places, words = [], []
+        for start, part in zip(range(0, out.size, BLOCK), parts(out), strict=True):
+            drawn = bits.words16(part.size)
+            high, slow = self._table.fast(drawn)
+            np.left_shift(high, self._bits, out=part)
+            if self._bits:
+                np.bitwise_or(part, self._uniform(part.size, bits), out=part)
+            places.append(slow + start)
+            words.append(drawn[slow])
+        if sum(slow.size for slow in places) == 0:
+            return
+        left = self._propose(out, np.concatenate(places), np.concatenate(words), bits)
+        again = np.empty(left.size, dtype=np.int64)
+        self(again, bits)
+        out[left] = again
 
-    def _propose(self, out: NDArray[np.int64], bits: BitSource) -> NDArray[np.intp]:
-        """Write one proposal each; return the positions that were not kept."""
-        high, slow = self._table.draw(out.size, bits)
-        rare = high[slow]
-        rim = slow[(rare >= self._rim) | (rare < -self._rim)]
-        if rim.size:
-            jumped = high[rim]
-            high[rim] = np.where(jumped >= 0, jumped - self._rim, jumped + self._rim)
-        np.left_shift(high, self._bits, out=out)
-        if self._bits:
-            out |= self._uniform(out.size, bits)
-        if not rim.size:
-            return rim
-        tail = (high[rim] == self._count) | (high[rim] == ~self._count)
-        dropped = [rim[~tail][~self._keep(out[rim[~tail]], high[rim[~tail]], bits)]]
-        for i in rim[tail]:
+    def _propose(
+        self, out: NDArray[np.int64], at: NDArray[np.intp], words: NDArray[np.uint16], bits: BitSource
+    ) -> NDArray[np.intp]:
+        """Decide the draws that one look-up left open; return the positions of proposals that were dropped."""
+        high = self._table.slow(words, bits)
+        rim = (high >= self._rim) | (high < -self._rim)
+        high = np.where(rim, np.where(high >= 0, high - self._rim, high + self._rim), high)
+        x = (out[at] & ((1 << self._bits) - 1)) | (high << self._bits)  # the uniform bits are there already
+        tail = (high == self._count) | (high == ~self._count)
+        near = rim & ~tail
+        dropped = np.zeros(at.size, dtype=np.bool_)
+        dropped[near] = ~self._keep(x[near], high[near], bits)
+        for i in np.flatnonzero(tail):
             kept = self._far(int(high[i]), bits)
-            if kept is None:
-                dropped.append(np.array([i]))
-            else:
-                out[i] = min(max(kept, -_LIMIT), _LIMIT)
-        return np.concatenate(dropped)
+            dropped[i] = kept is None
+            x[i] = 0 if kept is None else min(max(kept, -_LIMIT), _LIMIT)
+        out[at] = x
+        return at[dropped]
 
     def _uniform(self, count: int, bits: BitSource) -> NDArray[np.uint16] | NDArray[np.int64]:
         if self._bits <= 16:

@@ -50,7 +50,9 @@ class RationalDecay:
     @property
     def scale(self) -> float:
         """-1 / log(ratio), through 1 - ratio where the ratio is close to 1."""
-        return -1 / math.log1p(-float(1 - self.ratio)) if self.ratio > 0 else 0.0
+        if 2 * self.ratio > 1:
+            return -1 / math.log1p(-float(1 - self.ratio))
+        return -1 / math.log(max(float(self.ratio), 1e-300))
 
     def power(self, exponent: int, precision: int) -> Interval:
         """Enclose ratio**exponent by repeated squaring; each squaring doubles the error, hence the guard bits."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.noise.draws import parts
 from discreet.noise.table import Table
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Digits:
     def __init__(self, decay: Decay, *, mirror: int | None = None) -> None:
         self._decay = decay
         scale = decay.scale
-        self._low_bits = max(0, math.floor(math.log2(scale / _HIGH_SCALE)) + 1) if scale > _HIGH_SCALE else 0
+        self._low_bits = _low_bits(scale)
         self._end: int = max(1, math.ceil(_REACH * scale / 2**self._low_bits))
         values = list(range(self._end + 1))
         if mirror is not None:
@@ -86,6 +87,10 @@ class Digits:
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
         """Fill a one-dimensional array."""
+        for part in parts(out):
+            self._fill(part, bits)
+
+    def _fill(self, out: NDArray[np.int64], bits: BitSource) -> None:
         high, slow = self._high.draw(out.size, bits)
         rare = high[slow]
         beyond = slow[(rare == self._end) | (rare == ~self._end)]
@@ -112,6 +117,12 @@ class Digits:
             total += more
             if more < self._end:
                 return total if high >= 0 else ~total
+
+
+def _low_bits(scale: float) -> int:
+    """Choose K so that the high digit's scale is below 32, or below 64 where that saves a digit of a single bit."""
+    bits = max(0, math.floor(math.log2(scale / _HIGH_SCALE)) + 1) if scale > _HIGH_SCALE else 0
+    return bits - (bits % _LOW_DIGIT == 1)
 
 
 def _powers(ratio: tuple[int, int], count: int, precision: int) -> tuple[list[int], list[int]]:

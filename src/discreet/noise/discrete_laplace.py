@@ -32,7 +32,8 @@ def discrete_laplace(
     """Draw integers z with probability proportional to exp(-|z| / scale), exactly.
 
     Pr[Z = z] = (1 - r) / (1 + r) * r**|z| with r = exp(-1 / scale): the two-sided geometric law of Ghosh, Roughgarden,
-    Sundararajan 2009 (arXiv:0811.2841); Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), Definition 24. Sampled digit
+    Sundararajan 2009 (arXiv:0811.2841); the law that Algorithm 2 of Canonne, Kamath,
+    Steinke 2020 (arXiv:2004.00010) samples. Sampled digit
     by digit (see `Digits`). A scale of sensitivity / epsilon gives epsilon-differential privacy to an integer query.
 
     >>> noise = discrete_laplace(10, size=1000)

@@ -47,7 +47,7 @@ def gaussian(
     points = read_grid(grid)
     if size is None:
         return points.value(gaussian_steps(sigma, points, None, bits))
-    return np.ldexp(gaussian_steps(sigma, points, size, bits).astype(np.float64), points.exponent)
+    return points.values(gaussian_steps(sigma, points, size, bits))
 
 
 @overload

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ParameterError, PrecisionError
-from discreet.exact import Box, Grid, Interval, Number, integer, rational
+from discreet.exact import Box, Grid, Interval, Number, integer, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import shape_of
+from discreet.noise.draws import once, shape_of
 from discreet.noise.families.gaussian import standard_normal
 from discreet.noise.lazy import LazyUniform
 from discreet.noise.rounded import read_grid
@@ -51,16 +51,20 @@ def l2_laplace(
     rows = 1 if size is None else integer(size, name="size", least=0)
     ratio = spread / points.step
     if not Fraction(1, 1024) <= ratio <= 1 << 40:
-        msg = f"scale is {scale} on a grid of {points.step}; scale / grid must be from 2**-10 to 2**40."
+        msg = f"scale is {shown(scale)} on a grid of {points.step}; scale / grid must be from 2**-10 to 2**40."
         raise ParameterError(msg)
-    shape_of((rows, width))
-    shape_of(width, width=256)
+    shape_of((rows, width), name="size * dimensions")
+    shape_of(width, width=256, name="dimensions")
+    out = points.values(once(lambda: _steps(rows, width, ratio, bits)))
+    return out[0] if size is None else out
+
+
+def _steps(rows: int, width: int, ratio: Fraction, bits: BitSource) -> NDArray[np.float64]:
     out = np.empty((rows, width))
     at_once = max(1, _AT_ONCE // width)
     for start in range(0, rows, at_once):
         out[start : start + at_once] = _vectors(min(at_once, rows - start), width, ratio, bits)
-    np.ldexp(out, points.exponent, out=out)
-    return out[0] if size is None else out
+    return out
 
 
 def _vectors(rows: int, width: int, ratio: Fraction, bits: BitSource) -> NDArray[np.float64]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, Number, rational
+from discreet.exact import Grid, Number, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource
 from discreet.noise.decay import ExponentialDecay
 from discreet.noise.digits import Digits
-from discreet.noise.draws import array, pooled
+from discreet.noise.draws import array, parts, pooled
 from discreet.noise.rounded import read_grid
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 __all__ = ["checked_ratio", "laplace", "laplace_steps"]
 
-_LEAST, _MOST = Fraction(1, 1 << 10), Fraction(1 << 44)
+_LEAST, _MOST = Fraction(1, 1 << 10), Fraction(1 << 40)
 
 
 def checked_ratio(scale: Number, grid: Grid, *, name: str) -> Fraction:
-    """Read scale / step: from 2**-10 to 2**44, so that floats hold every grid point that the noise reaches."""
+    """Read scale / step: from 2**-10 to 2**40, so that floats hold the noise (all but exp(-2**13) of it)."""
     size = rational(scale, name=name)
     if size <= 0:
-        msg = f"{name} is {scale}; it must be above 0, as noise of scale 0 protects nobody."
+        msg = f"{name} is {shown(scale)}; it must be above 0, as noise of scale 0 protects nobody."
         raise ParameterError(msg)
     ratio = size / grid.step
     if not _LEAST <= ratio <= _MOST:
         msg = (
-            f"{name} is {scale} on a grid of {grid.step}; {name} / grid must be from 2**-10 to 2**44. "
+            f"{name} is {shown(scale)} on a grid of {grid.step}; {name} / grid must be from 2**-10 to 2**40. "
             f"Grid.below({name}) chooses a fitting grid."
         )
         raise ParameterError(msg)
@@ -63,7 +63,7 @@ def laplace(
     points = read_grid(grid)
     if size is None:
         return points.value(laplace_steps(scale, points, None, bits))
-    return np.ldexp(laplace_steps(scale, points, size, bits).astype(np.float64), points.exponent)
+    return points.values(laplace_steps(scale, points, size, bits))
 
 
 @overload
@@ -103,9 +103,10 @@ class _Rounding:
         self._digits = Digits(ExponentialDecay(1 / (2 * ratio)), mirror=0)
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
-        self._digits(out, bits)
-        out += out < _MOST_INT
-        out >>= 1
+        for part in parts(out):
+            self._digits(part, bits)
+            np.add(part, part < _MOST_INT, out=part)
+            np.right_shift(part, 1, out=part)
 
 
 _MOST_INT = np.iinfo(np.int64).max

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cmp_to_key
+from numbers import Integral
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Box, Number, integer, rational
+from discreet.exact import Box, Number, integer, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import shape_of
+from discreet.noise.draws import once, shape_of
 from discreet.noise.families import Exponential, Gumbel, Laplace
 from discreet.noise.lazy import LazyUniform
 from discreet.noise.rounded import LazyDraw
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["exponential_race", "gumbel_race", "laplace_race"]
 
 _LARGEST_INTEGER = 1 << 62
+_EXACT_IN_FLOATS = 1 << 53
 
 
 @overload
@@ -66,8 +68,8 @@ def exponential_race(
     """Return the index of the largest score + scale * exponential noise, exactly.
 
     With scale = 2 sensitivity / epsilon this is permute-and-flip (McKenna, Sheldon 2020, arXiv:2010.12603; that the
-    two are one: Ding, Kifer, Steinke, Wang, Xiao, Zhang 2021, arXiv:2105.07260), never worse than the exponential
-    mechanism.
+    two are one: Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021, arXiv:2105.07260), never worse than the
+    exponential mechanism.
 
     >>> exponential_race([0, 1000, 3], scale=1)
     1
@@ -100,17 +102,21 @@ def _race(
     values = _read_scores(scores)
     spread = rational(scale, name="scale")
     if spread <= 0:
-        msg = f"scale is {scale}; it must be above 0, as noise of scale 0 protects nobody."
+        msg = f"scale is {shown(scale)}; it must be above 0, as noise of scale 0 protects nobody."
         raise ParameterError(msg)
     wanted = 1 if top is None else integer(top, name="top", least=1, most=values.size)
-    winners = _ranked(family, values, spread, wanted, bits)
+    shape_of(values.size, width=80 * family.uniforms, name="the number of scores")
+    winners = once(lambda: _ranked(family, values, spread, wanted, bits))
     return winners[0] if top is None else np.array(winners, dtype=np.int64)
 
 
 def _read_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:
-    array = np.asarray(scores)
+    try:
+        array = np.asarray(scores)
+    except ValueError:  # rows of unequal length
+        array = np.empty((0, 0))
     if array.ndim != 1 or array.size == 0:
-        msg = f"scores have the shape {array.shape}; they must be a list of at least one number."
+        msg = f"scores have the shape {shown(array.shape)}; they must be a list of at least one number."
         raise ParameterError(msg)
     if array.dtype.kind in "iu":
         if not ((array <= _LARGEST_INTEGER) & (array >= -_LARGEST_INTEGER)).all():
@@ -120,7 +126,14 @@ def _read_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:
     if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not np.isfinite(array).all():
         msg = "scores must be finite floats or integers of at most 64 bits; give impossible candidates a low score."
         raise ParameterError(msg)
+    if not isinstance(scores, np.ndarray) and any(_rounds(each) for each in scores):  # type: ignore[union-attr]
+        msg = "scores mix floats with integers beyond 2**53, which floats would round; write all of them as integers."
+        raise ParameterError(msg)
     return array.astype(np.float64)
+
+
+def _rounds(score: object) -> bool:
+    return isinstance(score, Integral) and abs(int(score)) > _EXACT_IN_FLOATS
 
 
 def _ranked(
@@ -131,7 +144,6 @@ def _ranked(
     bits: BitSource,
 ) -> list[int]:
     """Rank the noisy scores, (score - largest score) / scale + noise, as far as asked for."""
-    shape_of(scores.size, width=80 * family.uniforms)
     words = bits.words64(family.uniforms * scores.size).reshape(family.uniforms, scores.size)
     largest = scores.max()
     with np.errstate(all="ignore"):  # an entry that floats cannot bound is settled exactly

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational
+from discreet.exact import Number, rational, shown
 
 __all__ = ["LARGEST_SCALE", "SMALLEST_SCALE", "checked_scale"]
 
@@ -21,12 +21,15 @@ def checked_scale(value: Number, *, name: str = "scale") -> Fraction:
     """
     scale = rational(value, name=name)
     if scale <= 0:
-        msg = f"{name} is {value}; it must be above 0, as noise of scale 0 protects nobody."
+        msg = f"{name} is {shown(value)}; it must be above 0, as noise of scale 0 protects nobody."
         raise ParameterError(msg)
     if scale < SMALLEST_SCALE:
-        msg = f"{name} is {value}; it must be at least 2**-10: below that the noise is practically always 0."
+        msg = f"{name} is {shown(value)}; it must be at least 2**-10: below that the noise is practically always 0."
         raise ParameterError(msg)
     if scale >= LARGEST_SCALE:
-        msg = f"{name} is {value}; it must be below 1.44e17, so that 64 bits hold the noise. Count in larger units."
+        msg = (
+            f"{name} is {shown(value)}; it must be below 1.44e17, just under 2**57, so that 64 bits hold the noise. "
+            "Count in larger units."
+        )
         raise ParameterError(msg)
     return scale

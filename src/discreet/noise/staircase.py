@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Interval, Number, integer, rational
+from discreet.exact import Interval, Number, integer, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource
 from discreet.noise.decay import ExponentialDecay
 from discreet.noise.digits import Digits
-from discreet.noise.draws import array, pooled
+from discreet.noise.draws import array, parts, pooled
 from discreet.noise.scale import checked_scale
 from discreet.noise.table import Table
 from discreet.noise.uniform import uniform_integer
@@ -60,7 +60,7 @@ def staircase(
     >>> staircase(1, sensitivity=4, near=2, size=10).shape
     (10,)
     """
-    key = (staircase, type(epsilon), epsilon, sensitivity, near)
+    key = (staircase, type(epsilon), epsilon, type(sensitivity), sensitivity, type(near), near)
     if size is None:
         return pooled(key, lambda: _checked(epsilon, sensitivity, near), bits)
     return array(size, _checked(epsilon, sensitivity, near), bits)
@@ -69,7 +69,7 @@ def staircase(
 def _checked(epsilon: Number, sensitivity: SupportsIndex, near: SupportsIndex) -> _Stairs:
     rate = rational(epsilon, name="epsilon")
     if rate <= 0:
-        msg = f"epsilon is {epsilon}; it must be above 0."
+        msg = f"epsilon is {shown(epsilon)}; it must be above 0."
         raise ParameterError(msg)
     width = integer(sensitivity, name="sensitivity", least=1, most=_WIDEST)
     first = integer(near, name="near", least=1, most=width)
@@ -101,12 +101,13 @@ class _Stairs:
         self._step = Table([0, 1], weights) if near < sensitivity else None
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
-        left = np.arange(out.size)
-        while left.size:
-            magnitude = self._magnitude(left.size, bits)
-            negative = bits.take(left.size) & 1 == 1
-            out[left] = np.where(negative, -magnitude, magnitude)
-            left = left[negative & (magnitude == 0)]
+        for part in parts(out):
+            left = np.arange(part.size)
+            while left.size:
+                magnitude = self._magnitude(left.size, bits)
+                negative = bits.take(left.size) & 1 == 1
+                part[left] = np.where(negative, -magnitude, magnitude)
+                left = left[negative & (magnitude == 0)]
 
     def _magnitude(self, count: int, bits: BitSource) -> NDArray[np.int64]:
         periods = np.empty(count, dtype=np.int64)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, integer, rational
+from discreet.exact import Number, integer, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource
 from discreet.noise.decay import RationalDecay
 from discreet.noise.digits import Digits
-from discreet.noise.draws import shape_of
+from discreet.noise.draws import once, shape_of
 from discreet.noise.uniform import uniform_integer
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["poisson_subset", "subset"]
 
-_MOST = 1 << 62
+_MOST = 1 << 60
 _SMALLEST_RATE = Fraction(1, 1 << 56)
 
 
@@ -38,9 +38,9 @@ def subset(count: SupportsIndex, chosen: SupportsIndex, bits: BitSource = SYSTEM
     """
     total = integer(count, name="count", least=0, most=_MOST)
     wanted = integer(chosen, name="chosen", least=0, most=total)
-    shape_of(wanted, width=40)
+    shape_of(wanted, width=40, name="chosen")
     if 2 * wanted > total:
-        shape_of(total, width=1)
+        shape_of(total, width=1, name="count")
         left_in = np.ones(total, dtype=np.bool_)
         left_in[subset(total, total - wanted, bits)] = False
         return np.flatnonzero(left_in).astype(np.int64, copy=False)
@@ -64,16 +64,16 @@ def poisson_subset(count: SupportsIndex, rate: Number, bits: BitSource = SYSTEM)
     total = integer(count, name="count", least=0, most=_MOST)
     chance = rational(rate, name="rate")
     if not 0 <= chance <= 1:
-        msg = f"rate is {rate}; it must be between 0 and 1."
+        msg = f"rate is {shown(rate)}; it must be between 0 and 1."
         raise ParameterError(msg)
     if chance in (0, 1):
-        shape_of(total if chance else 0)
+        shape_of(total if chance else 0, name="count")
         return np.arange(total if chance else 0, dtype=np.int64)
     if chance < _SMALLEST_RATE:
-        msg = f"rate is {rate}; it must be 0 or at least 2**-56."
+        msg = f"rate is {shown(rate)}; it must be 0 or at least 2**-56."
         raise ParameterError(msg)
-    shape_of(int(total * chance) + 1, width=24)
-    return _by_gaps(total, chance, bits)
+    shape_of(int(total * chance) + 1, width=24, name="count * rate")
+    return once(lambda: _by_gaps(total, chance, bits))
 
 
 def _by_gaps(total: int, chance: Fraction, bits: BitSource) -> NDArray[np.int64]:
@@ -83,7 +83,7 @@ def _by_gaps(total: int, chance: Fraction, bits: BitSource) -> NDArray[np.int64]
         expected = float((total - last) * chance)
         gaps = np.empty(int(min(expected + 4 * expected**0.5, 1 << 20)) + 16, dtype=np.int64)
         fill(gaps, bits)
-        # A gap of `total` or more ends the sample; cut there, the running sum stays below 2**20 * 2**43 in blocks.
+        # A gap of `total` or more ends the sample, so it may be cut there.
         places = _running(last, np.minimum(gaps, total), total)
         parts.append(places[places < total])
         last = int(places[-1])
@@ -91,8 +91,11 @@ def _by_gaps(total: int, chance: Fraction, bits: BitSource) -> NDArray[np.int64]
 
 
 def _running(last: int, gaps: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Add gap + 1 after gap + 1, up to the first place at or beyond `total`, without overflow."""
-    # In floats first: find where the sum certainly exceeds the total, then add exactly up to there.
+    """Add gap + 1 after gap + 1, up to the first place at or beyond `total`, without overflow.
+
+    Floats find where the sum certainly exceeds the total; up to there it is below 1.01 total + 1e4 + (total + 1) <
+    2**62.
+    """
     rough = np.cumsum(gaps.astype(np.float64) + 1) + last
     enough = int(np.searchsorted(rough, 1.01 * total + 1e4, side="left")) + 1
     return np.cumsum(gaps[:enough] + 1) + last

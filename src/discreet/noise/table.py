@@ -84,16 +84,23 @@ class Table:
     def draw(self, count: int, bits: BitSource) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Return drawn values and the positions at which the slow path was taken."""
         words = bits.words16(count)
+        out, slow = self.fast(words)
+        if slow.size:
+            out[slow] = self.slow(words[slow], bits)
+        return out, slow
+
+    def fast(self, words: NDArray[np.uint16]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Look up the cells of 16-bit words; return values and the positions that are not decided yet."""
         out = self._cells.take(words).astype(np.int64)
         if self.first_rare == _CELLS:
             return out, np.empty(0, dtype=np.intp)
-        slow = np.flatnonzero(words >= self.first_rare)
-        if slow.size:
-            out[slow] = self.values[self._slow(words[slow], bits)]
-        return out, slow
+        return out, np.flatnonzero(words >= self.first_rare)
+
+    def slow(self, words: NDArray[np.uint16], bits: BitSource) -> NDArray[np.int64]:
+        """Decide words beyond the owned cells with 48 more bits each, or settle them with as many as it takes."""
+        return self.values[self._slow(words, bits)]
 
     def _slow(self, words: NDArray[np.uint16], bits: BitSource) -> NDArray[np.intp]:
-        """Decide the outcome from 64 bits, or settle it with more."""
         cell = words.astype(np.uint64) - np.uint64(self.first_rare)
         place = (cell << np.uint64(48)) | (bits.words64(words.size) >> np.uint64(16))
         found = np.searchsorted(self.thresholds, place, side="left")

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.exact import integer
 from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import BLOCK, array, shape_of
+from discreet.noise.draws import BLOCK, array, once, parts, shape_of
 
 if TYPE_CHECKING:
     from typing import SupportsIndex
@@ -41,13 +41,17 @@ def uniform_integer(
     """
     if size is None:
         limit = integer(upper, name="upper", least=1)
-        width = (limit - 1).bit_length()
-        while True:
-            draw = bits.integer(width) if width else 0
-            if draw < limit:
-                return draw
+        return once(lambda: _below(limit, bits))
     limit = integer(upper, name="upper", least=1, most=_MOST)
     return array(size, _Below(limit), bits)
+
+
+def _below(limit: int, bits: BitSource) -> int:
+    width = (limit - 1).bit_length()
+    while True:
+        draw = bits.integer(width) if width else 0
+        if draw < limit:
+            return draw
 
 
 class _Below:
@@ -61,12 +65,13 @@ class _Below:
         if self._last == 0:
             out[:] = 0
             return
-        left = out.size
-        while left:
-            words = (bits.words64(left) >> np.uint64(self._shift)).view(np.int64)
-            kept = words[words <= self._last]
-            out[out.size - left : out.size - left + kept.size] = kept
-            left -= kept.size
+        for part in parts(out):
+            left = part.size
+            while left:
+                words = (bits.words64(left) >> np.uint64(self._shift)).view(np.int64)
+                kept = words[words <= self._last]
+                part[part.size - left : part.size - left + kept.size] = kept
+                left -= kept.size
 
 
 def permutation(count: SupportsIndex, bits: BitSource = SYSTEM) -> NDArray[np.int64]:
@@ -79,7 +84,11 @@ def permutation(count: SupportsIndex, bits: BitSource = SYSTEM) -> NDArray[np.in
     [0, 1, 2, 3, 4]
     """
     number = integer(count, name="count", least=0)
-    shape_of(number, width=32)
+    shape_of(number, width=32, name="count")
+    return once(lambda: _shuffled(number, bits))
+
+
+def _shuffled(number: int, bits: BitSource) -> NDArray[np.int64]:
     while True:
         keys = np.empty(number, dtype=np.uint64)
         for start in range(0, number, BLOCK):

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational
+from discreet.exact import Number, rational, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Cauchy:
     def __init__(self, exponent: Number = 4) -> None:
         value = rational(exponent, name="exponent")
         if not Fraction(101, 100) <= value <= 100:
-            msg = f"exponent is {exponent}; it must be from 1.01 to 100: at 1 the density has no finite mass."
+            msg = f"exponent is {shown(exponent)}; it must be from 1.01 to 100: at 1 the density has no finite mass."
             raise ParameterError(msg)
         object.__setattr__(self, "exponent", value)
 

@@ -12,7 +12,13 @@ __all__ = ["Family", "Real"]
 
 
 class Real(Protocol):
-    """What a formula may do: `Interval` (one number, big integers) and `Box` (an array, floats) both offer it."""
+    """What a formula may do: `Interval` (one number, big integers) and `Box` (an array, floats) both offer it.
+
+    >>> from fractions import Fraction
+    >>> from discreet.exact import Interval
+    >>> Interval.of(1, precision=8).exp().scaled(Fraction(1, 2))
+    Interval(lo=347, hi=348, precision=8)
+    """
 
     def __add__(self, other: Self, /) -> Self:
         """Add."""
@@ -58,7 +64,15 @@ R = TypeVar("R", bound=Real)
 
 
 class Family(Hashable, Protocol):
-    """A law of real noise with scale 1, as a function of independent uniform reals in (0, 1)."""
+    """A law of real noise with scale 1, as a function of independent uniform reals in (0, 1).
+
+    >>> from fractions import Fraction
+    >>> from discreet.exact import Interval
+    >>> from discreet.noise.families import Laplace
+    >>> half = Interval.of(Fraction(1, 2), precision=8)
+    >>> Laplace().value([half, half]).contains(Fraction(0))
+    True
+    """
 
     @property
     def uniforms(self) -> int:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational
+from discreet.exact import Number, rational, shown
 from discreet.noise.families.gaussian import standard_normal
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["ArcsinhNormal", "LaplaceLogNormal", "UniformLogNormal"]
 def _shape(value: Number) -> Fraction:
     shape = rational(value, name="shape")
     if not 0 < shape <= 10:
-        msg = f"shape is {value}; it must be above 0 and at most 10."
+        msg = f"shape is {shown(value)}; it must be above 0 and at most 10."
         raise ParameterError(msg)
     return shape
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational
+from discreet.exact import Number, rational, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class StudentT:
     def __init__(self, degrees: Number = 3) -> None:
         value = rational(degrees, name="degrees")
         if not 1 <= value <= 1000:
-            msg = f"degrees is {degrees}; it must be from 1 to 1000."
+            msg = f"degrees is {shown(degrees)}; it must be from 1 to 1000."
             raise ParameterError(msg)
         object.__setattr__(self, "degrees", value)
 
