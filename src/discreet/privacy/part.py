@@ -54,6 +54,7 @@ class Part(ABC):
     def grouped(self, size: int) -> Part | None:
         """Return the same mechanism for groups of `size` units where that has a formula; None otherwise."""
         del size
+        return None
 
     def fields(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
@@ -117,7 +118,9 @@ def read_positive(value: Number, name: str, meaning: str) -> Fraction:
         msg = f"{name} is {value}; {meaning} must be positive, such as {name}=1."
         raise ParameterError(msg)
     if not Fraction(1, 10**60) <= number <= 10**60:
-        msg = f"{name} is {value}; numbers below 1e-60 or above 1e60 leave the range of floating point. Rescale the data."
+        msg = (
+            f"{name} is {value}; numbers below 1e-60 or above 1e60 leave the range of floating point. Rescale the data."
+        )
         raise ParameterError(msg)
     return number
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.currencies.currency import read_delta, read_nonnegative
 from discreet.privacy.part import Part, as_float
+from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
@@ -49,9 +50,7 @@ class ApproximateBound(Part):
         return ApproximateBound(self.epsilon * size, total) if total < 1 else None
 
 
-def approximate(
-    epsilon: Number, delta: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE
-) -> Curve:
+def approximate(epsilon: Number, delta: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
     """Return the worst curve of any mechanism that is (epsilon, delta)-differentially private.
 
     >>> approximate(epsilon="0.1", delta="1e-8").epsilon(delta="1e-8")

@@ -46,9 +46,7 @@ class Gaussian(Part):
         return Gaussian(self.sigma, self.sensitivity * size)
 
 
-def gaussian(
-    sigma: Number, sensitivity: Number = 1, *, neighbors: Relation = NeighborRelation.ADD_REMOVE
-) -> Curve:
+def gaussian(sigma: Number, sensitivity: Number = 1, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
     """Return the curve of adding N(0, sigma^2) to a value of this (L2) sensitivity.
 
     The noise is continuous, or continuous noise rounded afterwards; for discrete Gaussian noise use `discrete_gaussian`.

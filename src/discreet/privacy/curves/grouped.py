@@ -65,6 +65,8 @@ def group(curve: Curve, size: int) -> Curve:
 
 def examples() -> tuple[Curve, ...]:
     """Return curves on which laws are tested, from much noise to little."""
-    return gaussian(20).group(2), laplace(5).subsample("0.1").group(2), gaussian(
-        4, neighbors=NeighborRelation.CHANGE_ONE
-    ).group(3)
+    return (
+        gaussian(20).group(2),
+        laplace(5).subsample("0.1").group(2),
+        gaussian(4, neighbors=NeighborRelation.CHANGE_ONE).group(3),
+    )

@@ -45,9 +45,7 @@ class Laplace(Part):
         return Laplace(self.scale, self.sensitivity * size)
 
 
-def laplace(
-    scale: Number, sensitivity: Number = 1, *, neighbors: Relation = NeighborRelation.ADD_REMOVE
-) -> Curve:
+def laplace(scale: Number, sensitivity: Number = 1, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
     """Return the curve of adding Laplace noise of this scale to one number of this sensitivity.
 
     >>> laplace(scale=10).epsilon(delta=0)

@@ -59,9 +59,7 @@ class Staircase(Part):
         return self.epsilon**2 / 2
 
 
-def staircase(
-    epsilon: Number, share: Number = "1/2", *, neighbors: Relation = NeighborRelation.ADD_REMOVE
-) -> Curve:
+def staircase(epsilon: Number, share: Number = "1/2", *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
     """Return the curve of staircase noise with this epsilon; `share` is where in each step the density falls.
 
     >>> staircase(epsilon=1, share="0.3").epsilon(delta=0)

@@ -74,6 +74,10 @@ def _common_span(direction: Direction) -> tuple[float, float] | None:
 def epsilon_interval(direction: Direction, delta: float) -> Ends:
     """Return (lower, upper) around the smallest epsilon >= 0 with delta(epsilon) <= delta, in one direction."""
     direction = simplify(direction)
+    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+        alone = direction.parts[0][0].alone_epsilon(delta)
+        if alone is not None:
+            return alone
     below = direction.below()
     if direction.pairless:
         upper = _renyi_epsilon(direction, delta)
@@ -210,6 +214,10 @@ def _contour(direction: Direction, order: float, epsilon: float, log_delta: floa
 def delta_interval(direction: Direction, epsilon: float) -> Ends:
     """Return (lower, upper) around delta at this epsilon >= 0, in one direction."""
     direction = simplify(direction)
+    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+        alone = direction.parts[0][0].alone_delta(epsilon)
+        if alone is not None:
+            return alone
     below = direction.below()
     if direction.pairless:
         upper = _renyi_delta(direction, epsilon)

@@ -227,11 +227,12 @@ def _height(
         bound = direction.tail(real, height) + _probe_tail(probe, real, height)
         return bound - real * epsilon - math.log(math.pi * height) - log_delta - LOG_TOLERANCE
 
+    most = (MOST_NODES if probe else PLAIN_NODES) * step
+    if excess(most) > 0:
+        return None
     height = 4 * step
-    while excess(height) > 0:
+    while height < most and excess(height) > 0:
         height *= 2
-        if height > (MOST_NODES if probe else PLAIN_NODES) * step:
-            return None
     low = height / 2
     for _ in range(3):
         middle = math.sqrt(low * height)

@@ -34,7 +34,12 @@ class Decay:
     """Bounds of log |E exp(itL)| for all t above a height."""
 
     def __init__(
-        self, losses: Reals, densities: Reals, modulus: Callable[[Reals], Reals], variance: float, deviation: float,
+        self,
+        losses: Reals,
+        densities: Reals,
+        modulus: Callable[[Reals], Reals],
+        variance: float,
+        deviation: float,
         limit: float,
     ) -> None:
         """Take what is known of L.

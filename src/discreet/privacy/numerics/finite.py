@@ -83,12 +83,7 @@ class FiniteLoss(Loss):
         logs = real * self.values
         peak = float(logs.max())
         weights = self.masses * np.exp(logs - peak)
-        step = float(heights[1] - heights[0]) if len(heights) > 1 else 0.0
-        if len(heights) > 1 and heights[0] == 0:
-            sums, error = exponential_sums(self.values, weights, step, len(heights))
-        else:
-            sums = np.exp(1j * np.multiply.outer(heights, self.values)) @ weights
-            error = np.zeros(len(heights))
+        sums, error = _sums(self.values, weights, heights)
         mass = float(weights.sum())
         noise = error + (self.accuracy * (1 + (real + heights) * largest) + 16 * ULP) * mass
         small = np.maximum(np.abs(sums), 1e-300)
@@ -112,6 +107,23 @@ class FiniteLoss(Loss):
         return moment + 0.5 * math.log1p(-min(drop, 1 - 1e-15)) if share < 1 else moment
 
 
+def _sums(values: Reals, weights: Reals, heights: Reals) -> tuple[Complexes, Reals]:
+    """Return sum w exp(i t L) at each height t, by the fast transform where the heights are multiples of a step."""
+    count = len(heights)
+    step = float(heights[1]) if count > 1 else 0.0
+    if count * len(values) > MATRIX and np.allclose(heights, step * np.arange(count), rtol=1e-13, atol=0.0):
+        return exponential_sums(values, weights, step, count)
+    rows = max(1, MATRIX // len(values))
+    sums = np.concatenate(
+        [
+            np.exp(1j * np.multiply.outer(heights[i : i + rows], values)) @ weights
+            for i in range(0, count, rows)
+        ]
+    )
+    spread = float((np.abs(weights) * np.abs(values)).sum())
+    return sums, 2 * ULP * spread * heights + 16 * ULP * math.log2(len(values) + 2) * float(weights.sum())
+
+
 def _second_order(orders: Complexes, values: Reals) -> Complexes:
     """Return exp(sL) - 1 + s (exp(-L) - 1), which is s (s + 1) L^2 / 2 + ..., without cancellation."""
     return exp_minus(orders * values) + orders * exp_minus(-values + 0j)
@@ -124,9 +136,7 @@ def combine(left: FiniteLoss, right: FiniteLoss) -> FiniteLoss:
     order = np.argsort(values, kind="stable")
     infinity = left.infinity + right.infinity - left.infinity * right.infinity
     floor = left.floor + right.floor - left.floor * right.floor
-    return FiniteLoss(
-        values[order], masses[order], infinity, 0.0, floor, left.accuracy + right.accuracy + 4 * ULP
-    )
+    return FiniteLoss(values[order], masses[order], infinity, 0.0, floor, left.accuracy + right.accuracy + 4 * ULP)
 
 
 def two_point(epsilon: float, infinity: float = 0.0) -> FiniteLoss:

@@ -20,8 +20,10 @@ def grouped_pair(forward: Loss, backward: Loss, size: int) -> tuple[Loss, Loss]:
     """Return the losses of a chain of `size` steps; a step may go either way, so the worse profile is chained."""
 
     def step(epsilon: Reals) -> Reals:
-        return forward.delta(epsilon) if forward is backward else np.maximum(
-            forward.delta(epsilon), backward.delta(epsilon)
+        return (
+            forward.delta(epsilon)
+            if forward is backward
+            else np.maximum(forward.delta(epsilon), backward.delta(epsilon))
         )
 
     def profile(epsilon: Reals) -> Reals:

@@ -37,10 +37,9 @@ class Lattice(Contour):
         fuzz = 16 * ULP * (abs(first) + abs(self.offset) + abs(epsilon))
         decay = np.exp(-self.span * self.orders)
         # 1/(1 - z) - 1/(1 - z b) = z (1 - b) / ((1 - z) (1 - z b)); written so that small spans do not cancel.
-        kernel = (
-            decay * -math.expm1(-self.span) / ((1 - decay) * (1 - decay * math.exp(-self.span)))
-            + -math.expm1(-gap) / (1 - decay * math.exp(-self.span))
-        )
+        kernel = decay * -math.expm1(-self.span) / ((1 - decay) * (1 - decay * math.exp(-self.span))) + -math.expm1(
+            -gap
+        ) / (1 - decay * math.exp(-self.span))
         exponents = self.values - self.orders * first
         shift = float(exponents[0].real)
         waves = np.exp(exponents - shift)
@@ -75,6 +74,17 @@ def on_lattice(
     weights[0] = 0.5
     weights[-1] = 0.5
     return Lattice(
-        real, step, real + 1j * heights, values, errors, weights, -math.inf, right, direction.top, 0.0,
-        direction.infinity, span, offset,
+        real,
+        step,
+        real + 1j * heights,
+        values,
+        errors,
+        weights,
+        -math.inf,
+        right,
+        direction.top,
+        0.0,
+        direction.infinity,
+        span,
+        offset,
     )

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
     import numpy as np
     from numpy.typing import NDArray
 
-    Reals = NDArray[np.float64]
-    Complexes = NDArray[np.complex128]
+    Reals: TypeAlias = NDArray[np.floating[Any]]
+    Complexes: TypeAlias = NDArray[np.inexact[Any]]
 
 ULP = 2.0**-52
 """Twice the unit roundoff: the assumed relative error of one NumPy or SciPy elementary function is 8 of these.
@@ -82,6 +84,16 @@ class Loss(ABC):
     def below(self) -> Loss | None:
         """Return a loss that some mechanism with this promise really has, for lower ends; None if only 0 is known."""
         return self
+
+    def alone_epsilon(self, delta: float) -> tuple[float, float] | None:
+        """Return the interval of epsilon for a single use, where that is known better than through a pair."""
+        del delta
+        return None
+
+    def alone_delta(self, epsilon: float) -> tuple[float, float] | None:
+        """Return the interval of delta for a single use, where that is known better than through a pair."""
+        del epsilon
+        return None
 
     def tail(self, real: float, height: float) -> float:
         """Return an upper bound of log |M(real + i t)| over all t >= height.
@@ -165,4 +177,3 @@ def log_conversion(order: float) -> float:
     if order < 1e6:
         return order * math.log(order) - (order + 1) * math.log1p(order)
     return -math.log1p(order) - order * math.log1p(1 / order)
-

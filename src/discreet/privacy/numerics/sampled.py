@@ -53,6 +53,7 @@ def sampled_delta(base: Callable[[Reals], Reals], rate: float, epsilon: Reals, *
 CELLS = 4096
 """How finely a profile without a formula for K is cut."""
 
+
 @dataclass(frozen=True, eq=False)
 class Formula(Loss):
     """A profile and its slope as functions."""

@@ -127,7 +127,7 @@ class SampledGaussianLoss(Loss):
             with np.errstate(under="ignore", divide="ignore", over="ignore"):
                 log = -0.5 * z * z + a * ratio - log_moment - np.log(p) - slack
                 density = np.exp(np.minimum(log, 600.0)) * (self.sigma / math.sqrt(2 * math.pi))
-            
+
             grid = _Grid(self, real, 0.0)
             weights = np.exp(-0.5 * grid.z**2 + a * grid.ratio - log_moment) * (grid.step / math.sqrt(2 * math.pi))
             mean = float((weights * grid.ratio).sum())
@@ -156,8 +156,10 @@ class SampledGaussianLoss(Loss):
     def log_integrand(self, a: float, z: float) -> float:
         """Return log of exp(-z^2 / 2) (1 + x)^a at one z."""
         p = self.logistic(z)
-        ratio = -math.log1p(-p) + math.log1p(-self.rate) if p < 0.5 else (
-            math.log(self.rate) + z / self.sigma - 0.5 / self.sigma**2 - math.log(p)
+        ratio = (
+            -math.log1p(-p) + math.log1p(-self.rate)
+            if p < 0.5
+            else (math.log(self.rate) + z / self.sigma - 0.5 / self.sigma**2 - math.log(p))
         )
         return a * ratio - 0.5 * z * z
 
@@ -311,8 +313,10 @@ class _Grid:
             phases = np.multiply.outer(direction * heights[start : start + rows], self.ratio)
             total[start : start + rows] = np.exp(1j * phases) @ weights
         mass = float(weights.sum())
-        noise = ULP * (8 + np.abs(peak) + 2 * abs(self.tilt) + 2 * heights) * float(
-            (weights * (1 + np.abs(self.ratio))).sum()
+        noise = (
+            ULP
+            * (8 + np.abs(peak) + 2 * abs(self.tilt) + 2 * heights)
+            * float((weights * (1 + np.abs(self.ratio))).sum())
         )
         error = noise + self.leak * mass
         return peak + np.log(total), error / np.abs(total)
