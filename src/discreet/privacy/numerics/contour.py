@@ -185,7 +185,8 @@ def line_through(
     weights[0] *= 0.5
     if probe:
         values = values + (0.5 * probe * probe) * orders * (orders + 1)
-    cut = direction.tail(real, float(heights[-1])) + _probe_tail(probe, real, float(heights[-1]))
+    parts = direction.moment(real) if probe else direction.tail(real, float(heights[-1]))
+    cut = parts + _probe_tail(probe, real, float(heights[-1]))
     return Contour(
         real, step, orders, values, errors, weights, cut, right, direction.top + (40 * probe), probe, direction.infinity
     )
@@ -223,8 +224,11 @@ def _height(
 ) -> float | None:
     """Find a height above which the nodes weigh less than the tolerance, by the proved tail bound alone."""
 
+    level = direction.moment(real) if probe else 0.0
+
     def excess(height: float) -> float:
-        bound = direction.tail(real, height) + _probe_tail(probe, real, height)
+        # With the probe its own decay suffices, and the parts' is not looked for.
+        bound = level + _probe_tail(probe, real, height) if probe else direction.tail(real, height)
         return bound - real * epsilon - math.log(math.pi * height) - log_delta - LOG_TOLERANCE
 
     most = (MOST_NODES if probe else PLAIN_NODES) * step

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 def log1p(z: Complexes) -> Complexes:
     """Return log(1 + z) with a small relative error (numpy.log1p forms 1 + z for complex z).
 
-    Re = log1p(x (2 + x) + y^2) / 2, Im = atan2(y, 1 + x).
+    Re = log1p(x (2 + x) + y^2) / 2, Im = atan2(y, 1 + x); where 1 + z is small, forming it costs nothing.
     """
     x, y = z.real, z.imag
-    return np.asarray(0.5 * np.log1p(np.maximum(x * (2 + x) + y * y, -1 + 1e-300)) + 1j * np.arctan2(y, 1 + x))
+    whole = 1 + z
+    far = np.abs(whole) < 0.5
+    inside = np.where(far, 0.0, x * (2 + x) + y * y)
+    size = np.where(far, np.log(np.maximum(np.abs(whole), 1e-300)), 0.5 * np.log1p(inside))
+    return np.asarray(size + 1j * np.arctan2(y, 1 + x))
 
 
 def log1p_minus(x: Reals, ratio: Reals) -> Reals:
