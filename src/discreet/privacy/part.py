@@ -5,7 +5,6 @@ A part answers for itself; accountants only compose what parts return.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from fractions import Fraction
@@ -24,7 +23,8 @@ __all__ = ["Part", "as_float", "pair_of", "read_positive", "read_probability", "
 class Part(ABC):
     """One mechanism inside a curve.
 
-    Subclasses are frozen dataclasses whose fields are fractions, integers, texts, curves or tuples of these, so that they
+    Subclasses are frozen dataclasses whose fields are fractions, integers, texts, curves or tuples of these, so that
+    they
     hash, compare and travel through JSON unchanged.
 
     >>> from discreet.privacy.curves.gaussian import Gaussian
@@ -50,6 +50,11 @@ class Part(ABC):
     @abstractmethod
     def rho(self) -> Fraction | None:
         """Return a rho such that rho-zCDP holds, or None where none exists."""
+
+    @property
+    def failure(self) -> Fraction | None:
+        """The stated probability of an infinite loss, the same in both directions; None if it is not one number."""
+        return None
 
     def grouped(self, size: int) -> Part | None:
         """Return the same mechanism for groups of `size` units where that has a formula; None otherwise."""
@@ -152,10 +157,9 @@ def read_whole(value: int, name: str, meaning: str) -> int:
 
 
 def as_float(value: Fraction) -> float:
-    """Round a parameter to the nearest float; the integrators grant every parameter one ulp.
+    """Round a parameter up to a float; the integrators grant every parameter one ulp either way.
 
     >>> as_float(Fraction(1, 2))
     0.5
     """
-    nearest = float(value)
-    return nearest if math.isfinite(nearest) else float_up(value)
+    return float_up(value)

@@ -22,9 +22,9 @@ def draw_curve(curve: Curve, axes: Axes | None = None) -> Axes:
     'draw_curve'
     """
     if axes is None:
-        from matplotlib import pyplot
+        from matplotlib import pyplot as plt
 
-        axes = pyplot.subplots()[1]
+        axes = plt.subplots()[1]
     end = curve.epsilon(1e-12)
     if not math.isfinite(end):
         end = 10.0

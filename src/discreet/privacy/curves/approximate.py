@@ -42,6 +42,11 @@ class ApproximateBound(Part):
         """None unless delta is 0."""
         return None if self.delta else self.epsilon**2 / 2
 
+    @property
+    def failure(self) -> Fraction:
+        """The stated delta."""
+        return self.delta
+
     def grouped(self, size: int) -> Part | None:
         """Chain the definition: (k e, d (1 + exp(e) + ... + exp((k-1) e))), rounded up; nothing above 1."""
         from discreet.exact import exp_upper

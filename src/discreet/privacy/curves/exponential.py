@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
@@ -11,6 +10,8 @@ from discreet.privacy.part import Part, as_float, read_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 

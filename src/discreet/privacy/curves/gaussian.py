@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
@@ -11,6 +10,8 @@ from discreet.privacy.part import Part, as_float, read_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
@@ -49,10 +50,11 @@ class Gaussian(Part):
 def gaussian(sigma: Number, sensitivity: Number = 1, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
     """Return the curve of adding N(0, sigma^2) to a value of this (L2) sensitivity.
 
-    The noise is continuous, or continuous noise rounded afterwards; for discrete Gaussian noise use `discrete_gaussian`.
+    The noise is continuous, or continuous noise rounded afterwards; for discrete Gaussian noise use
+    `discrete_gaussian`.
 
     >>> round(gaussian(sigma=2).epsilon(delta=1e-6), 6)
-    2.20117
+    2.254085
     """
     part = Gaussian(
         read_positive(sigma, "sigma", "the standard deviation of the noise"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.exact import integer
@@ -14,6 +13,8 @@ from discreet.privacy.part import Part, pair_of
 from discreet.privacy.relations import NeighborRelation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.privacy.numerics.loss import Loss
 
 __all__ = ["Grouped", "examples", "group"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
@@ -11,6 +10,8 @@ from discreet.privacy.part import Part, as_float, read_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
@@ -21,7 +22,8 @@ __all__ = ["PermuteAndFlip", "examples", "permute_and_flip"]
 class PermuteAndFlip(Part):
     """Selection with exponential noise of rate epsilon / (2 sensitivity): epsilon-differentially private.
 
-    McKenna & Sheldon 2020 (arXiv:2010.12603), Theorem 1; Ding et al. 2021 (arXiv:2105.07260) for the equality with report
+    McKenna & Sheldon 2020 (arXiv:2010.12603), Theorem 1; Ding et al. 2021 (arXiv:2105.07260) for the equality with
+    report
     noisy max. Bounded range is not claimed: the pair of pure privacy is used.
     """
 
@@ -41,7 +43,7 @@ class PermuteAndFlip(Part):
         return self.epsilon**2 / 2
 
     def grouped(self, size: int) -> Part:
-        """size times epsilon."""
+        """Size times epsilon."""
         return PermuteAndFlip(self.epsilon * size)
 
 

@@ -116,8 +116,8 @@ def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve
     if (chosen is Scheme.FIXED_SIZE) != changes or curve.neighbors is NeighborRelation.CHANGE_ONE_ORDERED:
         msg = (
             f"a {chosen.value} sample has a proved bound for {wanted.value} neighbors, and this curve is for "
-            f"{curve.neighbors.value}. Build the curve with neighbors=NeighborRelation.{wanted.name}, and its sensitivity "
-            "for that relation."
+            f"{curve.neighbors.value}. Build the curve with neighbors=NeighborRelation.{wanted.name}, "
+            "and its sensitivity for that relation."
         )
         raise ParameterError(msg)
     if share == 1 or not curve.terms:

@@ -39,6 +39,11 @@ class ConcentratedBound(Part):
         """rho, unless delta is positive."""
         return None if self.delta else self.rho_
 
+    @property
+    def failure(self) -> Fraction:
+        """The stated delta."""
+        return self.delta
+
     def grouped(self, size: int) -> Part | None:
         """size^2 rho (Bun & Steinke 2016, Proposition 1.9), for delta = 0."""
         return None if self.delta else ConcentratedBound(self.rho_ * size**2, self.delta)

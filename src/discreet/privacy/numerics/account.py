@@ -123,7 +123,9 @@ def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
     return False
 
 
-def _paired_epsilon(direction: Direction, delta: float) -> Ends:
+def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
+    direction: Direction, delta: float
+) -> Ends:
     """Answer from the pairs."""
     if not direction.parts:
         return 0.0, 0.0
@@ -147,7 +149,7 @@ def _paired_epsilon(direction: Direction, delta: float) -> Ends:
 
 
 def _refine(direction: Direction, order: float, guess: float, delta: float) -> Ends:
-    """Solve on a line through the Renyi order; where that was far from the saddle, once or twice more on a better line."""
+    """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line."""
     target = math.log(delta - direction.infinity)
     lower, upper = 0.0, min(guess * (1 + 1e-12), direction.top)
     for _ in range(3):
@@ -185,7 +187,7 @@ def _near_top(direction: Direction, delta: float) -> Ends | None:
 
 
 def _at_zero(direction: Direction) -> Ends:
-    """delta leaves nothing beyond the mass at infinity: epsilon is the largest finite loss."""
+    """Delta leaves nothing beyond the mass at infinity: epsilon is the largest finite loss."""
     top = direction.top
     if math.isinf(top):
         return math.inf, math.inf

@@ -9,13 +9,15 @@ approximation but an identity (Poisson's summation formula): with X = 2 pi / h i
 
     sum over all integers j of  delta_finite(e + j X) exp(j c X),
 
-whose terms are all nonnegative. So the sum over all nodes is never below the truth, and what it exceeds it by (alias) is
+whose terms are all nonnegative. So the sum over all nodes is never below the truth, and what it exceeds it by
+(alias) is
 at most the terms j < 0, each at most exp(-|j| c X), plus the terms j > 0, each at most
 exp(K(r) - r e + log_conversion(r) - (r - c) j X) for any r > c. The nodes above a height B (cut-off) weigh at most
 exp(tail(c, B) - c e) / (pi B). Rounding is bounded node by node. See docs/proofs/privacy/contour.md.
 
 Where no decay can be proved, a Gaussian mechanism with a tiny mu (the probe) is composed on top: that can only raise
-delta, gives a proved decay exp(-mu^2 t^2 / 2), and the smoothed kernel minus mu^2 times a Gaussian bump is a minorant of
+delta, gives a proved decay exp(-mu^2 t^2 / 2), and the smoothed kernel minus mu^2 times a Gaussian bump is a
+minorant of
 the true kernel, so the same nodes also give the lower end.
 """
 
@@ -177,7 +179,7 @@ def line_through(
     height = _height(direction, real, epsilon, log_delta, probe, step)
     if height is None:
         return None
-    nodes = max(int(math.ceil(height / step)), 4)
+    nodes = max(math.ceil(height / step), 4)
     heights = step * np.arange(nodes + 1)
     orders = real + 1j * heights
     values, errors = direction.line(real, heights)
@@ -219,11 +221,10 @@ def _period(
     return max(left, min(choices)) if choices else left
 
 
-def _height(
+def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
     direction: Direction, real: float, epsilon: float, log_delta: float, probe: float, step: float
 ) -> float | None:
     """Find a height above which the nodes weigh less than the tolerance, by the proved tail bound alone."""
-
     level = direction.moment(real) if probe else 0.0
 
     def excess(height: float) -> float:

@@ -2,7 +2,8 @@
 
 Let L have a density of at least f_j between l_j and l_{j+1}. Cut the axis into pieces.
 
-High up. A law with density at least f on a piece of width w is a mixture of the uniform law on it, with weight w f, and of
+High up. A law with density at least f on a piece of width w is a mixture of the uniform law on it, with weight w f,
+and of
 a rest. The uniform law has |E exp(itU)| <= 2 / (t w), the rest at most 1, so for every t >= b
 
     |E exp(itL)| <= 1 - sum over pieces of w f (1 - 2 / (b w)).
@@ -11,7 +12,8 @@ Low down. The modulus is evaluated at points t_1 < t_2 < ... and cannot rise far
 L', |E exp(itL)|^2 = E cos(t (L - L')) has a derivative of size at most min(2 t Var L, 2 E|L - m|) for any m, so between
 two points a Lipschitz function with known ends lies below the mean of the ends plus half of what the slope allows.
 
-A chain of intervals [b, rb], [rb, r^2 b], ... bounded low down ends where the first bound, which holds for all higher t,
+A chain of intervals [b, rb], [rb, r^2 b], ... bounded low down ends where the first bound, which holds for all
+higher t,
 is at least as strong as the weakest link.
 """
 
@@ -33,7 +35,7 @@ RATIO = 1.5
 class Decay:
     """Bounds of log |E exp(itL)| for all t above a height."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  the numbers that make one line
         self,
         losses: Reals,
         densities: Reals,

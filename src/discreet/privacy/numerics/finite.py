@@ -35,6 +35,9 @@ class FiniteLoss(Loss):
     accuracy: float = field(default=16 * ULP)
     """Bound on the relative error of the masses and the absolute error of values relative to the largest."""
 
+    ceiling: float | None = None
+    """The largest value where it is known exactly."""
+
     @property
     def offset(self) -> float:  # type: ignore[override]
         """The smallest value."""
@@ -43,6 +46,8 @@ class FiniteLoss(Loss):
     @cached_property
     def top(self) -> float:  # type: ignore[override]
         """The largest finite loss, rounded up."""
+        if self.ceiling is not None:
+            return self.ceiling
         largest = float(self.values[-1]) if len(self.values) else 0.0
         return largest + self.accuracy * abs(largest)
 
@@ -76,7 +81,7 @@ class FiniteLoss(Loss):
         return float(values[0].real + errors[0])
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
-        """K by M - 1 = sum p (exp(sL) - 1 + s (exp(-L) - 1)) - infinity (1 + s) + s floor, where that does not cancel."""
+        """K; for small losses by M - 1 = sum p (exp(sL) - 1 + s (exp(-L) - 1)) - infinity (1 + s) + s floor."""
         largest = max(abs(float(self.values[0])), abs(float(self.values[-1]))) if len(self.values) else 0.0
         if (real + 2) * largest < 1.0 and len(heights) * len(self.values) <= MATRIX:
             return self._near_one(real + 1j * heights)
@@ -115,10 +120,7 @@ def _sums(values: Reals, weights: Reals, heights: Reals) -> tuple[Complexes, Rea
         return exponential_sums(values, weights, step, count)
     rows = max(1, MATRIX // len(values))
     sums = np.concatenate(
-        [
-            np.exp(1j * np.multiply.outer(heights[i : i + rows], values)) @ weights
-            for i in range(0, count, rows)
-        ]
+        [np.exp(1j * np.multiply.outer(heights[i : i + rows], values)) @ weights for i in range(0, count, rows)]
     )
     spread = float((np.abs(weights) * np.abs(values)).sum())
     return sums, 2 * ULP * spread * heights + 16 * ULP * math.log2(len(values) + 2) * float(weights.sum())
@@ -146,7 +148,8 @@ def two_point(epsilon: float, infinity: float = 0.0) -> FiniteLoss:
     Section 3; Murtagh & Vadhan 2016).
     """
     if epsilon == 0:
-        return FiniteLoss(np.zeros(1), np.array([1 - infinity]), infinity, 0.0, infinity)
+        return FiniteLoss(np.zeros(1), np.array([1 - infinity]), infinity, 0.0, infinity, ceiling=0.0)
     fall = math.exp(-epsilon)
     masses = np.array([fall, 1.0]) * ((1 - infinity) / (1 + fall))
-    return FiniteLoss(np.array([-epsilon, epsilon]), masses, infinity, 2 * epsilon, infinity)
+    values = np.array([-epsilon, epsilon])
+    return FiniteLoss(values, masses, infinity, 2 * epsilon, infinity, ceiling=epsilon)

@@ -45,7 +45,7 @@ class GaussianLoss(Loss):
         return values, 6 * ULP * np.abs(values)
 
     def tail(self, real: float, height: float) -> float:
-        """log |M(c + it)| = mu^2 (c (c + 1) - t^2) / 2, falling in t."""
+        """Log |M(c + it)| = mu^2 (c (c + 1) - t^2) / 2, falling in t."""
         return 0.5 * self.mu * self.mu * (real * (real + 1) - height * height)
 
 

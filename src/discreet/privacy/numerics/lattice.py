@@ -1,7 +1,9 @@
 r"""The contour on a lattice: all values of the composed loss are o + w j, so M is periodic up to a phase.
 
-With N nodes on one period (step h = 2 pi / (N w)) the trapezoidal sum is exact up to the aliases of `contour`, whose period
-is X = N w, and there is no cut-off. The kernel of (1 - exp(-x))+ at the values above e, the first of which exceeds e by r,
+With N nodes on one period (step h = 2 pi / (N w)) the trapezoidal sum is exact up to the aliases of `contour`, whose
+period
+is X = N w, and there is no cut-off. The kernel of (1 - exp(-x))+ at the values above e, the first of which exceeds e
+by r,
 is 1/(1 - z) - exp(-r) / (1 - z exp(-w)) with z = exp(-s w), and each node carries exp(K(s) - s (e + r)).
 """
 
@@ -31,7 +33,8 @@ class Lattice(Contour):
             return self.infinity * (1 - 8 * ULP), self.infinity * (1 + 8 * ULP)
         ticks = math.floor((epsilon - self.offset) / self.span) + 1
         first = self.offset + ticks * self.span
-        # Rounding may put the first value just below e, where it weighs nothing, or skip one just above: the weight of a
+        # Rounding may put the first value just below e, where it weighs nothing, or skip one just above: the weight
+        # of a
         # value within the slack of e is at most the slack times its mass, and masses are below exp(K(c) - c e).
         gap = first - epsilon
         fuzz = 16 * ULP * (abs(first) + abs(self.offset) + abs(epsilon))
@@ -57,13 +60,13 @@ class Lattice(Contour):
         return max(min(low, 1.0), 0.0), min(max(high, low), 1.0)
 
 
-def on_lattice(
+def on_lattice(  # noqa: PLR0913, PLR0917  the numbers that make one line
     direction: Direction, span: float, offset: float, real: float, epsilon: float, log_delta: float
 ) -> Lattice | None:
     """Build the sum over one period, or None if it needs too many nodes."""
     right = _right(direction, real)
     period = _period(direction, real, epsilon, log_delta, right)
-    points = int(math.ceil(period / span)) + 1
+    points = math.ceil(period / span) + 1
     points += points % 2
     if points > MOST_POINTS:
         return None

@@ -121,8 +121,10 @@ class Direction:
     @property
     def top(self) -> float:
         """The largest finite loss, rounded up."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            return self.parts[0][0].top
         total = math.fsum(n * loss.top for loss, n in self.parts)
-        return total + 4 * ULP * abs(total)
+        return total + 2 * ULP * abs(total)
 
     @property
     def pairless(self) -> bool:
@@ -142,7 +144,7 @@ class Direction:
 
     @property
     def peak(self) -> float:
-        """log Pr[L = top], a lower bound; -inf if unknown."""
+        """Log Pr[L = top], a lower bound; -inf if unknown."""
         if any(loss.peak <= 0 for loss, _ in self.parts):
             return -math.inf
         return math.fsum(n * math.log(loss.peak) for loss, n in self.parts) - 1e-12

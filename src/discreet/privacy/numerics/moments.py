@@ -40,13 +40,13 @@ class _Pairless(Loss):
 
 @dataclass(frozen=True)
 class ConcentratedLoss(_Pairless):
-    """K(s) <= rho s (s + 1) for all s > 0 (Bun & Steinke 2016, arXiv:1605.02065, Definition 1.1), off a mass at infinity."""
+    """K(s) <= rho s (s + 1) for all s > 0, off a mass at infinity (Bun & Steinke 2016, arXiv:1605.02065)."""
 
     rho: float
     infinity: float = 0.0
 
     def moment(self, order: float) -> float:
-        """rho s (s + 1)."""
+        """Rho s (s + 1)."""
         return self.rho * order * (order + 1) * (1 + 8 * ULP)
 
     def below(self) -> Loss | None:

@@ -1,6 +1,7 @@
 """Turn a privacy profile into finite pairs: one that dominates it, one that it dominates.
 
-Above. Between two points of exp(epsilon) a convex profile lies below its chord. The piecewise linear function through the
+Above. Between two points of exp(epsilon) a convex profile lies below its chord. The piecewise linear function
+through the
 points is the profile of a finite pair with the points as values (Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022,
 arXiv:2207.04380, "connect the dots"); where only upper bounds of the profile are known, their lower convex hull serves.
 
@@ -65,7 +66,8 @@ def _above(loss: Loss, edges: Reals, under: Reals, over: Reals) -> FiniteLoss:
 def hull(edges: Reals, bounds: Reals, infinity: float) -> FiniteLoss:
     """Return a finite pair whose profile is at least every convex profile below `bounds` at the edges.
 
-    The edges must reach from a point where the profile is 1 - exp(e) (or where that is used as the bound) to the largest
+    The edges must reach from a point where the profile is 1 - exp(e) (or where that is used as the bound) to the
+    largest
     loss; the bound at the last edge goes to infinity.
     """
     ratio = np.append(0.0, np.exp(edges))

@@ -64,15 +64,19 @@ class Formula(Loss):
     top: float
 
     def delta(self, epsilon: Reals) -> Reals:
+        """Evaluate the profile."""
         return self.profile(epsilon)
 
     def slope(self, epsilon: Reals) -> Reals:
+        """Evaluate the slope."""
         return self.fall(epsilon)
 
     def moment(self, order: float) -> float:
+        """Refuse: a formula of the profile has none of K."""
         raise TypeError(order)
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
+        """Refuse: a formula of the profile has none of K."""
         raise TypeError(real, heights)
 
 
@@ -184,7 +188,8 @@ def _sampled_slope(loss: Loss, rate: float, epsilon: Reals, *, add: bool) -> Rea
 def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
     """Return the loss of sampling a fixed share without replacement, under change-one; both directions are the same.
 
-    For y >= 1 the profile is q D(1 + (y - 1) / q), D the larger of both unsampled profiles (Balle, Barthe & Gaboardi 2018,
+    For y >= 1 the profile is q D(1 + (y - 1) / q), D the larger of both unsampled profiles (Balle, Barthe & Gaboardi
+    2018,
     arXiv:1807.01647, Theorem 9); the relation is symmetric, so for y < 1 it is 1 - y + y times the profile at 1/y. That
     this is a profile of one pair, which composes: Zhu, Dong & Wang 2022, Theorem 11 and Proposition 10.
     """

@@ -2,7 +2,7 @@
 
 With noise sigma per unit of sensitivity, rate q and z ~ N(0, 1), let
 
-    l = z / sigma - 1 / (2 sigma^2),     1 + x = 1 - q + q exp(l)     (the ratio of the mixture to the base density).
+    l = z / sigma - 1 / (2 sigma^2),    1 + x = 1 - q + q exp(l)    (the ratio of the mixture to the base density).
 
 Remove: P is the mixture, Q the base; L = log(1 + x) and M(s) = E[(1 + x)^(s + 1)].
 Add:    P is the base, Q the mixture; L = -log(1 + x) and M(s) = E[(1 + x)^(-s)].
@@ -12,7 +12,8 @@ M - 1 = E[(1 + x)^a - 1 - a x], which does not cancel. (Mironov, Talwar & Zhang 
 
 The expectation is a trapezoidal sum in z. Its error is bounded by the integral of the absolute integrand on the lines
 Im z = +-d: error <= 2 * that / (exp(2 pi d / step) - 1) (Trefethen & Weideman 2014, Theorem 5.1); the integrand is
-analytic for d < pi sigma, where 1 + x has its first zeros. On those lines |1 - q + q exp(l + i theta)|, theta = d/sigma,
+analytic for d < pi sigma, where 1 + x has its first zeros. On those lines |1 - q + q exp(l + i theta)|, theta =
+d/sigma,
 is evaluated, not estimated.
 """
 
@@ -38,6 +39,9 @@ REACH = 9.2
 
 BLOCK = 1 << 16
 """Complex exponentials evaluated at once."""
+
+COSTLY = 1 << 12
+"""A modulus that needs more nodes than this is not worth evaluating for a bound; 1 is always true."""
 
 FAST = 1 << 19
 """From this many exponentials on, the fast transform is used."""
@@ -92,7 +96,10 @@ class SampledGaussianLoss(Loss):
         return float(values[0].real + errors[0])
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
-        """K on a vertical line by trapezoidal rules in z, finer the higher the nodes; many nodes by one fast transform."""
+        """K on a vertical line by trapezoidal rules in z, finer the higher the nodes; many by one fast transform.
+
+        Many heights must be multiples of the first positive one.
+        """
         if len(heights) > 1:
             grid = _Grid(self, real, float(heights[-1]))
             if len(heights) * len(grid.z) > FAST:
@@ -122,7 +129,8 @@ class SampledGaussianLoss(Loss):
             step = z[1] - z[0]
             ratio, p = self._ratio(z)
             log_moment = self.moment(real)
-            # log of w / L' has the derivative -z + (a p - (1 - p)) / sigma: between grid points it falls by at most this.
+            # log of w / L' has the derivative -z + (a p - (1 - p)) / sigma: between grid points it falls by at most
+            # this.
             slack = 0.5 * step * (np.abs(z) + (abs(a) + 1) / self.sigma)
             with np.errstate(under="ignore", divide="ignore", over="ignore"):
                 log = -0.5 * z * z + a * ratio - log_moment - np.log(p) - slack
@@ -137,6 +145,8 @@ class SampledGaussianLoss(Loss):
 
             def modulus(heights: Reals) -> Reals:
                 fine = _Grid(self, real, float(heights[-1]))
+                if len(fine.z) > COSTLY:
+                    return np.ones(len(heights))
                 return np.asarray(np.exp(fine.log_moments(heights)[0].real - log_moment))
 
             limit = 300 / max(deviation, math.sqrt(variance))
@@ -165,12 +175,14 @@ class SampledGaussianLoss(Loss):
 
     def _ratio(self, z: Reals) -> tuple[Reals, Reals]:
         """Return log(1 + x) and p at each z."""
-        l = z / self.sigma - 0.5 / self.sigma**2
-        inside = np.log1p(self.rate * np.expm1(np.minimum(l, 30.0)))
-        outside = math.log(self.rate) + l + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(l, 30.0)))
-        ratio = np.where(l < 30.0, inside, outside)
+        exponent = z / self.sigma - 0.5 / self.sigma**2
+        inside = np.log1p(self.rate * np.expm1(np.minimum(exponent, 30.0)))
+        outside = (
+            math.log(self.rate) + exponent + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(exponent, 30.0)))
+        )
+        ratio = np.where(exponent < 30.0, inside, outside)
         with np.errstate(under="ignore"):
-            p = self.rate * np.exp(np.minimum(l - ratio, 700.0))
+            p = self.rate * np.exp(np.minimum(exponent - ratio, 700.0))
         return ratio, p
 
 
@@ -178,7 +190,8 @@ def _window(loss: SampledGaussianLoss, a: float, *, whole: bool = True) -> tuple
     """Return an interval of z outside which the integrands are negligible (below exp(-45) of the largest value).
 
     The integrand of M has its modes where z = a p(z) / sigma, all between 0 and a / sigma. For a < 0 it is log-concave
-    with curvature at least 1, so its single mode is enclosed and REACH added. For a > 0 the logarithm is scanned in steps
+    with curvature at least 1, so its single mode is enclosed and REACH added. For a > 0 the logarithm is scanned in
+    steps
     of 0.4: its maxima are no sharper than the normal density's. With `whole`, the normal density itself and its product
     with x, which enter M - 1, are covered too.
     """
@@ -213,7 +226,7 @@ class _Grid:
         if not self.near:
             self.lower, self.upper = _window(loss, self.tilt, whole=False)
         self.step, self.leak = self._choose(height)
-        count = int(math.ceil((self.upper - self.lower) / self.step)) + 1
+        count = math.ceil((self.upper - self.lower) / self.step) + 1
         self.z = self.lower + self.step * np.arange(count)
         self.ratio, _ = loss._ratio(self.z)  # noqa: SLF001
 
@@ -234,8 +247,8 @@ class _Grid:
         if height == 0:
             return self._choose_real(), math.exp(-38.0)
         z = np.linspace(self.lower, self.upper, 160)
-        l = z / sigma - 0.5 / sigma**2
-        odds = np.exp(np.minimum(l + math.log(loss.rate) - math.log1p(-loss.rate), 600.0))
+        exponent = z / sigma - 0.5 / sigma**2
+        odds = np.exp(np.minimum(exponent + math.log(loss.rate) - math.log1p(-loss.rate), 600.0))
         best = 0.0
         base = -0.5 * z * z + self.tilt * (np.log1p(odds))
         center = float(base.max())
@@ -281,8 +294,8 @@ class _Grid:
 
     def _near_one(self, heights: Reals, weights: Reals) -> tuple[Complexes, Reals]:
         """Sum (1 + x)^a - 1 - a x, accurate relative to M - 1."""
-        l = self.z / self.loss.sigma - 0.5 / self.loss.sigma**2
-        x = self.loss.rate * np.expm1(l)
+        exponent = self.z / self.loss.sigma - 0.5 / self.loss.sigma**2
+        x = self.loss.rate * np.expm1(exponent)
         bend = log1p_minus(x, self.ratio)
         a = self._exponents(heights)
         total = np.empty(len(a), dtype=np.complex128)
@@ -293,7 +306,8 @@ class _Grid:
             pieces = exp_minus(part * self.ratio) + part * bend
             total[start : start + rows] = pieces @ weights
             size[start : start + rows] = np.abs(pieces) @ weights
-        # Each piece is a sum of a relative error and of the error of a * ratio, which moves exp(a ratio) - 1 - a ratio by at
+        # Each piece is a sum of a relative error and of the error of a * ratio, which moves exp(a ratio) - 1 - a
+        # ratio by at
         # most |a ratio| * |exp(a ratio) - 1| ulps; |exp(w) - 1| <= |w| exp(|Re w|).
         growth = np.exp(np.maximum(self.tilt * self.ratio, 0.0))
         second = float((self.ratio**2 * growth * weights).sum())

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def minimize(bound: Callable[[float], float]) -> tuple[float, float]:
-    """Minimize a quasi-convex function of a positive order: bracket by factors of four, then golden section; return (order, minimum)."""
+    """Return (order, minimum) of a quasi-convex function: bracket by factors of four, then golden section."""
     center, value = 1.0, bound(1.0)
     for factor in (4.0, 0.25):
         while 1e-30 < center * factor < 1e30:
@@ -38,7 +38,8 @@ def minimize(bound: Callable[[float], float]) -> tuple[float, float]:
 def crossing(excess: Callable[[float], float], above: float, rate: float) -> float:
     """Return a point near the zero of a decreasing function with excess(above) <= 0, or 0 if it is negative there.
 
-    First steps down from `above` guided by the rate of decrease, doubling, until the sign turns; then the Illinois variant
+    First steps down from `above` guided by the rate of decrease, doubling, until the sign turns; then the Illinois
+    variant
     of regula falsi, with bisection whenever it stalls. Functions with kinks are welcome.
     """
     high, at_high = above, excess(above)

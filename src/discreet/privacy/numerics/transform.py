@@ -1,6 +1,7 @@
 r"""Sum w_j exp(i k h x_j) for many frequencies k = 0..n-1 at once (a nonuniform Fourier transform of type 1).
 
-Each weight is spread onto a grid of N >= 2 (2n) points by a Gaussian of variance tau^2 (in grid units), cut at +-J/2; one
+Each weight is spread onto a grid of N >= 2 (2n) points by a Gaussian of variance tau^2 (in grid units), cut at
++-J/2; one
 FFT follows, and the known transform of the Gaussian is divided out (Greengard & Lee 2004,
 doi:10.1137/S003614450343200X). With xi = k/N <= 1/4 the error relative to sum |w_j| is at most
 
