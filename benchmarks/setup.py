@@ -1,8 +1,9 @@
 """Make the peers' environments: `python -m benchmarks.setup [name ...]`.
 
 Each peer gets its own virtual environment in `benchmarks/.peers/`, since their dependencies contradict each other.
-What goes into one is pinned in `benchmarks/libraries/<name>.txt`. A peer that cannot be installed does not stop the
-others; the reason that pip gives is kept and stands in the benchmarks' tables.
+What goes into one is pinned in `benchmarks/libraries/<name>.txt` (noise) or `benchmarks/accountants/<name>.txt`. A peer
+that cannot be installed does not stop the others; the reason that pip gives is kept and stands in the benchmarks'
+tables.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import sys
 import venv
 from pathlib import Path
 
-from benchmarks.libraries import PEERS
+from benchmarks import accountants, libraries
 
+PEERS = (*libraries.PEERS, *accountants.PEERS)
 FOLDER = Path(__file__).parent / ".peers"
 PINS = Path(__file__).parent / "libraries"
+ACCOUNTANT_PINS = Path(__file__).parent / "accountants"
 INTERPRETER = Path("Scripts/python.exe") if sys.platform == "win32" else Path("bin/python")
 DONE = "installed.txt"
 
@@ -25,6 +28,16 @@ DONE = "installed.txt"
 def interpreter(peer: str) -> Path:
     """Return where the peer's own Python lies, or will lie."""
     return FOLDER / peer / INTERPRETER
+
+
+def pins_of(peer: str) -> Path:
+    """Return the file that pins what goes into the peer's environment.
+
+    >>> pins_of("opendp").parent.name, pins_of("autodp").parent.name
+    ('libraries', 'accountants')
+    """
+    folder = ACCOUNTANT_PINS if peer in accountants.PEERS else PINS
+    return folder / f"{peer}.txt"
 
 
 def why_missing(peer: str) -> str | None:
@@ -40,7 +53,7 @@ def why_missing(peer: str) -> str | None:
 def is_installed(peer: str) -> bool:
     """Tell whether the environment holds what the pins say now."""
     record = FOLDER / peer / DONE
-    return record.exists() and record.read_bytes() == (PINS / f"{peer}.txt").read_bytes()
+    return record.exists() and record.read_bytes() == pins_of(peer).read_bytes()
 
 
 def pip_reason(output: str) -> str:
@@ -61,7 +74,7 @@ def install(peer: str) -> str | None:
     shutil.rmtree(home, ignore_errors=True)
     refusal.unlink(missing_ok=True)
     venv.create(home, with_pip=True)
-    pins = PINS / f"{peer}.txt"
+    pins = pins_of(peer)
     command = [
         str(interpreter(peer)),
         "-m",

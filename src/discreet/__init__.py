@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from discreet import errors, exact, noise
+    from discreet import apps, errors, exact, noise, privacy
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["errors", "exact", "noise"]
+__all__ = ["apps", "errors", "exact", "noise", "privacy"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -2,6 +2,7 @@
 
 ```text
 DiscreetError
+├── BudgetError                          a cost does not fit into what is left to spend
 ├── ParameterError (also a ValueError)   an argument is outside what is allowed
 ├── PrecisionError (also an ArithmeticError)   an enclosure is too wide for an operation; ask for more bits
 └── SizeError (also a MemoryError)       a request would not fit into memory
@@ -13,7 +14,7 @@ private data: the mere presence of an error that depends on a person's record is
 
 from __future__ import annotations
 
-__all__ = ["DiscreetError", "ParameterError", "PrecisionError", "SizeError"]
+__all__ = ["BudgetError", "DiscreetError", "ParameterError", "PrecisionError", "SizeError"]
 
 
 class DiscreetError(Exception):
@@ -21,6 +22,17 @@ class DiscreetError(Exception):
 
     >>> issubclass(ParameterError, DiscreetError)
     True
+    """
+
+
+class BudgetError(DiscreetError):
+    """A cost does not fit into what is left to spend; nothing was spent.
+
+    >>> from discreet.privacy import Pure, PureFilter
+    >>> PureFilter(Pure(1)).spend(Pure(2))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.BudgetError: Pure(epsilon=2) does not fit: Pure(epsilon=1) is left of Pure(epsilon=1). Ask for less.
     """
 
 

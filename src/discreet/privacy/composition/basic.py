@@ -1,0 +1,31 @@
+"""Basic composition: everything adds."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.privacy.currencies import Approximate
+
+__all__ = ["basic"]
+
+
+def basic(promises: Sequence[Approximate]) -> Approximate:
+    """Add the epsilons and the deltas; valid for any choice of mechanisms, also adaptive ones.
+
+    Dwork, Kenthapadi, McSherry, Mironov & Naor 2006 (doi:10.1007/11761679_29), Theorem 1; Dwork & Roth 2014
+    (doi:10.1561/0400000042), Theorem 3.16.
+
+    >>> from discreet.privacy.currencies import Approximate
+    >>> basic([Approximate("0.1", 1e-8)] * 3)
+    Approximate(epsilon=0.3, delta=3e-08)
+    """
+    if not promises:
+        msg = "promises is empty; basic composition needs at least one. Nothing released costs Approximate(0)."
+        raise ParameterError(msg)
+    return reduce(lambda left, right: left + right, promises)

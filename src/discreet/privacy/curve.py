@@ -1,0 +1,327 @@
+"""The general promise: a curve, kept as the symbolic list of what was composed.
+
+A curve never stores numbers that were computed; it stores which mechanisms were composed how often. Every question is
+answered from the dominating pairs of the parts (Zhu, Dong & Wang 2022, arXiv:2106.08567), both directions composed
+separately and the maximum taken last.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+from discreet.exact import Number, float_down, float_up, integer, rational
+from discreet.privacy.part import Part, pair_of
+from discreet.privacy.relations import Relation, read_relation, require_same_relation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from discreet.privacy.curves.sampled import Scheme
+    from discreet.privacy.numerics.loss import Direction
+
+__all__ = ["Curve"]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What a sequence of mechanisms promises, for one neighbor relation.
+
+    `terms` holds each part once with its count, in a canonical order, so that the order of composition does not matter
+    and equal compositions are equal values.
+
+    >>> from discreet import privacy as p
+    >>> p.gaussian(sigma=1) + p.gaussian(sigma=1) == p.gaussian(sigma=1) * 2
+    True
+    >>> round((p.laplace(scale=10) * 10).epsilon(delta=0), 12)
+    1.0
+    """
+
+    terms: tuple[tuple[Part, int], ...]
+    neighbors: Relation
+
+    def epsilon(self, delta: Number) -> float:
+        """Return a certified upper bound on the smallest epsilon such that (epsilon, delta) holds.
+
+        It is inf exactly where the mass at infinity exceeds delta, or where delta = 0 and losses are unbounded.
+
+        >>> from discreet import privacy as p
+        >>> round((p.gaussian(sigma=1).subsample(0.01) * 1000).epsilon(delta=1e-5), 8)
+        1.82823667
+        """
+        return self.interval(delta)[1]
+
+    def delta(self, epsilon: Number) -> float:
+        """Return a certified upper bound on the smallest delta such that (epsilon, delta) holds.
+
+        >>> from discreet import privacy as p
+        >>> round(p.gaussian(sigma=1).delta(epsilon=1), 6)
+        0.126937
+        """
+        return self.delta_interval(epsilon)[1]
+
+    def interval(self, delta: Number) -> tuple[float, float]:
+        """Return (lower, upper) around the smallest epsilon at this delta; the truth lies between them.
+
+        >>> from discreet import privacy as p
+        >>> lower, upper = (p.laplace(scale=10) * 10).interval(delta=1e-6)
+        >>> lower <= upper <= lower * (1 + 1e-6)
+        True
+        """
+        from discreet.privacy.numerics.account import dominated, epsilon_interval
+
+        chance = rational(delta, name="delta")
+        if not 0 <= chance < 1:
+            msg = f"delta is {delta}; it must be at least 0 and below 1, such as delta=1e-6."
+            raise ParameterError(msg)
+        leak = self._leak()
+        if leak is not None and leak > chance:
+            return math.inf, math.inf
+        lower, upper = 0.0, 0.0
+        for direction in self.directions():
+            target = float_down(chance) if leak is None else max(float_down(chance), direction.infinity)
+            if upper > 0 and dominated(direction, upper, target):
+                continue
+            ends = epsilon_interval(direction, target)
+            lower, upper = max(lower, ends[0]), max(upper, ends[1])
+        return lower, upper
+
+    def delta_interval(self, epsilon: Number) -> tuple[float, float]:
+        """Return (lower, upper) around the smallest delta at this epsilon; the truth lies between them.
+
+        >>> from discreet import privacy as p
+        >>> p.pure(epsilon=1).delta_interval(epsilon=1)
+        (0.0, 0.0)
+        """
+        from discreet.privacy.numerics.account import delta_interval
+
+        if isinstance(epsilon, float) and epsilon == math.inf:
+            return self._mass_at_infinity()
+        bound = rational(epsilon, name="epsilon")
+        if bound < 0:
+            msg = f"epsilon is {epsilon}; it must be at least 0, such as epsilon=1."
+            raise ParameterError(msg)
+        small, large = float_down(bound), float_up(bound)
+        found = [delta_interval(direction, small) for direction in self.directions()]
+        if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
+            lows = [delta_interval(direction, large)[0] for direction in self.directions()]
+            found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
+        return max(ends[0] for ends in found), max(ends[1] for ends in found)
+
+    def rdp(self, order: Number) -> float:
+        """Return an upper bound on the Renyi divergence of this order (> 1), both directions; inf where infinite.
+
+        >>> from discreet import privacy as p
+        >>> p.gaussian(sigma=2).rdp(order=8)
+        1.0
+        """
+        alpha = rational(order, name="order")
+        if alpha <= 1:
+            msg = f"order is {order}; Renyi divergences of promises need an order above 1, such as order=8."
+            raise ParameterError(msg)
+        s = float(alpha - 1)
+        if any(loss.leaks for direction in self.directions() for loss, _ in direction.parts):
+            return math.inf
+        return max((max(direction.renyi(s), 0.0) / s for direction in self.directions()), default=0.0)
+
+    def zcdp(self) -> float:
+        """Return a rho such that rho-zCDP holds; refuse where none exists.
+
+        >>> from discreet import privacy as p
+        >>> p.gaussian(sigma=1).zcdp()
+        0.5
+        """
+        total: Fraction | int = 0
+        for part, count in self.terms:
+            rho = part.rho()
+            if rho is None:
+                msg = (
+                    f"{part.kind} satisfies no zCDP promise: with some probability its loss is unbounded. "
+                    "Ask for .epsilon(delta), or state it as ZCDP(rho, delta)."
+                )
+                raise ParameterError(msg)
+            total += count * rho
+        return float_up(rational(total))
+
+    def tradeoff(self, fpr: Number) -> float:
+        """Return a certified lower bound on the false negative rate of every test with this false positive rate.
+
+        Each (epsilon, delta) on the curve gives max(0, 1 - delta - exp(epsilon) x, exp(-epsilon) (1 - delta - x))
+        (Dong,
+        Roth & Su 2022, arXiv:1905.02383, Proposition 2.5 after Wasserman & Zhou 2010); the best is searched for.
+
+        >>> from discreet import privacy as p
+        >>> 0.2275 <= p.gaussian(sigma=1).tradeoff(fpr=0.4) <= 0.2277
+        True
+        """
+        from discreet.privacy.numerics.tradeoff import best_tradeoff
+
+        chance = rational(fpr, name="fpr")
+        if not 0 <= chance <= 1:
+            msg = f"fpr is {fpr}; a false positive rate lies between 0 and 1."
+            raise ParameterError(msg)
+        return best_tradeoff(self.delta, float_up(chance))
+
+    def subsample(self, rate: Number, scheme: Scheme | None = None) -> Curve:
+        """Return the curve of running all of this on one shared random sample.
+
+        Poisson (each unit independently with probability `rate`) for add/remove; FixedSize for change-one.
+
+        >>> from discreet import privacy as p
+        >>> p.gaussian(sigma=1).subsample(1) == p.gaussian(sigma=1)
+        True
+        """
+        from discreet.privacy.curves.sampled import subsample
+
+        return subsample(self, rate, scheme)
+
+    def group(self, size: int) -> Curve:
+        """Return the curve for neighbors that differ in up to `size` units.
+
+        >>> from discreet import privacy as p
+        >>> p.pure(epsilon=1).group(3).epsilon(delta=0)
+        3.0
+        """
+        from discreet.privacy.curves.grouped import group
+
+        return group(self, size)
+
+    def parallel(self, *others: Curve) -> Curve:
+        """Return the curve of running these on disjoint parts of the data.
+
+        >>> from discreet import privacy as p
+        >>> p.pure(epsilon=1).parallel(p.pure(epsilon=2)).epsilon(delta=0)
+        2.0
+        """
+        from discreet.privacy.curves.parallel import parallel
+
+        return parallel(self, *others)
+
+    def __add__(self, other: Curve) -> Curve:
+        """Compose with another curve for the same relation."""
+        if not isinstance(other, Curve):
+            msg = f"{other!r} is no curve; currencies become curves by .curve()."
+            raise ParameterError(msg)
+        require_same_relation(self.neighbors, other.neighbors)
+        return compose((*self.terms, *other.terms), self.neighbors)
+
+    def __mul__(self, count: int) -> Curve:
+        """Compose `count` times; 0 gives the curve that costs nothing."""
+        times = integer(count, name="count", least=0)
+        return compose(tuple((part, n * times) for part, n in self.terms), self.neighbors)
+
+    __rmul__ = __mul__
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw delta(epsilon) with a logarithmic axis for delta."""
+        from discreet.privacy.pictures import draw_curve
+
+        return draw_curve(self, axes)
+
+    def to_json(self) -> str:
+        """Return the curve as JSON; `Curve.from_json` returns an equal curve.
+
+        >>> from discreet import privacy as p
+        >>> curve = p.laplace(scale="1/3") * 2
+        >>> Curve.from_json(curve.to_json()) == curve
+        True
+        """
+        return json.dumps(self.record())
+
+    def record(self) -> dict[str, Any]:
+        """Return the curve as a JSON object.
+
+        >>> from discreet import privacy as p
+        >>> p.pure(epsilon=1).record()["neighbors"]
+        'add_remove'
+        """
+        terms = [{"kind": part.kind, **part.fields(), "count": count} for part, count in self.terms]
+        return {"neighbors": self.neighbors.value, "terms": terms}
+
+    @staticmethod
+    def from_json(text: str) -> Curve:
+        """Read what `to_json` wrote.
+
+        >>> Curve.from_json('{"neighbors": "add_remove", "terms": []}').epsilon(delta=0)
+        0.0
+        """
+        try:
+            return Curve.from_record(json.loads(text))
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            if isinstance(error, ParameterError):
+                raise
+            msg = (
+                f"this text is no curve ({type(error).__name__}: {error}); write a JSON object with 'neighbors' and "
+                "'terms', as Curve.to_json does."
+            )
+            raise ParameterError(msg) from None
+
+    @staticmethod
+    def from_record(record: dict[str, Any]) -> Curve:
+        """Read what `record` returned.
+
+        >>> from discreet import privacy as p
+        >>> Curve.from_record(p.pure(epsilon=1).record()) == p.pure(epsilon=1)
+        True
+        """
+        from discreet.privacy.curves import parts
+
+        known = parts()
+        terms = []
+        for term in record["terms"]:
+            rest = {name: value for name, value in term.items() if name not in {"kind", "count"}}
+            if term["kind"] not in known:
+                msg = f"{term['kind']!r} is no kind of curve; known are {', '.join(sorted(known))}."
+                raise ParameterError(msg)
+            terms.append((known[term["kind"]].from_fields(rest), integer(term["count"], name="count", least=0)))
+        return compose(tuple(terms), read_relation(record["neighbors"]))
+
+    def directions(self) -> tuple[Direction, ...]:
+        """Return one direction, or both where they differ.
+
+        >>> from discreet import privacy as p
+        >>> len(p.gaussian(sigma=1).directions()), len(p.gaussian(sigma=1).subsample(0.1).directions())
+        (1, 2)
+        """
+        from discreet.privacy.numerics.loss import Direction
+
+        pairs = [(pair_of(part), count) for part, count in self.terms]
+        forward = Direction(tuple((pair[0], count) for pair, count in pairs))
+        if all(pair[0] is pair[1] for pair, _ in pairs):
+            return (forward,)
+        return forward, Direction(tuple((pair[1], count) for pair, count in pairs))
+
+    def _leak(self) -> Fraction | None:
+        """Return the exact mass at infinity where stated failure probabilities alone make it, at most a few of them."""
+        leaking = [(part, count) for part, count in self.terms if any(loss.leaks for loss in pair_of(part))]
+        if not leaking or sum(count for _, count in leaking) > 32:
+            return None
+        kept = Fraction(1)
+        for part, count in leaking:
+            if part.failure is None:
+                return None
+            kept *= (1 - part.failure) ** count
+        return 1 - kept
+
+    def _mass_at_infinity(self) -> tuple[float, float]:
+        masses = [direction.infinity for direction in self.directions()]
+        worst = max(masses, default=0.0)
+        return worst * (1 - 2**-36), min(worst * (1 + 2**-36), 1.0)
+
+    def __repr__(self) -> str:
+        """Show what is composed."""
+        pieces = [f"{part!r}" if count == 1 else f"{part!r} * {count}" for part, count in self.terms]
+        return f"Curve({' + '.join(pieces) or 'nothing'}, neighbors={self.neighbors.value})"
+
+
+def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation) -> Curve:
+    """Return the curve of these parts in canonical order, equal parts counted together."""
+    counts: dict[Part, int] = {}
+    for part, count in terms:
+        if count:
+            counts[part] = counts.get(part, 0) + count
+    return Curve(tuple(sorted(counts.items(), key=lambda term: term[0].key)), neighbors)

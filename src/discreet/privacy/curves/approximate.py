@@ -1,0 +1,70 @@
+"""Approximate differential privacy, as its worst pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.privacy.curve import Curve
+from discreet.privacy.part import Part, as_float
+from discreet.privacy.readings import read_delta, read_nonnegative
+from discreet.privacy.relations import NeighborRelation, Relation
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.exact import Number
+    from discreet.privacy.numerics.loss import Loss
+
+__all__ = ["ApproximateBound", "approximate", "examples"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateBound(Part):
+    """Any mechanism with this epsilon and delta: with probability delta everything is revealed, else +-epsilon.
+
+    Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Theorem 3.3.
+    """
+
+    kind: ClassVar[str] = "approximate"
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """+-epsilon, and a mass at infinity."""
+        from discreet.privacy.numerics.finite import two_point
+
+        loss = two_point(as_float(self.epsilon), as_float(self.delta))
+        return loss, loss
+
+    def rho(self) -> Fraction | None:
+        """None unless delta is 0."""
+        return None if self.delta else self.epsilon**2 / 2
+
+    @property
+    def failure(self) -> Fraction:
+        """The stated delta."""
+        return self.delta
+
+    def grouped(self, size: int) -> Part | None:
+        """Chain the definition: (k e, d (1 + exp(e) + ... + exp((k-1) e))), rounded up; nothing above 1."""
+        from discreet.exact import exp_upper
+
+        total = self.delta * sum(exp_upper(i * self.epsilon) for i in range(size))
+        return ApproximateBound(self.epsilon * size, total) if total < 1 else None
+
+
+def approximate(epsilon: Number, delta: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
+    """Return the worst curve of any mechanism that is (epsilon, delta)-differentially private.
+
+    >>> approximate(epsilon="0.1", delta="1e-8").epsilon(delta="1e-8")
+    0.1
+    """
+    part = ApproximateBound(read_nonnegative(epsilon, "epsilon"), read_delta(delta))
+    return Curve(((part, 1),), neighbors)
+
+
+def examples() -> tuple[Curve, ...]:
+    """Return curves on which laws are tested, from much noise to little."""
+    return approximate("0.1", "1e-9"), approximate(1, "1e-6")

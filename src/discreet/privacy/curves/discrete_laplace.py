@@ -1,0 +1,91 @@
+"""Discrete Laplace noise on an integer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.errors import ParameterError
+from discreet.privacy.curve import Curve
+from discreet.privacy.part import Part, as_float, read_positive, read_whole
+from discreet.privacy.relations import NeighborRelation, Relation
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.exact import Number
+    from discreet.privacy.numerics.loss import Loss
+
+__all__ = ["DiscreteLaplace", "discrete_laplace", "examples"]
+
+LARGEST_SHIFT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace(Part):
+    """Pr[Z = z] proportional to exp(-|z| / scale), against its shift by the integer sensitivity.
+
+    Ghosh, Roughgarden & Sundararajan 2009 (arXiv:0811.2841). With r = exp(-1/scale) the losses are (d - 2k) / scale for
+    k = 0..d, with masses 1/(1 + r), r^k (1 - r)/(1 + r) and r^d/(1 + r). Smaller shifts are dominated: the law is
+    log-concave.
+    """
+
+    kind: ClassVar[str] = "discrete_laplace"
+
+    scale: Fraction
+    sensitivity: int
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """The d + 1 values with their masses."""
+        import numpy as np
+
+        from discreet.privacy.numerics.finite import FiniteLoss
+
+        rate = as_float(1 / self.scale)
+        d = self.sensitivity
+        steps = np.arange(d, -1, -1)
+        masses = np.exp(-rate * steps) * (-np.expm1(-rate))
+        masses[-1] = 1.0
+        masses[0] = float(np.exp(-rate * d))
+        masses = masses / (1 + float(np.exp(-rate)))
+        loss = FiniteLoss((d - 2 * steps) * rate, masses, 0.0, 2 * rate)
+        return loss, loss
+
+    def rho(self) -> Fraction:
+        """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
+        return (self.sensitivity / self.scale) ** 2 / 2
+
+    def grouped(self, size: int) -> Part:
+        """A group moves the value by at most size times the sensitivity."""
+        return _checked(DiscreteLaplace(self.scale, self.sensitivity * size))
+
+
+def discrete_laplace(
+    scale: Number, sensitivity: int = 1, *, neighbors: Relation = NeighborRelation.ADD_REMOVE
+) -> Curve:
+    """Return the curve of adding discrete Laplace noise to one integer of this sensitivity.
+
+    >>> round(discrete_laplace(scale=10, sensitivity=2).epsilon(delta=0), 12)
+    0.2
+    """
+    part = DiscreteLaplace(
+        read_positive(scale, "scale", "the scale of the noise"),
+        read_whole(sensitivity, "sensitivity", "integer noise needs an integer sensitivity"),
+    )
+    return Curve(((_checked(part), 1),), neighbors)
+
+
+def _checked(part: DiscreteLaplace) -> DiscreteLaplace:
+    """Refuse shifts whose losses would not fit into memory."""
+    if part.sensitivity > LARGEST_SHIFT:
+        msg = (
+            f"sensitivity is {part.sensitivity}; the exact curve is kept up to {LARGEST_SHIFT}. "
+            "Use laplace(scale, sensitivity), whose curve is the limit of fine grids, with the grid's rounding counted."
+        )
+        raise ParameterError(msg)
+    return part
+
+
+def examples() -> tuple[Curve, ...]:
+    """Return curves on which laws are tested, from much noise to little."""
+    return discrete_laplace(100), discrete_laplace(10, sensitivity=3), discrete_laplace(1)

@@ -1,0 +1,61 @@
+"""The exponential mechanism, equal to noisy max with Gumbel noise: bounded range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.privacy.curve import Curve
+from discreet.privacy.part import Part, as_float, read_positive
+from discreet.privacy.relations import NeighborRelation, Relation
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.exact import Number
+    from discreet.privacy.numerics.loss import Loss
+
+__all__ = ["Exponential", "examples", "exponential"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential(Part):
+    """All losses of one pair of neighbors lie in an interval of length epsilon.
+
+    Dong, Durfee & Rogers 2020 (arXiv:1909.13830), Corollary 2.1: selecting with probability proportional to
+    exp(epsilon w / (2 sensitivity)) is epsilon-BR. The pair, which covers adaptive composition, is derived in
+    numerics/bounded_range.py.
+    """
+
+    kind: ClassVar[str] = "exponential"
+
+    epsilon: Fraction
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """The pair that dominates bounded range."""
+        from discreet.privacy.numerics.bounded_range import BoundedRangeLoss
+
+        loss = BoundedRangeLoss(as_float(self.epsilon))
+        return loss, loss
+
+    def rho(self) -> Fraction:
+        """epsilon^2 / 8 (Cesar & Rogers 2021, arXiv:2004.07223, Lemma 3.4)."""
+        return self.epsilon**2 / 8
+
+    def grouped(self, size: int) -> Part:
+        """The interval of a chain of neighbors is at most size times as long."""
+        return Exponential(self.epsilon * size)
+
+
+def exponential(epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
+    """Return the curve of one selection by the exponential mechanism with weights exp(epsilon w / (2 sensitivity)).
+
+    >>> exponential(epsilon=1).zcdp()
+    0.125
+    """
+    return Curve(((Exponential(read_positive(epsilon, "epsilon", "the mechanism's epsilon")), 1),), neighbors)
+
+
+def examples() -> tuple[Curve, ...]:
+    """Return curves on which laws are tested, from much noise to little."""
+    return exponential("0.05"), exponential(1), exponential(4)

@@ -1,0 +1,111 @@
+"""An arbitrary pair of distributions on finitely many outcomes."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.errors import ParameterError
+from discreet.exact import rational
+from discreet.privacy.curve import Curve
+from discreet.privacy.part import Part
+from discreet.privacy.relations import NeighborRelation, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.exact import Number
+    from discreet.privacy.numerics.loss import Loss
+
+__all__ = ["FinitePair", "examples", "finite_pair"]
+
+
+@dataclass(frozen=True, slots=True)
+class FinitePair(Part):
+    """The law of the output with a unit (`present`) and without it (`absent`), outcome by outcome.
+
+    An outcome that is possible under one law only has an infinite loss in that direction.
+    """
+
+    kind: ClassVar[str] = "finite_pair"
+
+    present: tuple[Fraction, ...]
+    absent: tuple[Fraction, ...]
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """Both directions."""
+        return _loss(self.present, self.absent), _loss(self.absent, self.present)
+
+    def rho(self) -> Fraction | None:
+        """epsilon^2 / 2 with the largest loss of both directions, rounded up; None if some loss is infinite."""
+        from discreet.exact import log_upper
+
+        both = list(zip(self.present, self.absent, strict=True))
+        if any((p == 0) != (q == 0) for p, q in both):
+            return None
+        largest = max((max(p / q, q / p) for p, q in both if p), default=Fraction(1))
+        return log_upper(largest) ** 2 / 2 if largest > 1 else Fraction(0)
+
+
+def _loss(over: tuple[Fraction, ...], under: tuple[Fraction, ...]) -> Loss:
+    """Return the loss of `over` against `under`, outcomes with equal ratios joined."""
+    import numpy as np
+
+    from discreet.privacy.numerics.finite import FiniteLoss
+
+    masses: dict[Fraction, Fraction] = {}
+    for p, q in zip(over, under, strict=True):
+        if p and q:
+            masses[p / q] = masses.get(p / q, Fraction(0)) + p
+    ratios = sorted(masses)
+    values = [_log(ratio) for ratio in ratios]
+    infinity = sum((p for p, q in zip(over, under, strict=True) if not q), start=Fraction(0))
+    floor = sum((q for p, q in zip(over, under, strict=True) if not p), start=Fraction(0))
+    if not values:
+        values, ratios, masses = [0.0], [Fraction(1)], {Fraction(1): Fraction(0)}
+    gaps = {round(b - a, 15) for a, b in itertools.pairwise(values)}
+    span = gaps.pop() if len(values) == 2 else 0.0
+    span = values[1] - values[0] if span else 0.0
+    weights = np.array([float(masses[ratio]) for ratio in ratios])
+    return FiniteLoss(np.array(values), weights, float(infinity), span, float(floor))
+
+
+def _log(ratio: Fraction) -> float:
+    """Return log(ratio) with a small relative error, also near 1."""
+    from math import log, log1p
+
+    near = ratio - 1
+    if abs(near) < Fraction(1, 2):
+        return log1p(float(near))
+    return log(ratio.numerator) - log(ratio.denominator)
+
+
+def finite_pair(
+    present: Sequence[Number], absent: Sequence[Number], *, neighbors: Relation = NeighborRelation.ADD_REMOVE
+) -> Curve:
+    """Return the curve of a mechanism whose worst neighbors give these two laws over the same outcomes.
+
+    >>> finite_pair(["0.75", "0.25"], ["0.25", "0.75"]).delta(epsilon=0) >= 0.5
+    True
+    """
+    laws = []
+    for name, law in (("present", present), ("absent", absent)):
+        read = tuple(rational(mass, name=name) for mass in law)
+        if any(mass < 0 for mass in read) or sum(read) != 1:
+            msg = f"{name} is {list(law)}; its masses must be nonnegative and sum to exactly 1; fractions help ('1/3')."
+            raise ParameterError(msg)
+        laws.append(read)
+    if len(laws[0]) != len(laws[1]):
+        msg = f"present has {len(laws[0])} outcomes and absent {len(laws[1])}; both laws list the same outcomes."
+        raise ParameterError(msg)
+    return Curve(((FinitePair(laws[0], laws[1]), 1),), neighbors)
+
+
+def examples() -> tuple[Curve, ...]:
+    """Return curves on which laws are tested, from much noise to little."""
+    return (
+        finite_pair(["0.5", "0.3", "0.2"], ["0.45", "0.33", "0.22"]),
+        finite_pair(["0.7", "0.2", "0.09999", "0.00001"], ["0.2", "0.3", "0.5", "0"]),
+    )

@@ -1,0 +1,73 @@
+"""Promises to groups of units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.exact import integer
+from discreet.privacy.curve import Curve, compose
+from discreet.privacy.curves.gaussian import gaussian
+from discreet.privacy.curves.laplace import laplace
+from discreet.privacy.part import Part, pair_of
+from discreet.privacy.relations import NeighborRelation
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.privacy.numerics.loss import Loss
+
+__all__ = ["Grouped", "examples", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped(Part):
+    """One mechanism, for a chain of `size` neighbors.
+
+    Chaining the definition: with y = exp(epsilon), D_k(y^k) <= (1 + y + ... + y^(k-1)) D(y).
+    """
+
+    kind: ClassVar[str] = "grouped"
+
+    base: Curve
+    size: int
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """Raise the base's profile."""
+        from discreet.privacy.numerics.grouped import grouped_pair
+
+        part, _ = self.base.terms[0]
+        return grouped_pair(*pair_of(part), self.size)
+
+    def rho(self) -> Fraction | None:
+        """size^2 rho (Bun & Steinke 2016, Proposition 1.9)."""
+        rho = self.base.terms[0][0].rho()
+        return None if rho is None else rho * self.size**2
+
+
+def group(curve: Curve, size: int) -> Curve:
+    """Return the curve for neighbors that differ in up to `size` units.
+
+    Noise with a sensitivity gets `size` times the sensitivity; other mechanisms chain their own profile.
+
+    >>> from discreet import privacy as p
+    >>> p.gaussian(sigma=2).group(2).neighbors
+    Group(relation=<NeighborRelation.ADD_REMOVE: 'add_remove'>, size=2)
+    """
+    number = integer(size, name="size", least=1)
+    if number == 1:
+        return curve
+    terms: list[tuple[Part, int]] = []
+    for part, count in curve.terms:
+        single = Curve(((part, 1),), curve.neighbors)
+        terms.append((part.grouped(number) or Grouped(single, number), count))
+    return compose(tuple(terms), curve.neighbors.group(number))
+
+
+def examples() -> tuple[Curve, ...]:
+    """Return curves on which laws are tested, from much noise to little."""
+    return (
+        gaussian(20).group(2),
+        laplace(5).subsample("0.1").group(2),
+        gaussian(4, neighbors=NeighborRelation.CHANGE_ONE).group(3),
+    )

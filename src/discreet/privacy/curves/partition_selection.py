@@ -1,0 +1,55 @@
+"""Releasing noisy counts of unknown keys above a threshold."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact import exp_upper, integer, rational
+from discreet.privacy.curves.approximate import approximate
+from discreet.privacy.curves.laplace import laplace
+from discreet.privacy.relations import NeighborRelation, Relation
+
+if TYPE_CHECKING:
+    from discreet.exact import Number
+    from discreet.privacy.curve import Curve
+
+__all__ = ["examples", "partition_selection"]
+
+
+def partition_selection(
+    scale: Number, threshold: Number, keys: int = 1, *, neighbors: Relation = NeighborRelation.ADD_REMOVE
+) -> Curve:
+    """Return the curve of releasing count + Laplace(scale) for every present key whose noisy count reaches a threshold.
+
+    A unit adds at most 1 to each of at most `keys` keys. A key that others hold too costs Laplace noise with
+    sensitivity
+    1. A key that nobody else holds appears with probability d = exp(-(threshold - 1) / scale) / 2, and then reveals the
+    unit: all `keys` of them, d' = 1 - (1 - d)^keys. With a the Laplace profile, each case's profile is at most
+    d' + (1 - d') a, the composition of Laplace noise and a box (0, d') (Korolova et al. 2009; Desfontaines, Voss,
+    Gipson &
+    Mandayam 2022, arXiv:2006.03684, Section 1).
+
+    >>> curve = partition_selection(scale=1, threshold=20)
+    >>> round(curve.epsilon(delta=1e-8), 6)
+    1.0
+    """
+    noise = laplace(scale, neighbors=neighbors)
+    count = integer(keys, name="keys", least=1)
+    spread = rational(scale, name="scale")
+    bar = rational(threshold, name="threshold")
+    if bar < 1:
+        msg = f"threshold is {threshold}; below 1 a single unit would show its key most of the time. Use at least 1."
+        raise ParameterError(msg)
+    alone = min(exp_upper(-(bar - 1) / spread) / 2, Fraction(1, 2))
+    total = min(count * alone, 1 - (1 - alone) ** count) if count <= 1000 else count * alone
+    if total >= 1:
+        msg = f"threshold is {threshold}; with {count} keys a unit would be seen for sure. Raise the threshold."
+        raise ParameterError(msg)
+    return noise * count + approximate(0, total, neighbors=neighbors)
+
+
+def examples() -> tuple[Curve, ...]:
+    """Return curves on which laws are tested, from much noise to little."""
+    return partition_selection(1, 30), partition_selection(4, 90, keys=3)

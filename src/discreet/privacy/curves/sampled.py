@@ -1,0 +1,139 @@
+"""Running a mechanism on a random sample of the units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.errors import ParameterError
+from discreet.privacy.curve import Curve
+from discreet.privacy.curves.gaussian import gaussian
+from discreet.privacy.curves.laplace import laplace
+from discreet.privacy.curves.randomized_response import randomized_response
+from discreet.privacy.part import Part, as_float, pair_of, read_probability
+from discreet.privacy.relations import NeighborRelation
+
+if TYPE_CHECKING:
+    from discreet.exact import Number
+    from discreet.privacy.numerics.loss import Loss
+
+__all__ = ["FixedSize", "FixedSizeSampled", "Poisson", "PoissonSampled", "Scheme", "examples", "subsample"]
+
+
+class Scheme(Enum):
+    """How the sample is drawn.
+
+    >>> Scheme.POISSON.value
+    'poisson'
+    """
+
+    POISSON = "poisson"
+    """Each unit independently with probability `rate`. The sample's size is random and private. For add/remove."""
+
+    FIXED_SIZE = "fixed_size"
+    """A uniformly random subset of public size rate * n, n public. For change-one."""
+
+
+Poisson = Scheme.POISSON
+FixedSize = Scheme.FIXED_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSampled(Part):
+    """All of `base` on one shared Poisson sample.
+
+    With the unit the output is a mixture: Zhu, Dong & Wang 2022 (arXiv:2106.08567), Theorem 11, one pair per direction.
+    """
+
+    kind: ClassVar[str] = "poisson_sampled"
+
+    base: Curve
+    rate: Fraction
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """Mix each direction with its base."""
+        from discreet.privacy.numerics.sampled import poisson_pair
+
+        return poisson_pair(*_base_losses(self.base), as_float(self.rate))
+
+    def rho(self) -> Fraction | None:
+        """The base's: a mixture with an equal law moves no Renyi divergence up (quasi-convexity)."""
+        return _base_rho(self.base)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSizeSampled(Part):
+    """All of `base` on one shared sample of fixed size, under change-one.
+
+    Balle, Barthe & Gaboardi 2018 (arXiv:1807.01647), Theorem 9; composed as the pair of that profile.
+    """
+
+    kind: ClassVar[str] = "fixed_size_sampled"
+
+    base: Curve
+    rate: Fraction
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """One symmetric loss."""
+        from discreet.privacy.numerics.sampled import fixed_size_loss
+
+        loss = fixed_size_loss(*_base_losses(self.base), as_float(self.rate))
+        return loss, loss
+
+    def rho(self) -> Fraction | None:
+        """The base's."""
+        return _base_rho(self.base)
+
+
+def _base_rho(base: Curve) -> Fraction | None:
+    """Add up the base's promises."""
+    each = [(part.rho(), count) for part, count in base.terms]
+    return None if any(rho is None for rho, _ in each) else sum((rho * n for rho, n in each if rho), start=Fraction(0))
+
+
+def _base_losses(base: Curve) -> tuple[Loss, Loss]:
+    """Return the losses of the base: a single part's own, or those of the composition as one."""
+    if len(base.terms) == 1 and base.terms[0][1] == 1:
+        return pair_of(base.terms[0][0])
+    from discreet.privacy.numerics.composed import composed_pair
+
+    return composed_pair(*base.directions())
+
+
+def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve:
+    """Return the curve of running everything in `curve` on one shared sample.
+
+    >>> from discreet import privacy as p
+    >>> round(p.pure(epsilon=1).subsample("0.01").epsilon(delta=0), 6)
+    0.017037
+    """
+    share = read_probability(rate, "rate")
+    changes = curve.neighbors in {NeighborRelation.CHANGE_ONE, NeighborRelation.CHANGE_ONE_ORDERED}
+    chosen = scheme if scheme is not None else (Scheme.FIXED_SIZE if changes else Scheme.POISSON)
+    wanted = NeighborRelation.CHANGE_ONE if chosen is Scheme.FIXED_SIZE else NeighborRelation.ADD_REMOVE
+    if (chosen is Scheme.FIXED_SIZE) != changes or curve.neighbors is NeighborRelation.CHANGE_ONE_ORDERED:
+        msg = (
+            f"a {chosen.value} sample has a proved bound for {wanted.value} neighbors, and this curve is for "
+            f"{curve.neighbors.value}. Build the curve with neighbors=NeighborRelation.{wanted.name}, "
+            "and its sensitivity for that relation."
+        )
+        raise ParameterError(msg)
+    if share == 1 or not curve.terms:
+        return curve
+    if share == 0:
+        return Curve((), curve.neighbors)
+    part: Part = PoissonSampled(curve, share) if chosen is Scheme.POISSON else FixedSizeSampled(curve, share)
+    return Curve(((part, 1),), curve.neighbors)
+
+
+def examples() -> tuple[Curve, ...]:
+    """Return curves on which laws are tested, from much noise to little."""
+    return (
+        gaussian(4).subsample("0.01"),
+        gaussian(1).subsample("0.1"),
+        laplace(2).subsample("0.05"),
+        randomized_response(1).subsample("0.2"),
+        gaussian(4, neighbors=NeighborRelation.CHANGE_ONE).subsample("0.01"),
+    )

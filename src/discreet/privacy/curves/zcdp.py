@@ -1,0 +1,64 @@
+"""Zero-concentrated differential privacy, as a bound on all Renyi divergences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.privacy.curve import Curve
+from discreet.privacy.part import Part, as_float
+from discreet.privacy.readings import read_delta, read_nonnegative
+from discreet.privacy.relations import NeighborRelation, Relation
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.exact import Number
+    from discreet.privacy.numerics.loss import Loss
+
+__all__ = ["ConcentratedBound", "examples", "zcdp"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedBound(Part):
+    """Any mechanism that is delta-approximately rho-zCDP (Bun & Steinke 2016, Definitions 1.1 and 8.1)."""
+
+    kind: ClassVar[str] = "zcdp"
+
+    rho_: Fraction
+    delta: Fraction
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """K(s) <= rho s (s + 1)."""
+        from discreet.privacy.numerics.moments import ConcentratedLoss
+
+        loss = ConcentratedLoss(as_float(self.rho_), as_float(self.delta))
+        return loss, loss
+
+    def rho(self) -> Fraction | None:
+        """rho, unless delta is positive."""
+        return None if self.delta else self.rho_
+
+    @property
+    def failure(self) -> Fraction:
+        """The stated delta."""
+        return self.delta
+
+    def grouped(self, size: int) -> Part | None:
+        """size^2 rho (Bun & Steinke 2016, Proposition 1.9), for delta = 0."""
+        return None if self.delta else ConcentratedBound(self.rho_ * size**2, self.delta)
+
+
+def zcdp(rho: Number, delta: Number = 0, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
+    """Return a curve that no (delta-approximately) rho-zCDP mechanism exceeds.
+
+    >>> zcdp(rho="0.5").zcdp()
+    0.5
+    """
+    part = ConcentratedBound(read_nonnegative(rho, "rho"), read_delta(delta))
+    return Curve(((part, 1),), neighbors)
+
+
+def examples() -> tuple[Curve, ...]:
+    """Return curves on which laws are tested, from much noise to little."""
+    return zcdp("0.001"), zcdp("0.5"), zcdp("0.5", "1e-9")

@@ -1,0 +1,363 @@
+"""Privacy filters: may this be spent, when its cost was chosen after seeing earlier answers?
+
+A composition theorem speaks of costs that were fixed beforehand. An analyst who reads an answer and
+then decides what to ask next, and for how much, is *fully adaptive*; for her only a filter is valid
+(Rogers, Roth, Ullman & Vadhan 2016, arXiv:1605.08294). Each filter below is a sum in its own currency
+against a limit fixed at the start, which is what its theorem covers. The optimal composition of
+Kairouz et al., Murtagh & Vadhan, numerical composition, and the best Renyi order picked afterwards
+are not filters and do not appear here.
+
+A filter is an immutable value: `spend` returns the filter after the spend, with O(1) exact work. A
+refused cost leaves everything as it was: the refusal depends on earlier costs alone, so it is one
+more adaptive choice and the theorems cover what follows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+
+from discreet.errors import BudgetError, ParameterError
+from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
+from discreet.privacy.enclosures import enclose, log, round_down
+from discreet.privacy.readings import as_text, read_delta, read_nonnegative
+from discreet.privacy.relations import NeighborRelation, Relation, require_same_relation
+
+if TYPE_CHECKING:
+    from discreet.exact import Number
+
+__all__ = [
+    "AdvancedFilter",
+    "ApproximateFilter",
+    "Filter",
+    "GDPFilter",
+    "PureFilter",
+    "RDPFilter",
+    "ZCDPFilter",
+]
+
+Cost = TypeVar("Cost", bound=Currency)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(ABC, Generic[Cost]):
+    """A limit, what was spent of it, and the theorem that makes the sum a promise.
+
+    >>> start = PureFilter(Pure(1))
+    >>> after = start.spend(Pure("0.4"))
+    >>> after.remaining, after.admits(Pure("0.7"))
+    (Pure(epsilon=0.6), False)
+    """
+
+    currency: ClassVar[type[Currency]]
+
+    limit: Cost
+    spent: Cost
+
+    @property
+    @abstractmethod
+    def remaining(self) -> Cost:
+        """What may still be spent in one piece."""
+
+    @abstractmethod
+    def _fits(self, total: Cost) -> bool:
+        """Compare a total with the limit, exactly."""
+
+    def admits(self, cost: Cost) -> bool:
+        """Tell whether a cost still fits; asking is free.
+
+        >>> PureFilter(Pure("0.3")).spend(Pure("0.1")).admits(Pure("0.2"))
+        True
+        """
+        if not isinstance(cost, self.currency):
+            msg = (
+                f"{cost!r} is no {self.currency.__name__}, the currency of this filter. Convert it "
+                f"first: convert(cost, to={self.currency.__name__}) from discreet.privacy.convert."
+            )
+            raise ParameterError(msg)
+        require_same_relation(self.limit.neighbors, cost.neighbors)
+        return self._fits(self._sum(cost))
+
+    def spend(self, cost: Cost) -> Self:
+        """Return the filter after spending, or refuse with what is left.
+
+        >>> PureFilter(Pure("0.3")).spend(Pure("0.1")).spend(Pure("0.2")).remaining
+        Pure(epsilon=0)
+        """
+        if not self.admits(cost):
+            msg = f"{cost!r} does not fit: {self.remaining!r} is left of {self.limit!r}. Ask for less."
+            raise BudgetError(msg)
+        return replace(self, spent=self._sum(cost))
+
+    def _sum(self, cost: Cost) -> Cost:
+        return self.spent + cost
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class PureFilter(Filter[Pure]):
+    """The sum of the epsilons stays within the limit.
+
+    Valid under full adaptivity: Rogers et al. 2016 (arXiv:1605.08294), Section 3;
+    along every transcript the loss is at most the sum of the epsilons, whatever was chosen.
+
+    >>> PureFilter(Pure(1)).spend(Pure("0.4")).spent
+    Pure(epsilon=0.4)
+    """
+
+    currency: ClassVar[type[Currency]] = Pure
+
+    def __init__(self, limit: Pure, spent: Pure | None = None) -> None:
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+
+    @property
+    def remaining(self) -> Pure:
+        """What may still be spent.
+
+        >>> PureFilter(Pure(1)).remaining
+        Pure(epsilon=1)
+        """
+        left = self.limit.epsilon - self.spent.epsilon
+        return Pure(left, neighbors=self.limit.neighbors)
+
+    def _fits(self, total: Pure) -> bool:
+        return total.epsilon <= self.limit.epsilon
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ApproximateFilter(Filter[Approximate]):
+    """The sums of the epsilons and of the deltas stay within the limit.
+
+    Valid under full adaptivity: Rogers et al. 2016 (arXiv:1605.08294), Section 3.
+
+    >>> ApproximateFilter(Approximate(1, 1e-6)).spend(Approximate("0.5", 1e-6)).remaining
+    Approximate(epsilon=0.5)
+    """
+
+    currency: ClassVar[type[Currency]] = Approximate
+
+    def __init__(self, limit: Approximate, spent: Approximate | None = None) -> None:
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+
+    @property
+    def remaining(self) -> Approximate:
+        """What may still be spent.
+
+        >>> ApproximateFilter(Approximate(1, 1e-6)).remaining
+        Approximate(epsilon=1, delta=1e-06)
+        """
+        return Approximate(
+            self.limit.epsilon - self.spent.epsilon,
+            self.limit.delta - self.spent.delta,
+            neighbors=self.limit.neighbors,
+        )
+
+    def _fits(self, total: Approximate) -> bool:
+        return total.epsilon <= self.limit.epsilon and total.delta <= self.limit.delta
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ZCDPFilter(Filter[ZCDP]):
+    """The sums of the rhos and of the deltas stay within the limit.
+
+    Valid under full adaptivity: Whitehouse, Ramdas, Rogers & Wu 2023 (arXiv:2203.05481), the filter
+    for approximate zCDP of Section 3: if each mechanism is delta_i-approximate rho_i-zCDP given what
+    was seen before, and the sums never exceed (rho, delta), then the whole is delta-approximate
+    rho-zCDP. `convert.zcdp_allowance` turns a budget (epsilon, delta) into the limit.
+
+    >>> ZCDPFilter(ZCDP("0.1", 1e-7)).spend(ZCDP("0.04")).remaining
+    ZCDP(rho=0.06, delta=1e-07)
+    """
+
+    currency: ClassVar[type[Currency]] = ZCDP
+
+    def __init__(self, limit: ZCDP, spent: ZCDP | None = None) -> None:
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+
+    @property
+    def remaining(self) -> ZCDP:
+        """What may still be spent.
+
+        >>> ZCDPFilter(ZCDP("0.1")).remaining
+        ZCDP(rho=0.1)
+        """
+        return ZCDP(
+            self.limit.rho - self.spent.rho,
+            self.limit.delta - self.spent.delta,
+            neighbors=self.limit.neighbors,
+        )
+
+    def _fits(self, total: ZCDP) -> bool:
+        return total.rho <= self.limit.rho and total.delta <= self.limit.delta
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class RDPFilter(Filter[RDP]):
+    """The sum of the Renyi divergences at one order, fixed beforehand, stays within the limit.
+
+    Valid under full adaptivity: Feldman & Zrnic 2021 (arXiv:2008.11193), Theorem 3.1. The order is
+    part of the limit; picking the best of several orders afterwards is not covered and is refused.
+
+    >>> RDPFilter(RDP([8], ["0.5"])).spend(RDP([8], ["0.2"])).remaining
+    RDP(orders=(8,), values=(0.3,))
+    """
+
+    currency: ClassVar[type[Currency]] = RDP
+
+    def __init__(self, limit: RDP, spent: RDP | None = None) -> None:
+        if len(limit.orders) != 1:
+            msg = (
+                f"limit lists {len(limit.orders)} orders; a Renyi filter is valid for one order "
+                "fixed beforehand. Write RDPFilter(limit.restrict([order]))."
+            )
+            raise ParameterError(msg)
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+
+    @property
+    def remaining(self) -> RDP:
+        """What may still be spent at the filter's order.
+
+        >>> RDPFilter(RDP([8], ["0.5"])).remaining
+        RDP(orders=(8,), values=(0.5,))
+        """
+        left = self.limit.values[0] - self.spent.values[0]
+        return RDP(self.limit.orders, [left], neighbors=self.limit.neighbors)
+
+    def _fits(self, total: RDP) -> bool:
+        return total.values[0] <= self.limit.values[0]
+
+    def _sum(self, cost: RDP) -> RDP:
+        return self.spent + cost.restrict(self.limit.orders)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class GDPFilter(Filter[GDP]):
+    """The sum of the squared mus stays within the squared limit.
+
+    Valid under full adaptivity: Smith & Thakurta 2022 (arXiv:2210.17520), the main theorem.
+
+    >>> GDPFilter(GDP(1)).spend(GDP("0.6")).remaining
+    GDP(mu=0.8)
+    """
+
+    currency: ClassVar[type[Currency]] = GDP
+
+    def __init__(self, limit: GDP, spent: GDP | None = None) -> None:
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+
+    @property
+    def remaining(self) -> GDP:
+        """What may still be spent.
+
+        >>> GDPFilter(GDP(1)).remaining
+        GDP(mu=1)
+        """
+        left = self.limit.mu_squared - self.spent.mu_squared
+        return GDP(mu_squared=left, neighbors=self.limit.neighbors)
+
+    def _fits(self, total: GDP) -> bool:
+        return total.mu_squared <= self.limit.mu_squared
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class AdvancedFilter:
+    """Advanced composition for an adaptive analyst, in (epsilon, delta).
+
+    Spends while sqrt(2 ln(1/slack) * sum eps_i**2) + sum eps_i**2 / 2 <= epsilon and
+    sum delta_i <= delta; the whole is (epsilon, slack + delta)-private. Valid under full adaptivity:
+    Whitehouse et al. 2023 (arXiv:2203.05481), the (epsilon, delta) filter of Section 3, whose
+    constants are those of advanced composition for fixed costs.
+
+    The condition is solved for the sum of squares once: with L = 2 ln(1/slack),
+    sqrt(S) <= sqrt(L + 2 epsilon) - sqrt(L), rounded down.
+
+    >>> start = AdvancedFilter(epsilon=1, delta=1e-7, slack=1e-6)
+    >>> spent = start.spend(Approximate("0.1", 1e-9))
+    >>> float(spent.squares), start.admits(Approximate("0.2"))
+    (0.01, False)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    slack: Fraction
+    neighbors: Relation
+    squares: Fraction
+    spent_delta: Fraction
+    most_squares: Fraction
+
+    def __init__(  # noqa: PLR0913  the limit has three numbers and the state two
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        slack: Number,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+        squares: Fraction = Fraction(0),
+        spent_delta: Fraction = Fraction(0),
+    ) -> None:
+        limit, part = read_nonnegative(epsilon, "epsilon"), read_delta(slack, "slack")
+        if part == 0:
+            msg = "slack is 0; advanced composition needs a slack above 0. Use PureFilter instead."
+            raise ParameterError(msg)
+        base = log(1 / part).scaled(Fraction(2))
+        root = (base + enclose(2 * limit)).sqrt() - base.sqrt()
+        for name, value in (
+            ("epsilon", limit),
+            ("delta", read_delta(delta)),
+            ("slack", part),
+            ("neighbors", neighbors),
+            ("squares", squares),
+            ("spent_delta", spent_delta),
+            ("most_squares", round_down(max(Fraction(0), root.lower) ** 2)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def promise(self) -> Approximate:
+        """What the whole is worth, however it is spent.
+
+        >>> AdvancedFilter(epsilon=1, delta=1e-7, slack=9e-7).promise
+        Approximate(epsilon=1, delta=1e-06)
+        """
+        return Approximate(self.epsilon, self.delta + self.slack, neighbors=self.neighbors)
+
+    def admits(self, cost: Approximate) -> bool:
+        """Tell whether a cost still fits; asking is free.
+
+        >>> AdvancedFilter(epsilon=1, delta=0, slack=1e-6).admits(Approximate("0.1"))
+        True
+        """
+        if not isinstance(cost, Approximate):
+            msg = f"{cost!r} is no Approximate; write Approximate(epsilon, delta)."
+            raise ParameterError(msg)
+        require_same_relation(self.neighbors, cost.neighbors)
+        return self.squares + cost.epsilon**2 <= self.most_squares and self.spent_delta + cost.delta <= self.delta
+
+    def spend(self, cost: Approximate) -> AdvancedFilter:
+        """Return the filter after spending, or refuse.
+
+        >>> AdvancedFilter(epsilon=1, delta=0, slack=1e-6).spend(Approximate("0.1")).squares
+        Fraction(1, 100)
+        """
+        if not self.admits(cost):
+            msg = f"{cost!r} does not fit into what is left of {self!r}. Ask for less."
+            raise BudgetError(msg)
+        return AdvancedFilter(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            slack=self.slack,
+            neighbors=self.neighbors,
+            squares=self.squares + cost.epsilon**2,
+            spent_delta=self.spent_delta + cost.delta,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"AdvancedFilter(epsilon={as_text(self.epsilon)}, delta={as_text(self.delta)}, slack={as_text(self.slack)})"
+        )

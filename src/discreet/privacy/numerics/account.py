@@ -1,0 +1,303 @@
+"""Choose how a composition is computed, by criteria that are proved, and return certified intervals.
+
+1. nothing composed, or one mechanism once: its own formula;
+2. Gaussian parts are merged (mu^2 adds), small finite parts are multiplied out exactly;
+3. all losses on one lattice: the contour over one period;
+4. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
+5. otherwise: the contour with the probe.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.numerics.contour import GAP, Contour, best_order, line_through
+from discreet.privacy.numerics.finite import FiniteLoss, combine
+from discreet.privacy.numerics.gaussian import GaussianLoss
+from discreet.privacy.numerics.lattice import on_lattice
+from discreet.privacy.numerics.loss import Direction, Loss, log_conversion
+from discreet.privacy.numerics.search import crossing, minimize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SLACK = 2.0**-36
+"""Relative error granted to a single mechanism's own formula; see Loss.delta."""
+
+MOST_ATOMS = 1 << 13
+"""Finite parts are multiplied out up to this many values."""
+
+SMALLEST = 5e-324
+"""What is positive but too small for a float is rounded up to this."""
+
+Ends = tuple[float, float]
+
+
+def simplify(direction: Direction) -> Direction:
+    """Merge Gaussian parts into one and multiply out small finite parts."""
+    square = math.fsum(n * loss.mu * loss.mu for loss, n in direction.parts if isinstance(loss, GaussianLoss))
+    rest = [(loss, n) for loss, n in direction.parts if not isinstance(loss, GaussianLoss)]
+    rest = _multiply_out(rest)
+    gaussians: list[tuple[Loss, int]] = [(GaussianLoss(math.sqrt(square)), 1)] if square else []
+    return Direction((*gaussians, *rest))
+
+
+def _multiply_out(parts: list[tuple[Loss, int]]) -> list[tuple[Loss, int]]:
+    """Replace finite parts by their exact composition while it stays small, unless one lattice holds all of them."""
+    finite = [(loss, n) for loss, n in parts if isinstance(loss, FiniteLoss)]
+    if not finite or (len(finite) == len(parts) and _common_span(Direction(tuple(parts)))):
+        return parts
+    if math.fsum(n * math.log(max(len(loss.values), 1)) for loss, n in finite) > math.log(MOST_ATOMS):
+        return parts
+    others = [(loss, n) for loss, n in parts if not isinstance(loss, FiniteLoss)]
+    if others:
+        return parts
+    product = finite[0][0]
+    counts = [(finite[0][0], finite[0][1] - 1), *finite[1:]]
+    for loss, n in counts:
+        for _ in range(n):
+            product = combine(product, loss)
+    return [*others, (product, 1)]
+
+
+def _common_span(direction: Direction) -> tuple[float, float] | None:
+    """Return (span, offset) if all losses lie on one lattice."""
+    spans = {loss.span for loss, _ in direction.parts}
+    if len(spans) != 1 or 0.0 in spans:
+        return None
+    return spans.pop(), math.fsum(n * loss.offset for loss, n in direction.parts)
+
+
+def epsilon_interval(direction: Direction, delta: float) -> Ends:
+    """Return (lower, upper) around the smallest epsilon >= 0 with delta(epsilon) <= delta, in one direction."""
+    direction = simplify(direction)
+    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+        alone = direction.parts[0][0].alone_epsilon(delta)
+        if alone is not None:
+            return alone
+    below = direction.below()
+    if direction.pairless:
+        upper = _renyi_epsilon(direction, delta)
+        return min(epsilon_interval(below, delta)[0], upper), upper
+    lower, upper = _paired_epsilon(direction, delta)
+    if below is direction:
+        return lower, upper
+    if math.isfinite(upper) and any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
+        upper = min(upper, _renyi_epsilon(direction, delta))
+    return min(epsilon_interval(below, delta)[0], upper), upper
+
+
+def _renyi_epsilon(direction: Direction, delta: float) -> float:
+    """Return the Renyi bound on epsilon (improved conversion), never more than the largest loss."""
+    infinity = direction.infinity
+    if infinity > delta:
+        return math.inf
+    if infinity * (1 + SLACK) >= delta:
+        return direction.top
+    target = math.log(delta - infinity) - 1e-12
+    found = minimize(lambda order: (direction.renyi(order) + log_conversion(order) - target) / order)[1]
+    return min(max(found * (1 + 1e-12), 0.0), direction.top)
+
+
+def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
+    """Whether the Renyi bound alone proves delta(epsilon) <= delta, so that this direction need not be computed."""
+    if epsilon >= direction.top:
+        return direction.infinity * (1 + SLACK) <= delta
+    room = delta - direction.infinity * (1 + SLACK)
+    if room <= 0 or not math.isfinite(epsilon):
+        return room > 0
+    target = math.log(room)
+    order = 1.0 / max(epsilon, 1e-3)
+    best = math.inf
+    for _ in range(24):
+        found = direction.renyi(order) - order * epsilon + log_conversion(order)
+        if found < target - 1e-12:
+            return True
+        if found > best:
+            return False
+        best = found
+        order *= 2
+    return False
+
+
+def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
+    direction: Direction, delta: float
+) -> Ends:
+    """Answer from the pairs."""
+    if not direction.parts:
+        return 0.0, 0.0
+    if direction.infinity > delta:
+        return math.inf, math.inf
+    if delta == 0 or direction.infinity * (1 + SLACK) >= delta:
+        return _at_zero(direction)
+    if _single(direction):
+        return _invert(direction.parts[0][0], delta)
+    if _total_variation(direction) <= delta:
+        return 0.0, 0.0
+    near = _near_top(direction, delta)
+    if near is not None:
+        return near
+    target = math.log(delta - direction.infinity)
+    order, guess = best_order(direction, target)
+    if guess <= 0:
+        return 0.0, 0.0
+    guess = min(guess, direction.top)
+    return _refine(direction, order, guess, delta)
+
+
+def _refine(direction: Direction, order: float, guess: float, delta: float) -> Ends:
+    """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line."""
+    target = math.log(delta - direction.infinity)
+    lower, upper = 0.0, min(guess * (1 + 1e-12), direction.top)
+    for _ in range(3):
+        contour = _contour(direction, order, upper, target)
+        ends = contour.epsilon(delta, upper)
+        gained = ends[1] < 0.9 * upper
+        lower, upper = max(lower, ends[0]), min(upper, ends[1])
+        if not gained or upper - lower <= 1e-6 * max(upper, 1e-3):
+            break
+        order = _chernoff(direction, upper)[0]
+    return min(lower, upper), upper
+
+
+def _total_variation(direction: Direction) -> float:
+    """Bound delta(0) of the composition by the sum of the parts' own."""
+    zero = np.zeros(1)
+    each = [n * float(loss.delta(zero)[0]) if loss.closed else math.inf for loss, n in direction.parts]
+    return math.fsum(each) * (1 + SLACK) if math.inf not in each else math.inf
+
+
+def _single(direction: Direction) -> bool:
+    """Whether one mechanism with a formula of its own runs once."""
+    return len(direction.parts) == 1 and direction.parts[0][1] == 1 and direction.parts[0][0].closed
+
+
+def _near_top(direction: Direction, delta: float) -> Ends | None:
+    """Use the mass at the largest loss: delta(e) - infinity >= Pr[L = top] (1 - exp(e - top))."""
+    top, peak = direction.top, direction.peak
+    if math.isinf(top) or peak == -math.inf:
+        return None
+    share = math.log(delta - direction.infinity) - peak
+    if share >= -1e-300 or -math.log1p(-math.exp(share)) > 1e-7 * top:
+        return None
+    return max(top + math.log1p(-math.exp(share)) - 1e-14 * top, 0.0), top
+
+
+def _at_zero(direction: Direction) -> Ends:
+    """Delta leaves nothing beyond the mass at infinity: epsilon is the largest finite loss."""
+    top = direction.top
+    if math.isinf(top):
+        return math.inf, math.inf
+    bottom = math.fsum(n * loss.top for loss, n in direction.parts)
+    return max(bottom * (1 - 1e-15), 0.0), max(top, 0.0)
+
+
+def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Contour:
+    """Pick lattice, plain contour or probe."""
+    shared = _common_span(direction)
+    if shared:
+        lattice = on_lattice(direction, *shared, order, epsilon, log_delta)
+        if lattice:
+            return lattice
+    plain = line_through(direction, order, epsilon, log_delta)
+    if plain is not None:
+        return plain
+    probe = math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
+    while True:
+        contour = line_through(direction, order, epsilon, log_delta, probe)
+        if contour is not None:
+            return contour
+        probe *= 2
+
+
+def delta_interval(direction: Direction, epsilon: float) -> Ends:
+    """Return (lower, upper) around delta at this epsilon >= 0, in one direction."""
+    direction = simplify(direction)
+    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+        alone = direction.parts[0][0].alone_delta(epsilon)
+        if alone is not None:
+            return alone
+    below = direction.below()
+    if direction.pairless:
+        upper = _renyi_delta(direction, epsilon)
+        return min(delta_interval(below, epsilon)[0], upper), upper
+    lower, upper = _paired_delta(direction, epsilon)
+    if below is direction:
+        return lower, upper
+    if any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
+        upper = min(upper, _renyi_delta(direction, epsilon))
+    return min(delta_interval(below, epsilon)[0], upper), upper
+
+
+def _renyi_delta(direction: Direction, epsilon: float) -> float:
+    """Return the Renyi bound on delta."""
+    if epsilon >= direction.top:
+        return min(direction.infinity * (1 + SLACK), 1.0)
+    found = minimize(lambda order: direction.renyi(order) - order * epsilon + log_conversion(order))[1]
+    return min(direction.infinity * (1 + SLACK) + math.exp(min(found + 1e-12, 0.0)), 1.0)
+
+
+def _paired_delta(direction: Direction, epsilon: float) -> Ends:
+    """Answer from the pairs."""
+    if not direction.parts:
+        return 0.0, 0.0
+    infinity = direction.infinity
+    if epsilon >= direction.top:
+        return abs(infinity) * (1 - SLACK), min(abs(infinity) * (1 + SLACK), 1.0)
+    if _single(direction):
+        value = abs(float(direction.parts[0][0].delta(np.asarray([epsilon]))[0]))
+        return value * (1 - SLACK), max(min(value * (1 + SLACK), 1.0), SMALLEST)
+    order, log_bound = _chernoff(direction, epsilon)
+    if log_bound > -1:
+        order = _raise(direction, order, epsilon)
+    contour = _contour(direction, order, epsilon, log_bound - 3.0)
+    low, high = contour.delta(epsilon)
+    bound = infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
+    return low, max(min(high, bound, 1.0), SMALLEST)
+
+
+def _raise(direction: Direction, order: float, epsilon: float) -> float:
+    """Lift the line where delta is near 1 and the saddle near 0: any order with a moderate exponent serves."""
+    while order < 1e12 and direction.moment(2 * order) - 2 * order * epsilon < 1:
+        order *= 2
+    return order
+
+
+def _chernoff(direction: Direction, epsilon: float) -> Ends:
+    """Return the order that minimizes K(s) - s e + log_conversion(s), and the minimum."""
+
+    def bound(order: float) -> float:
+        return direction.moment(order) - order * epsilon + log_conversion(order)
+
+    return minimize(bound)
+
+
+def _invert(loss: Loss, delta: float) -> Ends:
+    """Solve loss.delta(e) = delta, then step outward to where both ends of its error interval agree."""
+
+    def at(epsilon: float) -> float:
+        return float(loss.delta(np.asarray([epsilon]))[0])
+
+    start = at(0.0)
+    if start * (1 + SLACK) <= delta:
+        return 0.0, 0.0
+    high = min(1.0, loss.top)
+    while at(high) > delta and high < loss.top:
+        high = min(high * 2, loss.top)
+    here = crossing(lambda e: math.log(max(at(e), 1e-320) / delta), high, max(math.log(start / delta) / high, 1e-6))
+    return _step(at, here, delta, -1), min(_step(at, here, delta, 1), loss.top)
+
+
+def _step(at: Callable[[float], float], here: float, delta: float, sign: int) -> float:
+    """Move from the crossing in one direction until the certified inequality holds."""
+    width = 4e-15 * max(here, 1e-6)
+    for _ in range(80):
+        point = max(here + sign * width, 0.0)
+        value = at(point) * (1 + sign * SLACK)
+        if (value <= delta) if sign > 0 else (value >= delta or point == 0):
+            return point
+        width *= 2
+    return math.inf if sign > 0 else 0.0

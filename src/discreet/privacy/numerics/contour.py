@@ -1,0 +1,260 @@
+r"""Integrate the log-moment function along a vertical line, with every error bounded.
+
+For 0 < c below the explosion of the moment,
+
+    delta(e) = Pr[L = inf] + (1 / 2 pi i) \int_{c - i inf}^{c + i inf} exp(K(s) - s e) / (s (s + 1)) ds,
+
+because (1 - exp(-x))+ has the two-sided Laplace transform 1/(s (s + 1)). The trapezoidal rule with step h is not an
+approximation but an identity (Poisson's summation formula): with X = 2 pi / h its value is
+
+    sum over all integers j of  delta_finite(e + j X) exp(j c X),
+
+whose terms are all nonnegative. So the sum over all nodes is never below the truth, and what it exceeds it by
+(alias) is
+at most the terms j < 0, each at most exp(-|j| c X), plus the terms j > 0, each at most
+exp(K(r) - r e + log_conversion(r) - (r - c) j X) for any r > c. The nodes above a height B (cut-off) weigh at most
+exp(tail(c, B) - c e) / (pi B). Rounding is bounded node by node. See docs/proofs/privacy/contour.md.
+
+Where no decay can be proved, a Gaussian mechanism with a tiny mu (the probe) is composed on top: that can only raise
+delta, gives a proved decay exp(-mu^2 t^2 / 2), and the smoothed kernel minus mu^2 times a Gaussian bump is a
+minorant of
+the true kernel, so the same nodes also give the lower end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.numerics.loss import ULP, Direction, log_conversion
+from discreet.privacy.numerics.search import crossing, minimize
+
+if TYPE_CHECKING:
+    from discreet.privacy.numerics.loss import Complexes, Reals
+
+LOG_TOLERANCE = math.log(1e-11)
+"""How far below delta the alias and the cut-off are pushed."""
+
+PLAIN_NODES = 1 << 12
+"""The plain contour is used if it needs at most this many nodes, else the probe."""
+
+MOST_NODES = 1 << 17
+"""The largest number of nodes of one integral: 2^17 complex numbers are 2 MB."""
+
+GAP = 5e-7
+"""The width of the interval that the probe aims at, relative to epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contour:
+    """K on a line, and the constants that bound what the sum misses."""
+
+    real: float
+    step: float
+    orders: Complexes
+    values: Complexes
+    errors: Reals
+    weights: Complexes
+    cut: float
+    """log of the bound on |M| above the last node, probe included."""
+    right: tuple[tuple[float, float], ...]
+    """(order, K + log_conversion) used to bound the alias from the right."""
+    top: float
+    probe: float
+    """mu of the probe; 0 without."""
+    infinity: float
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Return a certified (lower, upper) around delta at this epsilon."""
+        if epsilon >= self.top:
+            return self.infinity, self.infinity * (1 + 8 * ULP)
+        exponents = self.values - self.orders * epsilon
+        shift = float(exponents[0].real)
+        waves = np.exp(exponents - shift)
+        sizes = np.abs(waves)
+        noise = self.errors + ULP * (8 + 2 * np.abs(self.values) + 2 * np.abs(self.orders) * epsilon)
+        scale = self.step / math.pi
+        terms = waves * self.weights
+        total = scale * float(terms.real.sum())
+        heights = np.abs(self.weights)
+        rounding = scale * float((sizes * heights * np.expm1(np.minimum(noise, 50.0))).sum())
+        rounding += scale * ULP * math.log2(len(sizes) + 2) * float((sizes * heights).sum())
+        height = float(self.orders[-1].imag)
+        cut = math.exp(min(self.cut - self.real * epsilon - shift, 600.0)) / (math.pi * height)
+        upper = total + cut + rounding
+        lower = total - cut - rounding - self._alias(epsilon, shift)
+        if self.probe:
+            lower -= self._bump(waves, sizes, noise, cut * height)
+        size = math.exp(min(shift, 700.0))
+        inflate = 1 + ULP * (4 + abs(shift))
+        low = self.infinity * (1 - 8 * ULP) + max(lower, 0.0) * size / inflate
+        high = self.infinity * (1 + 8 * ULP) + upper * size * inflate
+        return min(low, 1.0), min(max(high, low), 1.0)
+
+    def _alias(self, epsilon: float, shift: float) -> float:
+        """Bound what the trapezoidal sum exceeds the integral by, in units of exp(shift)."""
+        period = 2 * math.pi / self.step
+        left = self.real * period
+        bound = math.exp(min(-left - shift, 600.0)) / -math.expm1(-left)
+        if epsilon + period >= self.top:
+            return bound
+        best = math.inf
+        for order, value in self.right:
+            fall = (order - self.real) * period
+            log = value - order * epsilon - fall - shift
+            if log < 600:
+                best = min(best, math.exp(log) / -math.expm1(-fall))
+        return bound + best
+
+    def _bump(self, waves: Complexes, sizes: Reals, noise: Reals, cut: float) -> float:
+        """Return an upper bound of E[bump], the excess of the smoothed kernel over the true one."""
+        mu = self.probe
+        factor = mu * mu * (1 + 1.3 * mu) * math.exp(mu * mu / 8)
+        scale = self.step / math.pi
+        total = scale * (float(waves.real.sum()) - 0.5 * float(waves[0].real))
+        slack = scale * float((sizes * (np.expm1(np.minimum(noise, 50.0)) + 64 * ULP)).sum())
+        height = float(self.orders[-1].imag)
+        # int_B^inf exp(-mu^2 (t^2 - B^2) / 2) dt <= 1 / (mu^2 B); the trapezoidal sum of a decreasing function is below
+        # the integral from one node earlier, and the next node is at most one step away.
+        slack += cut * (1 / (mu * mu * height) + self.step)
+        return factor * (total + slack)
+
+    def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
+        """Return (lower, upper) with delta(lower) >= delta and delta(upper) <= delta, certified by evaluation."""
+        here = self._solve(delta - self.infinity, guess)
+        low, high = self.delta(here)
+        rate = self._rate(here, high - self.infinity)
+        upper = self._outward(delta, here, rate, high, 1)
+        lower = self._outward(delta, here, rate, low, -1)
+        return min(lower, upper), upper
+
+    def _solve(self, target: float, guess: float) -> float:
+        """Solve log(delta) = log(target) for the upper end, which falls with epsilon."""
+
+        def excess(epsilon: float) -> float:
+            return math.log(max(self._middle(epsilon), 1e-320) / target)
+
+        return crossing(excess, guess, self.real)
+
+    def _middle(self, epsilon: float) -> float:
+        """Return the sum alone, without its bounds."""
+        return max(self.delta(epsilon)[1] - self.infinity, 0.0)
+
+    def _rate(self, epsilon: float, value: float) -> float:
+        """Return an estimate of -d log(delta) / d epsilon, at least a tenth of the order of the line."""
+        width = 1e-4 / (self.real + 1)
+        other = self._middle(epsilon + width)
+        if other <= 0 or value <= other:
+            return self.real
+        return max(math.log(value / other) / width, 0.1 * self.real)
+
+    def _outward(self, delta: float, epsilon: float, rate: float, value: float, sign: int) -> float:
+        """Step from epsilon to where the certified end of delta is on the safe side of the target."""
+        target = delta - self.infinity
+        found = value - self.infinity
+        step = 1e-11 * max(epsilon, 1e-6)
+        if found > 0 and (found > target) == (sign > 0):
+            step += 1.05 * abs(math.log(found / target)) / rate
+        for _ in range(80):
+            point = epsilon + sign * step
+            if point <= 0 and sign < 0:
+                return 0.0
+            point = max(point, 0.0)
+            low, high = self.delta(point)
+            if high <= delta if sign > 0 else low >= delta:
+                return point
+            step *= 1.5
+        return self.top if sign > 0 else 0.0
+
+
+def line_through(
+    direction: Direction, real: float, epsilon: float, log_delta: float, probe: float = 0.0
+) -> Contour | None:
+    """Build the contour through `real` for answers near epsilon and delta, or None if decay cannot be proved."""
+    right = _right(direction, real)
+    step = 2 * math.pi / _period(direction, real, epsilon, log_delta, right)
+    height = _height(direction, real, epsilon, log_delta, probe, step)
+    if height is None:
+        return None
+    nodes = max(math.ceil(height / step), 4)
+    heights = step * np.arange(nodes + 1)
+    orders = real + 1j * heights
+    values, errors = direction.line(real, heights)
+    weights = 1 / (orders * (orders + 1))
+    weights[0] *= 0.5
+    if probe:
+        values = values + (0.5 * probe * probe) * orders * (orders + 1)
+    parts = direction.moment(real) if probe else direction.tail(real, float(heights[-1]))
+    cut = parts + _probe_tail(probe, real, float(heights[-1]))
+    return Contour(
+        real, step, orders, values, errors, weights, cut, right, direction.top + (40 * probe), probe, direction.infinity
+    )
+
+
+def _probe_tail(probe: float, real: float, height: float) -> float:
+    """Return log |M| of the probe at this height, exactly."""
+    return 0.5 * probe * probe * (real * (real + 1) - height * height)
+
+
+def _right(direction: Direction, real: float) -> tuple[tuple[float, float], ...]:
+    """Evaluate K right of the line, to bound the alias."""
+    found = []
+    for factor in (1.25, 1.6, 2.2, 3.5):
+        value = direction.moment(real * factor)
+        if math.isfinite(value):
+            found.append((real * factor, value + log_conversion(real * factor)))
+    return tuple(found)
+
+
+def _period(
+    direction: Direction, real: float, epsilon: float, log_delta: float, right: tuple[tuple[float, float], ...]
+) -> float:
+    """Choose the period X so that both aliases fall below the tolerance."""
+    floor = log_delta + LOG_TOLERANCE
+    left = -floor / real
+    choices = [(value - order * epsilon - floor) / (order - real) for order, value in right]
+    if math.isfinite(direction.top):
+        choices.append(direction.top - epsilon)
+    return max(left, min(choices)) if choices else left
+
+
+def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
+    direction: Direction, real: float, epsilon: float, log_delta: float, probe: float, step: float
+) -> float | None:
+    """Find a height above which the nodes weigh less than the tolerance, by the proved tail bound alone."""
+    level = direction.moment(real) if probe else 0.0
+
+    def excess(height: float) -> float:
+        # With the probe its own decay suffices, and the parts' is not looked for.
+        bound = level + _probe_tail(probe, real, height) if probe else direction.tail(real, height)
+        return bound - real * epsilon - math.log(math.pi * height) - log_delta - LOG_TOLERANCE
+
+    most = (MOST_NODES if probe else PLAIN_NODES) * step
+    if excess(most) > 0:
+        return None
+    height = 4 * step
+    while height < most and excess(height) > 0:
+        height *= 2
+    low = height / 2
+    for _ in range(3):
+        middle = math.sqrt(low * height)
+        if excess(middle) <= 0:
+            height = middle
+        else:
+            low = middle
+    return height
+
+
+def best_order(direction: Direction, log_delta: float) -> tuple[float, float]:
+    """Return (order, epsilon): the minimum over s of (K(s) + log_conversion(s) - log delta) / s.
+
+    The minimum is the Renyi upper bound on epsilon; its order is close to the saddle point of the integrand.
+    """
+
+    def bound(order: float) -> float:
+        return (direction.moment(order) + log_conversion(order) - log_delta) / order
+
+    return minimize(bound)

@@ -1,0 +1,155 @@
+"""Losses with finitely many values: randomized response, boxes, discrete noise, arbitrary finite pairs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.numerics.elementary import exp_minus, log1p
+from discreet.privacy.numerics.loss import ULP, Loss
+from discreet.privacy.numerics.transform import exponential_sums
+
+if TYPE_CHECKING:
+    from discreet.privacy.numerics.loss import Complexes, Reals
+
+MATRIX = 1 << 18
+"""Entries of one block of exponentials."""
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteLoss(Loss):
+    """Finite values of L with their P-masses, in increasing order; the rest of the mass is at infinity.
+
+    `floor` is the mass of Q where P has none: 1 - sum p exp(-L). It enters M - 1 below.
+    """
+
+    values: Reals
+    masses: Reals
+    infinity: float = 0.0
+    span: float = 0.0
+    floor: float = 0.0
+    accuracy: float = field(default=16 * ULP)
+    """Bound on the relative error of the masses and the absolute error of values relative to the largest."""
+
+    ceiling: float | None = None
+    """The largest value where it is known exactly."""
+
+    @property
+    def offset(self) -> float:  # type: ignore[override]
+        """The smallest value."""
+        return float(self.values[0])
+
+    @cached_property
+    def top(self) -> float:  # type: ignore[override]
+        """The largest finite loss, rounded up."""
+        if self.ceiling is not None:
+            return self.ceiling
+        largest = float(self.values[-1]) if len(self.values) else 0.0
+        return largest + self.accuracy * abs(largest)
+
+    @property
+    def peak(self) -> float:  # type: ignore[override]
+        """The mass of the largest value."""
+        return float(self.masses[-1]) if len(self.values) else 0.0
+
+    def delta(self, epsilon: Reals) -> Reals:
+        """Pr[L = inf] + sum of p (1 - exp(e - L)) over L > e, from suffix sums of p and p exp(-L)."""
+        epsilon = np.asarray(epsilon, dtype=np.float64)
+        if len(self.values) <= 64:
+            gaps = np.maximum(self.values - epsilon[..., None], 0.0)
+            return np.asarray(self.infinity + (-np.expm1(-gaps)) @ self.masses)
+        flat = epsilon.ravel()
+        found = np.searchsorted(self.values, flat, side="right")
+        out = np.empty(len(flat))
+        for i, (e, start) in enumerate(zip(flat, found, strict=True)):
+            out[i] = self.infinity + float(-np.expm1(e - self.values[start:]) @ self.masses[start:])
+        return out.reshape(epsilon.shape)
+
+    def slope(self, epsilon: Reals) -> Reals:
+        """Q[L > e] = sum of p exp(-L)."""
+        weights = self.masses * np.exp(-self.values)
+        suffix = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+        return np.asarray(suffix[np.searchsorted(self.values, np.asarray(epsilon), side="right")])
+
+    def moment(self, order: float) -> float:
+        """K on the real axis."""
+        values, errors = self.line(order, np.zeros(1))
+        return float(values[0].real + errors[0])
+
+    def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
+        """K; for small losses by M - 1 = sum p (exp(sL) - 1 + s (exp(-L) - 1)) - infinity (1 + s) + s floor."""
+        largest = max(abs(float(self.values[0])), abs(float(self.values[-1]))) if len(self.values) else 0.0
+        if (real + 2) * largest < 1.0 and len(heights) * len(self.values) <= MATRIX:
+            return self._near_one(real + 1j * heights)
+        logs = real * self.values
+        peak = float(logs.max())
+        weights = self.masses * np.exp(logs - peak)
+        sums, error = _sums(self.values, weights, heights)
+        mass = float(weights.sum())
+        noise = error + (self.accuracy * (1 + (real + heights) * largest) + 16 * ULP) * mass
+        small = np.maximum(np.abs(sums), 1e-300)
+        return peak + np.log(np.where(sums == 0, 1e-300, sums)), noise / small + ULP * abs(peak)
+
+    def _near_one(self, orders: Complexes) -> tuple[Complexes, Reals]:
+        pieces = _second_order(orders[:, None], self.values)
+        total = pieces @ self.masses - self.infinity * (1 + orders) + orders * self.floor
+        size = np.abs(pieces) @ self.masses + (self.infinity + self.floor) * np.abs(1 + orders)
+        return log1p(total), (self.accuracy + 8 * ULP) * size / np.abs(1 + total)
+
+    def tail(self, real: float, height: float) -> float:
+        """Two values on a lattice: |M|^2 = M(c)^2 (1 - 4 r (1 - r) sin^2(t w / 2)), falling on half a period."""
+        moment = self.moment(real)
+        if len(self.values) != 2 or not self.span:
+            return moment
+        width = float(self.values[1] - self.values[0])
+        odds = math.log(self.masses[1] / self.masses[0]) + real * width
+        share = 1 / (1 + math.exp(-abs(odds)))
+        drop = 4 * share * (1 - share) * math.sin(min(0.5 * height * width, 0.5 * math.pi)) ** 2
+        return moment + 0.5 * math.log1p(-min(drop, 1 - 1e-15)) if share < 1 else moment
+
+
+def _sums(values: Reals, weights: Reals, heights: Reals) -> tuple[Complexes, Reals]:
+    """Return sum w exp(i t L) at each height t, by the fast transform where the heights are multiples of a step."""
+    count = len(heights)
+    step = float(heights[1]) if count > 1 else 0.0
+    if count * len(values) > MATRIX and np.allclose(heights, step * np.arange(count), rtol=1e-13, atol=0.0):
+        return exponential_sums(values, weights, step, count)
+    rows = max(1, MATRIX // len(values))
+    sums = np.concatenate(
+        [np.exp(1j * np.multiply.outer(heights[i : i + rows], values)) @ weights for i in range(0, count, rows)]
+    )
+    spread = float((np.abs(weights) * np.abs(values)).sum())
+    return sums, 2 * ULP * spread * heights + 16 * ULP * math.log2(len(values) + 2) * float(weights.sum())
+
+
+def _second_order(orders: Complexes, values: Reals) -> Complexes:
+    """Return exp(sL) - 1 + s (exp(-L) - 1), which is s (s + 1) L^2 / 2 + ..., without cancellation."""
+    return exp_minus(orders * values) + orders * exp_minus(-values + 0j)
+
+
+def combine(left: FiniteLoss, right: FiniteLoss) -> FiniteLoss:
+    """Return the exact composition of two finite losses (the product of their values)."""
+    values = np.add.outer(left.values, right.values).ravel()
+    masses = np.multiply.outer(left.masses, right.masses).ravel()
+    order = np.argsort(values, kind="stable")
+    infinity = left.infinity + right.infinity - left.infinity * right.infinity
+    floor = left.floor + right.floor - left.floor * right.floor
+    return FiniteLoss(values[order], masses[order], infinity, 0.0, floor, left.accuracy + right.accuracy + 4 * ULP)
+
+
+def two_point(epsilon: float, infinity: float = 0.0) -> FiniteLoss:
+    """Return the worst pair of an (epsilon, infinity) promise.
+
+    Losses +-epsilon with odds exp(epsilon), scaled by 1 - infinity (Kairouz, Oh & Viswanath 2015, arXiv:1311.0776,
+    Section 3; Murtagh & Vadhan 2016).
+    """
+    if epsilon == 0:
+        return FiniteLoss(np.zeros(1), np.array([1 - infinity]), infinity, 0.0, infinity, ceiling=0.0)
+    fall = math.exp(-epsilon)
+    masses = np.array([fall, 1.0]) * ((1 - infinity) / (1 + fall))
+    values = np.array([-epsilon, epsilon])
+    return FiniteLoss(values, masses, infinity, 2 * epsilon, infinity, ceiling=epsilon)

@@ -1,0 +1,181 @@
+"""One direction of a dominating pair, as seen by the integrators.
+
+For a pair (P, Q) let L = log(dP/dQ) under P, the privacy loss. Everything an accountant needs is
+
+    delta(epsilon) = Pr[L = inf] + E[(1 - exp(epsilon - L))+ ; L < inf]
+    K(s)           = log E[exp(s L) ; L < inf]
+
+Composition adds K and multiplies Pr[L < inf] (Dwork & Rothblum 2016, arXiv:1603.01887; Zhu, Dong & Wang 2022,
+arXiv:2106.08567, Theorem 10).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Reals: TypeAlias = NDArray[np.floating[Any]]
+    Complexes: TypeAlias = NDArray[np.inexact[Any]]
+
+ULP = 2.0**-52
+"""Twice the unit roundoff: the assumed relative error of one NumPy or SciPy elementary function is 8 of these.
+
+tests/privacy/test_ulps.py measures the functions used here against mpmath and demands a margin of at least two.
+"""
+
+
+class Loss(ABC):
+    """The privacy loss of one mechanism in one direction."""
+
+    infinity: float = 0.0
+    """Pr[L = inf], under P."""
+
+    top: float = math.inf
+    """An upper bound of the finite values of L; inf if unbounded."""
+
+    peak: float = 0.0
+    """Pr[L = top], a lower bound; 0 if unknown."""
+
+    span: float = 0.0
+    """The step of the lattice that holds all finite values of L up to one offset; 0 if there is none."""
+
+    @abstractmethod
+    def delta(self, epsilon: Reals) -> Reals:
+        """Return the hockey-stick divergence at each epsilon, with relative error at most 2**-40."""
+
+    @abstractmethod
+    def slope(self, epsilon: Reals) -> Reals:
+        """Return Q[L > epsilon], the negative derivative of delta with respect to exp(epsilon)."""
+
+    @abstractmethod
+    def moment(self, order: float) -> float:
+        """Return K at a positive real order; inf where the moment does not exist."""
+
+    @abstractmethod
+    def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
+        """Return K(real + i t) at all heights t >= 0 and a bound on the absolute error of each."""
+
+    closed: bool = True
+    """Whether `delta` is a formula of this loss alone; False sends even a single use through the contour."""
+
+    pairless: bool = False
+    """True where only bounds on Renyi divergences are known, so that the contour does not apply."""
+
+    @property
+    def leaks(self) -> bool:
+        """Whether L = inf really happens; False where `infinity` only holds a negligible rest that was cut off."""
+        return self.infinity > 0
+
+    offset: float = 0.0
+    """One point of the lattice, where there is one."""
+
+    def renyi(self, order: float) -> float:
+        """Return an upper bound of K that holds for every pair of neighbors; at most `moment`."""
+        return self.moment(order)
+
+    def below(self) -> Loss | None:
+        """Return a loss that some mechanism with this promise really has, for lower ends; None if only 0 is known."""
+        return self
+
+    def alone_epsilon(self, delta: float) -> tuple[float, float] | None:
+        """Return the interval of epsilon for a single use, where that is known better than through a pair."""
+        del delta
+        return None
+
+    def alone_delta(self, epsilon: float) -> tuple[float, float] | None:
+        """Return the interval of delta for a single use, where that is known better than through a pair."""
+        del epsilon
+        return None
+
+    def tail(self, real: float, height: float) -> float:
+        """Return an upper bound of log |M(real + i t)| over all t >= height.
+
+        The default is the triangle inequality: no decay.
+        """
+        del height
+        return self.moment(real)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """The composition of losses in one direction: each loss with its count."""
+
+    parts: tuple[tuple[Loss, int], ...]
+
+    @property
+    def infinity(self) -> float:
+        """Pr[L = inf] of the composition, 1 - prod (1 - p)^n without cancellation."""
+        total = math.fsum(n * math.log1p(-loss.infinity) for loss, n in self.parts if 0 < loss.infinity < 1)
+        if any(loss.infinity >= 1 for loss, _ in self.parts):
+            return 1.0
+        return abs(math.expm1(total))
+
+    @property
+    def top(self) -> float:
+        """The largest finite loss, rounded up."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            return self.parts[0][0].top
+        total = math.fsum(n * loss.top for loss, n in self.parts)
+        return total + 2 * ULP * abs(total)
+
+    @property
+    def pairless(self) -> bool:
+        """Whether some part has no pair."""
+        return any(loss.pairless for loss, _ in self.parts)
+
+    def below(self) -> Direction:
+        """The composition of what the parts are known to reach; this very object if that is everything."""
+        lower = [(loss.below(), n) for loss, n in self.parts]
+        if all(low is loss for (low, _), (loss, _) in zip(lower, self.parts, strict=True)):
+            return self
+        return Direction(tuple((low, n) for low, n in lower if low is not None))
+
+    def renyi(self, order: float) -> float:
+        """The sum of the parts' bounds on K."""
+        return math.fsum(n * loss.renyi(order) for loss, n in self.parts)
+
+    @property
+    def peak(self) -> float:
+        """Log Pr[L = top], a lower bound; -inf if unknown."""
+        if any(loss.peak <= 0 for loss, _ in self.parts):
+            return -math.inf
+        return math.fsum(n * math.log(loss.peak) for loss, n in self.parts) - 1e-12
+
+    def moment(self, order: float) -> float:
+        """K of the composition on the real axis."""
+        return math.fsum(n * loss.moment(order) for loss, n in self.parts)
+
+    def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
+        """K of the composition on a vertical line, with its error bound."""
+        import numpy as np
+
+        total = np.zeros(len(heights), dtype=np.complex128)
+        error = np.zeros(len(heights))
+        for loss, count in self.parts:
+            values, errors = loss.line(real, heights)
+            total += count * values
+            error += count * errors + 2 * ULP * np.abs(count * values)
+        return total, error
+
+    def tail(self, real: float, height: float) -> float:
+        """Bound log |M| above the height, for the composition."""
+        return math.fsum(n * loss.tail(real, height) for loss, n in self.parts)
+
+
+def log_conversion(order: float) -> float:
+    """Return log sup_x (1 - exp(-x)) exp(-order x), attained at x = log(1 + 1/order).
+
+    With it E[(1 - exp(e - L))+] <= exp(K(s) - s e + log_conversion(s)): the improved conversion of Renyi divergence
+    (Canonne, Kamath & Steinke 2020, arXiv:2004.00010, Proposition 12).
+    """
+    if order < 1e6:
+        return order * math.log(order) - (order + 1) * math.log1p(order)
+    return -math.log1p(order) - order * math.log1p(1 / order)

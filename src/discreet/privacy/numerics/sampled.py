@@ -1,0 +1,221 @@
+"""Poisson subsampling of a pair's privacy profile, exactly.
+
+With rate q, y = exp(epsilon) and D the profile of the unsampled direction (Zhu, Dong & Wang 2022, arXiv:2106.08567,
+Theorem 11; Balle, Barthe & Gaboardi 2018, arXiv:1807.01647, Theorem 8):
+
+    remove: (1 - q) Q + q P against Q:   q D((y - 1 + q) / q) for y > 1 - q, else 1 - y;
+    add:    P against (1 - q) P + q Q:   (1 - y (1 - q)) D(y q / (1 - y (1 - q))) for y (1 - q) < 1, else 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.numerics.finite import FiniteLoss
+from discreet.privacy.numerics.gaussian import GaussianLoss
+from discreet.privacy.numerics.loss import Loss
+from discreet.privacy.numerics.profile import collapse, hull, reach
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.privacy.numerics.loss import Complexes, Reals
+
+
+def base_epsilon(rate: float, epsilon: Reals, *, add: bool) -> Reals:
+    """Return the loss of the unsampled pair that becomes `epsilon` after sampling; +-inf outside the range."""
+    epsilon = np.asarray(epsilon, dtype=np.float64)
+    sign = -1.0 if add else 1.0
+    # remove: exp(e) = 1 - q + q exp(l), so exp(l) - 1 = (exp(e) - 1) / q; add is the same with both signs turned.
+    turned = sign * epsilon
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        near = np.log1p(np.maximum(np.expm1(np.minimum(turned, 36.0)) / rate, -1.0))
+        far = turned - math.log(rate) + np.log1p(-(1 - rate) * np.exp(-np.maximum(turned, 36.0)))
+    return np.asarray(sign * np.where(turned < 36.0, near, far))
+
+
+def sampled_delta(base: Callable[[Reals], Reals], rate: float, epsilon: Reals, *, add: bool) -> Reals:
+    """Return the profile after Poisson sampling."""
+    epsilon = np.asarray(epsilon, dtype=np.float64)
+    inner = base_epsilon(rate, epsilon, add=add)
+    inside = np.isfinite(inner)
+    profile = np.asarray(base(np.where(inside, inner, 0.0)))
+    if add:
+        factor = -np.expm1(np.minimum(epsilon + math.log1p(-rate), 0.0))
+        return np.asarray(np.where(inside, factor * profile, 0.0))
+    return np.asarray(np.where(inside, rate * profile, -np.expm1(np.minimum(epsilon, 0.0))))
+
+
+CELLS = 4096
+"""How finely a profile without a formula for K is cut."""
+
+
+@dataclass(frozen=True, eq=False)
+class Formula(Loss):
+    """A profile and its slope as functions."""
+
+    profile: Callable[[Reals], Reals]
+    fall: Callable[[Reals], Reals]
+    infinity: float
+    top: float
+
+    def delta(self, epsilon: Reals) -> Reals:
+        """Evaluate the profile."""
+        return self.profile(epsilon)
+
+    def slope(self, epsilon: Reals) -> Reals:
+        """Evaluate the slope."""
+        return self.fall(epsilon)
+
+    def moment(self, order: float) -> float:
+        """Refuse: a formula of the profile has none of K."""
+        raise TypeError(order)
+
+    def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
+        """Refuse: a formula of the profile has none of K."""
+        raise TypeError(real, heights)
+
+
+class CutLoss(FiniteLoss):
+    """A finite pair that dominates a profile, together with the profile and a pair below it."""
+
+    source: Loss
+    lower: FiniteLoss | None
+
+    @staticmethod
+    def of(source: Loss, edges: Reals) -> CutLoss:
+        """Cut a profile whose slope is known."""
+        lower, upper = collapse(source, edges)
+        return CutLoss.around(source, upper, lower)
+
+    @staticmethod
+    def around(source: Loss, upper: FiniteLoss, lower: FiniteLoss | None) -> CutLoss:
+        """Join the three."""
+        made = CutLoss(upper.values, upper.masses, upper.infinity, 0.0, upper.floor, upper.accuracy)
+        object.__setattr__(made, "source", source)
+        object.__setattr__(made, "lower", lower)
+        return made
+
+    @property
+    def leaks(self) -> bool:
+        """As the profile says, not as the cut does."""
+        return self.source.infinity > 0
+
+    def delta(self, epsilon: Reals) -> Reals:
+        """The profile itself, for single use."""
+        return self.source.delta(epsilon)
+
+    def slope(self, epsilon: Reals) -> Reals:
+        """The slope of the profile itself."""
+        return self.source.slope(epsilon)
+
+    def below(self) -> Loss | None:
+        """The pair under the profile."""
+        return self.lower
+
+
+def poisson_pair(remove: Loss, add: Loss, rate: float) -> tuple[Loss, Loss]:
+    """Return both losses after Poisson sampling."""
+    if isinstance(remove, GaussianLoss):
+        from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+
+        sigma = 1 / remove.mu
+        return SampledGaussianLoss(sigma, rate, add=False), SampledGaussianLoss(sigma, rate, add=True)
+    if type(remove).below is FiniteLoss.below and isinstance(remove, FiniteLoss) and isinstance(add, FiniteLoss):
+        return _finite_remove(remove, rate), _finite_add(add, rate)
+    return _cut(remove, add, rate, add_direction=False), _cut(add, remove, rate, add_direction=True)
+
+
+def _finite_remove(loss: FiniteLoss, rate: float) -> FiniteLoss:
+    """(1 - q) Q + q P against Q: values log(1 + q (exp(L) - 1)); where P has no mass, log(1 - q)."""
+    values = np.log1p(rate * np.expm1(loss.values))
+    masses = loss.masses * ((1 - rate) * np.exp(-loss.values) + rate)
+    if loss.floor > 0:
+        values = np.append(math.log1p(-rate), values)
+        masses = np.append((1 - rate) * loss.floor, masses)
+    return FiniteLoss(values, masses, rate * loss.infinity, 0.0, 0.0, loss.accuracy + 2.0**-48)
+
+
+def _finite_add(loss: FiniteLoss, rate: float) -> FiniteLoss:
+    """P against (1 - q) P + q Q: values -log(1 + q (exp(-L) - 1)); an infinite loss becomes -log(1 - q)."""
+    values = -np.log1p(rate * np.expm1(-loss.values))
+    masses = loss.masses
+    if loss.infinity > 0:
+        values = np.append(values, -math.log1p(-rate))
+        masses = np.append(masses, loss.infinity)
+    return FiniteLoss(values, masses, 0.0, 0.0, rate * loss.floor, loss.accuracy + 2.0**-48)
+
+
+def _cut(loss: Loss, other: Loss, rate: float, *, add_direction: bool) -> CutLoss:
+    """Sample a profile and cut it: with its slope where that is a formula, else by the hull of upper bounds."""
+    high, low = reach(loss), reach(other)
+    inner = np.linspace(-low, high, CELLS + 1)
+    sign = -1.0 if add_direction else 1.0
+    edges = sign * np.log1p(rate * np.expm1(np.minimum(sign * inner, 700.0)))
+    infinity = 0.0 if add_direction else rate * loss.infinity
+    top = -math.log1p(-rate) if add_direction else float(edges[-1]) if math.isfinite(loss.top) else math.inf
+
+    def profile(epsilon: Reals) -> Reals:
+        return sampled_delta(loss.delta, rate, epsilon, add=add_direction)
+
+    def fall(epsilon: Reals) -> Reals:
+        return _sampled_slope(loss, rate, epsilon, add=add_direction)
+
+    source = Formula(profile, fall, infinity, top)
+    if loss.closed and not loss.pairless and loss.below() is loss:
+        if add_direction and loss.infinity > 0:
+            edges = np.append(edges, top)
+        return CutLoss.of(source, edges)
+    return CutLoss.around(source, hull(edges, profile(edges), infinity), None)
+
+
+def _sampled_slope(loss: Loss, rate: float, epsilon: Reals, *, add: bool) -> Reals:
+    """Q'[L' > e] for the sampled pair."""
+    inner = base_epsilon(rate, epsilon, add=add)
+    inside = np.isfinite(inner)
+    safe = np.where(inside, inner, 0.0)
+    under = loss.slope(safe)
+    if not add:
+        return np.asarray(np.where(inside, under, 1.0))
+    over = loss.delta(safe) + np.exp(safe) * under
+    return np.asarray(np.where(inside, (1 - rate) * over + rate * under, 0.0))
+
+
+def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
+    """Return the loss of sampling a fixed share without replacement, under change-one; both directions are the same.
+
+    For y >= 1 the profile is q D(1 + (y - 1) / q), D the larger of both unsampled profiles (Balle, Barthe & Gaboardi
+    2018,
+    arXiv:1807.01647, Theorem 9); the relation is symmetric, so for y < 1 it is 1 - y + y times the profile at 1/y. That
+    this is a profile of one pair, which composes: Zhu, Dong & Wang 2022, Theorem 11 and Proposition 10.
+    """
+    same = forward is backward
+
+    def base(epsilon: Reals) -> Reals:
+        return forward.delta(epsilon) if same else np.maximum(forward.delta(epsilon), backward.delta(epsilon))
+
+    def profile(epsilon: Reals) -> Reals:
+        size = np.abs(epsilon)
+        positive = sampled_delta(base, rate, size, add=False)
+        return np.asarray(np.where(epsilon < 0, np.exp(-size) * positive - np.expm1(-size), positive))
+
+    def fall(epsilon: Reals) -> Reals:
+        size = np.abs(epsilon)
+        under = forward.slope(base_epsilon(rate, size, add=False))
+        over = sampled_delta(base, rate, size, add=False) + np.exp(size) * under
+        return np.asarray(np.where(epsilon < 0, 1 - over, under))
+
+    high = max(reach(forward), reach(backward))
+    inner = np.linspace(0.0, high, CELLS + 1)
+    positive = np.log1p(rate * np.expm1(np.minimum(inner, 700.0)))
+    edges = np.append(-positive[:0:-1], positive)
+    infinity = rate * max(forward.infinity, backward.infinity)
+    top = float(positive[-1]) if math.isfinite(max(forward.top, backward.top)) else math.inf
+    source = Formula(profile, fall, infinity, top)
+    if same and forward.closed and not forward.pairless and forward.below() is forward:
+        return CutLoss.of(source, edges)
+    return CutLoss.around(source, hull(edges, profile(edges), infinity), None)

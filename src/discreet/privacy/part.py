@@ -1,0 +1,165 @@
+"""What a curve is made of: one mechanism's pair in both directions, as a frozen value.
+
+A part answers for itself; accountants only compose what parts return.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from discreet.errors import ParameterError
+from discreet.exact import Number, float_up, integer, rational
+
+if TYPE_CHECKING:
+    from discreet.privacy.numerics.loss import Loss
+
+__all__ = ["Part", "as_float", "pair_of", "read_positive", "read_probability", "read_whole"]
+
+
+class Part(ABC):
+    """One mechanism inside a curve.
+
+    Subclasses are frozen dataclasses whose fields are fractions, integers, texts, curves or tuples of these, so that
+    they
+    hash, compare and travel through JSON unchanged.
+
+    >>> from discreet.privacy.curves.gaussian import Gaussian
+    >>> from fractions import Fraction
+    >>> Gaussian(Fraction(2), Fraction(1)).fields()
+    {'sigma': '2', 'sensitivity': '1'}
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    kinds: ClassVar[dict[str, type[Part]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Register the kind, so that JSON finds its class."""
+        if "kind" in cls.__dict__:
+            Part.kinds[cls.kind] = cls
+
+    @abstractmethod
+    def losses(self) -> tuple[Loss, Loss]:
+        """Return the losses of (with the unit against without it) and of the reverse; the same object if they agree."""
+
+    @abstractmethod
+    def rho(self) -> Fraction | None:
+        """Return a rho such that rho-zCDP holds, or None where none exists."""
+
+    @property
+    def failure(self) -> Fraction | None:
+        """The stated probability of an infinite loss, the same in both directions; None if it is not one number."""
+        return None
+
+    def grouped(self, size: int) -> Part | None:
+        """Return the same mechanism for groups of `size` units where that has a formula; None otherwise."""
+        del size
+        return None
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return {item.name: _encode(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_fields(cls, record: dict[str, Any]) -> Part:
+        """Read what `fields` wrote."""
+        return cls(**{name: _decode(value) for name, value in record.items()})
+
+    @property
+    def key(self) -> str:
+        """A text by which parts are put into a canonical order."""
+        return f"{self.kind}:{self!r}"
+
+
+@lru_cache(maxsize=512)
+def pair_of(part: Part) -> tuple[Loss, Loss]:
+    """Return the losses of a part, kept for the parts used last.
+
+    >>> from discreet.privacy.curves.gaussian import Gaussian
+    >>> from fractions import Fraction
+    >>> pair_of(Gaussian(Fraction(2), Fraction(1)))[0].moment(1.0)
+    0.25
+    """
+    return part.losses()
+
+
+def _encode(value: object) -> object:
+    """Write a field: fractions as text, so that nothing is rounded."""
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if isinstance(value, (int, str)):
+        return value
+    return value.record()  # type: ignore[attr-defined]
+
+
+def _decode(value: object) -> object:
+    """Read a field."""
+    if isinstance(value, str):
+        return Fraction(value)
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if isinstance(value, dict):
+        from discreet.privacy.curve import Curve
+
+        return Curve.from_record(value)
+    return value
+
+
+def read_positive(value: Number, name: str, meaning: str) -> Fraction:
+    """Read a number that must be positive and whose size a float can hold.
+
+    >>> read_positive("0.5", "sigma", "the noise's standard deviation")
+    Fraction(1, 2)
+    """
+    number = rational(value, name=name)
+    if number <= 0:
+        msg = f"{name} is {value}; {meaning} must be positive, such as {name}=1."
+        raise ParameterError(msg)
+    if not Fraction(1, 10**60) <= number <= 10**60:
+        msg = (
+            f"{name} is {value}; numbers below 1e-60 or above 1e60 leave the range of floating point. Rescale the data."
+        )
+        raise ParameterError(msg)
+    return number
+
+
+def read_probability(value: Number, name: str) -> Fraction:
+    """Read a number between 0 and 1.
+
+    >>> read_probability("1/3", "rate")
+    Fraction(1, 3)
+    """
+    number = rational(value, name=name)
+    if not 0 <= number <= 1:
+        msg = f"{name} is {value}; it must lie between 0 and 1, such as {name}=0.01."
+        raise ParameterError(msg)
+    return number
+
+
+def read_whole(value: int, name: str, meaning: str) -> int:
+    """Read a whole number of at least 1.
+
+    >>> read_whole(3, "sensitivity", "integer noise needs an integer sensitivity")
+    3
+    """
+    number = rational(value, name=name)
+    if number.denominator != 1 or number < 1:
+        msg = f"{name} is {value}; {meaning}, at least 1. Snap the bounds to the grid first."
+        raise ParameterError(msg)
+    return integer(number.numerator, name=name, least=1)
+
+
+def as_float(value: Fraction) -> float:
+    """Round a parameter up to a float; the integrators grant every parameter one ulp either way.
+
+    >>> as_float(Fraction(1, 2))
+    0.5
+    """
+    return float_up(value)

@@ -1,0 +1,152 @@
+"""The command line answers people and programs, and complains in sentences."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet import privacy as p
+from discreet.apps.cli import main
+from discreet.apps.cli.commands_group import names
+
+ACCOUNT = ["account", "gaussian", "--sigma", "1", "--rate", "0.01", "--steps", "1000", "--delta", "1e-5"]
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, float]:
+    assert main([*arguments, "--json"]) == 0
+    record: dict[str, float] = json.loads(capsys.readouterr().out)
+    return record
+
+
+def test_account_prints_the_certified_epsilon(capsys: pytest.CaptureFixture[str]) -> None:
+    record = answer(capsys, *ACCOUNT)
+    lower, upper = (p.gaussian(sigma=1).subsample(0.01) * 1000).interval(1e-5)
+    assert (record["lower"], record["epsilon"]) == (lower, upper)
+    assert record["epsilon"] == pytest.approx(1.82823667, rel=1e-6)
+    assert main(ACCOUNT) == 0
+    assert "1.82823" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["laplace", "--scale", "10", "--steps", "10"], 1.0),
+        (["discrete-laplace", "--scale", "10", "--steps", "10"], 1.0),
+        (["randomized-response", "--epsilon", "0.1", "--steps", "3"], 0.3),
+        (["discrete-gaussian", "--sigma", "2", "--delta", "1e-6"], None),
+        (["gaussian", "--sigma", "4", "--delta", "1e-5", "--neighbors", "change-one", "--rate", "0.01"], None),
+    ],
+)
+def test_every_mechanism_is_accounted(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], expected: float | None
+) -> None:
+    record = answer(capsys, "account", *arguments)
+    assert 0 < record["lower"] <= record["epsilon"]
+    if expected is not None:
+        assert record["epsilon"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_curve_without_an_epsilon_is_no_error_and_no_infinity(capsys: pytest.CaptureFixture[str]) -> None:
+    record = answer(capsys, "account", "gaussian", "--sigma", "1", "--delta", "0")
+    assert record["epsilon"] is None
+    assert main(["account", "gaussian", "--sigma", "1", "--delta", "0"]) == 0
+    assert "none: no finite epsilon" in capsys.readouterr().out
+
+
+def test_theorems_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ACCOUNT, "--compare"]) == 0
+    out = capsys.readouterr().out
+    assert "moments accountant" in out
+    assert "basic" in out
+
+
+def test_calibrate_finds_the_noise(capsys: pytest.CaptureFixture[str]) -> None:
+    record = answer(capsys, "calibrate", "gaussian", "--epsilon", "1", "--delta", "1e-5")
+    assert record["sigma"] == p.gaussian_sigma(epsilon=1, delta=1e-5)
+    assert main(["calibrate", "laplace", "--epsilon", "0.1"]) == 0
+    assert capsys.readouterr().out == "scale  10\n"
+
+
+def test_calibrate_finds_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    start = ["calibrate", "dpsgd", "--epsilon", "2", "--delta", "1e-5"]
+    sigma = answer(capsys, *start, "--rate", "0.01", "--steps", "1000")["sigma"]
+    steps = answer(capsys, *start, "--rate", "0.01", "--sigma", repr(sigma))["steps"]
+    assert 1000 <= steps <= 1001
+    rate = answer(capsys, *start, "--steps", "1000", "--sigma", repr(sigma))["rate"]
+    assert rate == pytest.approx(0.01, rel=1e-6)
+    assert main([*start, "--rate", "0.01"]) == 2
+    assert "exactly two of" in capsys.readouterr().err
+
+
+CALIBRATE = ["calibrate", "gaussian", "--epsilon", "1", "--delta", "1e-5"]
+
+
+@pytest.mark.parametrize("command, ending", [(ACCOUNT, "svg"), (CALIBRATE, "png"), (CALIBRATE, "pdf")])
+def test_plots_are_written(tmp_path: Path, command: list[str], ending: str) -> None:
+    path = tmp_path / f"curve.{ending}"
+    assert main([*command, "--plot", str(path)]) == 0
+    assert path.stat().st_size > 1000
+
+
+@pytest.mark.parametrize("file", ["curve.txt", "no/such/folder/curve.svg"])
+def test_impossible_plots_are_refused(tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ACCOUNT, "--plot", str(tmp_path / file)]) == 2
+    assert "--plot is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["account", "gaussian", "--sigma", "0", "--delta", "1e-5"], "sigma"),
+        (["account", "gaussian", "--sigma", "nan", "--delta", "1e-5"], "sigma"),
+        (["account", "gaussian", "--sigma", "1", "--delta", "2"], "delta"),
+        (["account", "gaussian", "--sigma", "1", "--delta", "1e-5", "--rate", "1.5"], "rate"),
+        (["account", "gaussian", "--sigma", "1", "--delta", "1e-5", "--steps", "-1"], "count"),
+        (["account", "discrete-gaussian", "--sigma", "1", "--delta", "1e-5", "--sensitivity", "0.5"], "whole"),
+        (["calibrate", "gaussian", "--epsilon", "x", "--delta", "1e-5"], "epsilon"),
+        (["calibrate", "gaussian", "--epsilon", "1", "--delta", "0"], "delta"),
+    ],
+)
+def test_errors_are_sentences(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    assert main(arguments) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("discreet: ")
+    assert words in complaint
+    assert "Traceback" not in complaint
+    assert len(complaint.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nothing"], ["account"], ["account", "gaussian"], ["account", "gaussian", "--x"]]
+)
+def test_usage_errors_end_with_two(arguments: list[str]) -> None:
+    assert main(arguments) in {0, 2}
+    assert main(["account", "gaussian"]) == 2
+
+
+def test_help_shows_an_example_for_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in names():
+        assert main([command, "--help"]) == 0
+        assert f"Example: discreet {command}" in " ".join(capsys.readouterr().out.split())
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(command in shown for command in names())
+
+
+def test_naming_one_command_loads_no_other() -> None:
+    script = (
+        "import sys\nfrom discreet.apps.cli import main\nmain(['calibrate', 'laplace', '--epsilon', '1'])\n"
+        "print(*(name in sys.modules for name in ('discreet.apps.cli.commands.account', 'scipy', 'matplotlib')))"
+    )
+    source = str(Path(__file__).resolve().parents[2] / "src")
+    run = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {source!r})\n{script}"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.splitlines() == ["scale  1", "False False False"]
