@@ -356,12 +356,15 @@ def test_group_privacy_of_a_gaussian_is_the_gaussian_shifted_by_k() -> None:
 def test_parallel_parts_take_the_largest_only_under_add_remove() -> None:
     epsilons = ("0.5", "1", "0.2")
     assert parallel([Approximate(e, 1e-6) for e in epsilons]) == Approximate(1, 1e-6)
-    by_value = parallel([Approximate(e, 1e-6, neighbors=CHANGE) for e in epsilons])
+    inside = [Approximate(e, 1e-6, neighbors=CHANGE) for e in epsilons]
+    by_value = parallel([Approximate(e, 1e-6) for e in epsilons], exchanged=inside)
     assert by_value == Approximate("1.5", 2e-6, neighbors=CHANGE)
     by_index = parallel([Approximate(e, neighbors=ORDERED) for e in epsilons], Parts.BY_INDEX)
     assert by_index == Approximate(1, neighbors=ORDERED)
-    assert parallel_pure([Pure(e, neighbors=CHANGE) for e in epsilons]) == Pure("1.5", neighbors=CHANGE)
-    assert parallel([Approximate(1, neighbors=CHANGE)]).epsilon == 1
+    pure_inside = [Pure(e, neighbors=CHANGE) for e in epsilons]
+    assert parallel_pure([Pure(e) for e in epsilons], exchanged=pure_inside) == Pure("1.5", neighbors=CHANGE)
+    wide = parallel([Approximate(1)] * 2, exchanged=[Approximate(5, neighbors=CHANGE)] * 2)
+    assert wide == Approximate(5, neighbors=CHANGE)
 
 
 def test_parallel_composition_refuses_what_it_does_not_cover() -> None:
@@ -371,5 +374,9 @@ def test_parallel_composition_refuses_what_it_does_not_cover() -> None:
         parallel([Approximate(1, neighbors=CHANGE.group(2))])
     with pytest.raises(ParameterError, match="at least one"):
         parallel([])
+    with pytest.raises(ParameterError, match="loses or gains"):
+        parallel([Approximate(0, neighbors=CHANGE)] * 2)
+    with pytest.raises(ParameterError, match="one for each part"):
+        parallel([Approximate(1)] * 2, exchanged=[Approximate(1, neighbors=CHANGE)])
     with pytest.raises(ParameterError, match="different neighbors"):
         parallel([Approximate(1), Approximate(1, neighbors=CHANGE)])

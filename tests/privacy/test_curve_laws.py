@@ -205,10 +205,11 @@ def test_extremes_have_documented_values():
     assert p.gaussian(1).delta(1000) > 0
 
 
-def test_change_one_parallel_adds_the_two_largest():
+def test_parallel_takes_the_worst_and_refuses_change_one() -> None:
+    """The size of one's part costs nothing under change-one, and tells everything when a unit changes parts."""
     change = p.NeighborRelation.CHANGE_ONE
-    parts = [p.pure(e, neighbors=change) for e in (1, 2, 3)]
-    assert parts[0].parallel(*parts[1:]).epsilon(0) == pytest.approx(5)
+    with pytest.raises(ParameterError, match="loses or gains"):
+        p.pure(0, neighbors=change).parallel(p.pure(0, neighbors=change))
     plain = [p.pure(e) for e in (1, 2, 3)]
     assert plain[0].parallel(*plain[1:]).epsilon(0) == pytest.approx(3)
 

@@ -63,14 +63,14 @@ def test_disjoint_parts_cost_the_two_largest_under_change_one() -> None:
     both, and the pair of answers (w + 1, m - 1) has a likelihood ratio of e**2.
     """
     change = NeighborRelation.CHANGE_ONE
-    parts = [Approximate(1, neighbors=change)] * 2
+    inside = [Approximate(1, neighbors=change)] * 2
     ratio = math.exp(-abs(0) - abs(0)) / math.exp(-abs(-1) - abs(1))
     assert math.log(ratio) == 2
-    assert parallel(parts).epsilon == 2
+    assert parallel([Approximate(1)] * 2, exchanged=inside).epsilon == 2
     assert parallel([Approximate(1)] * 2).epsilon == 1
     assert to_relation(Pure(1), change).epsilon == 2
     with pytest.raises(ParameterError):
-        parallel(parts, Parts.BY_INDEX)
+        parallel(inside, Parts.BY_INDEX)
 
 
 def test_the_closed_form_for_samples_is_far_too_low_outside_its_conditions() -> None:

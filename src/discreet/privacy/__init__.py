@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.privacy.currencies import Approximate as Approximate
     from discreet.privacy.currencies import Budget as Budget
     from discreet.privacy.currencies import Pure as Pure
-    from discreet.privacy.curve import Curve as Curve
+    from discreet.privacy.curves import Curve as Curve
     from discreet.privacy.curves import FixedSize as FixedSize
     from discreet.privacy.curves import Poisson as Poisson
     from discreet.privacy.curves import approximate as approximate
@@ -72,8 +72,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "laplace_scale",
     ),
     "composition": ("compare",),
-    "curve": ("Curve",),
     "curves": (
+        "Curve",
         "FixedSize",
         "Poisson",
         "approximate",

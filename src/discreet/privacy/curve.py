@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, float_down, float_up, integer, rational
-from discreet.privacy.part import Part, pair_of
-from discreet.privacy.relations import Relation, read_relation, require_same_relation
+from discreet.exact import Number, float_down, float_up, integer, rational, shown
+from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of
+from discreet.privacy.relations import Relation, read_relation, require_relation, require_same_relation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.privacy.curves.sampled import Scheme
     from discreet.privacy.numerics.loss import Direction
+    from discreet.privacy.schemes import Scheme
 
 __all__ = ["Curve"]
 
@@ -43,6 +43,10 @@ class Curve:
 
     terms: tuple[tuple[Part, int], ...]
     neighbors: Relation
+
+    def __post_init__(self) -> None:
+        """Refuse what is no relation."""
+        require_relation(self.neighbors)
 
     def epsilon(self, delta: Number) -> float:
         """Return a certified upper bound on the smallest epsilon such that (epsilon, delta) holds.
@@ -175,9 +179,8 @@ class Curve:
         >>> p.gaussian(sigma=1).subsample(1) == p.gaussian(sigma=1)
         True
         """
-        from discreet.privacy.curves.sampled import subsample
-
-        return subsample(self, rate, scheme)
+        found: Curve = OPERATIONS["subsample"](self, rate, scheme)
+        return found
 
     def group(self, size: int) -> Curve:
         """Return the curve for neighbors that differ in up to `size` units.
@@ -186,9 +189,8 @@ class Curve:
         >>> p.pure(epsilon=1).group(3).epsilon(delta=0)
         3.0
         """
-        from discreet.privacy.curves.grouped import group
-
-        return group(self, size)
+        found: Curve = OPERATIONS["group"](self, size)
+        return found
 
     def parallel(self, *others: Curve) -> Curve:
         """Return the curve of running these on disjoint parts of the data.
@@ -197,9 +199,8 @@ class Curve:
         >>> p.pure(epsilon=1).parallel(p.pure(epsilon=2)).epsilon(delta=0)
         2.0
         """
-        from discreet.privacy.curves.parallel import parallel
-
-        return parallel(self, *others)
+        found: Curve = OPERATIONS["parallel"](self, *others)
+        return found
 
     def __add__(self, other: Curve) -> Curve:
         """Compose with another curve for the same relation."""
@@ -217,10 +218,10 @@ class Curve:
     __rmul__ = __mul__
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Draw delta(epsilon) with a logarithmic axis for delta."""
-        from discreet.privacy.pictures import draw_curve
+        """Draw delta(epsilon), to where delta has fallen to 1e-12, with a logarithmic axis for delta."""
+        from discreet.privacy.pictures import draw_profile
 
-        return draw_curve(self, axes)
+        return draw_profile(self.delta, self.epsilon(1e-12), axes)
 
     def to_json(self) -> str:
         """Return the curve as JSON; `Curve.from_json` returns an equal curve.
@@ -268,17 +269,17 @@ class Curve:
         >>> Curve.from_record(p.pure(epsilon=1).record()) == p.pure(epsilon=1)
         True
         """
-        from discreet.privacy.curves import parts
-
-        known = parts()
+        known, relation = Part.kinds, read_relation(record["neighbors"])
         terms = []
         for term in record["terms"]:
             rest = {name: value for name, value in term.items() if name not in {"kind", "count"}}
             if term["kind"] not in known:
                 msg = f"{term['kind']!r} is no kind of curve; known are {', '.join(sorted(known))}."
                 raise ParameterError(msg)
-            terms.append((known[term["kind"]].from_fields(rest), integer(term["count"], name="count", least=0)))
-        return compose(tuple(terms), read_relation(record["neighbors"]))
+            part = known[term["kind"]].from_fields(rest)
+            _require_sane(part, relation)
+            terms.append((part, integer(term["count"], name="count", least=0)))
+        return compose(tuple(terms), relation)
 
     def directions(self) -> tuple[Direction, ...]:
         """Return one direction, or both where they differ.
@@ -325,3 +326,31 @@ def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation) -> Curve:
         if count:
             counts[part] = counts.get(part, 0) + count
     return Curve(tuple(sorted(counts.items(), key=lambda term: term[0].key)), neighbors)
+
+
+_POSITIVE = {"sigma", "scale", "sensitivity", "answers", "size", "orders", "rate"}
+_AT_MOST_ONE = {"rate", "delta", "share", "present", "absent"}
+
+
+def _require_sane(part: Part, relation: Relation) -> None:
+    """Refuse a part read from JSON whose numbers no constructor would have taken.
+
+    Every number is a fraction or an integer of at least 0; noise scales, sensitivities, sizes, orders and rates are
+    above 0; probabilities are at most 1; and a nested curve is for the relation around it.
+    """
+    for item in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, item.name)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Curve):
+                size = getattr(part, "size", 1)  # a grouped part holds the curve for single units
+                around = each.neighbors.group(size)
+                require_same_relation(around, relation)
+                continue
+            number = isinstance(each, Fraction | int) and not isinstance(each, bool)
+            low = number and (each < 0 or (item.name in _POSITIVE and each == 0))
+            if not number or low or (item.name in _AT_MOST_ONE and each > 1):
+                msg = f"the {part.kind} part of this JSON has {item.name} = {shown(each)}, which no such mechanism has."
+                raise ParameterError(msg)
+
+
+READERS["curve"] = Curve.from_record

@@ -97,9 +97,11 @@ def meaning(curve: Curve, *, delta: Number, n: int | None = None, fpr: Number = 
 def log_odds_shift(curve: Curve, *, failure: Number = 0) -> float:
     """Bound how far an answer moves the log-odds that a unit is present, except with a chance of `failure`.
 
-    The shift is the privacy loss L. With failure = 0 it is the pure epsilon. Otherwise, for every e and t > 0,
-    delta(e) = E[(1 - exp(e - L))_+] >= Pr[L > e + t] (1 - exp(-t)), so Pr[L > x] <= failure holds at
-    x = e - log(1 - delta(e) / failure) for every e with delta(e) < failure; the smallest such x found is returned.
+    The shift is the privacy loss L, in either direction. With failure = 0 it is the pure epsilon. Otherwise, for every
+    e and t > 0, delta(e) = E[(1 - exp(e - L))_+] >= Pr[L > e + t] (1 - exp(-t)), so Pr[L > x] <= failure / 2 holds at
+    x = e - log(1 - 2 delta(e) / failure) for every e with 2 delta(e) < failure. The other tail is smaller still:
+    Pr[L < -x] under P is at most exp(-x) Pr[L < -x] under Q, the same bound for the reverse pair. So |L| > x has at
+    most the chance of failure. The smallest such x found is returned.
 
     >>> from discreet import privacy as p
     >>> log_odds_shift(p.pure(epsilon=1)) <= 1.0000001
@@ -115,7 +117,7 @@ def log_odds_shift(curve: Curve, *, failure: Number = 0) -> float:
     best = pure
     for step in range(1, 40):
         share = Fraction(1, 2**step)
-        point = curve.epsilon(chance * share)
+        point = curve.epsilon(chance * share / 2)
         best = min(best, (point - math.log1p(-float(share))) * (1 + 1e-15) + 1e-15)
         if point > best:
             break  # epsilons only rise from here
@@ -135,7 +137,8 @@ def attacker_accuracy(curve: Curve) -> float:
     >>> abs(attacker_accuracy(p.randomized_response(epsilon=1)) - 0.7310585786) < 1e-9
     True
     """
-    return min(1.0, 0.5 + 0.5 * curve.delta(0) * (1 + 2**-52))
+    distance = curve.delta(0)
+    return min(1.0, math.nextafter(0.5 + 0.5 * distance, 1.0)) if distance else 0.5
 
 
 def true_positive_rate(curve: Curve, *, fpr: Number = 0.01) -> float:

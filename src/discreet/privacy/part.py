@@ -15,9 +15,18 @@ from discreet.errors import ParameterError
 from discreet.exact import Number, float_up, integer, rational
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.privacy.numerics.loss import Loss
 
 __all__ = ["Part", "as_float", "pair_of", "read_positive", "read_probability", "read_whole"]
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {}
+"""What turns a curve into another (`subsample`, `group`, `parallel`), entered by the files of `curves`."""
+
+READERS: dict[str, Callable[[Any], object]] = {}
+"""How a nested value is read back from JSON, entered by the file that owns it."""
 
 
 class Part(ABC):
@@ -106,9 +115,7 @@ def _decode(value: object) -> object:
     if isinstance(value, list):
         return tuple(_decode(item) for item in value)
     if isinstance(value, dict):
-        from discreet.privacy.curve import Curve
-
-        return Curve.from_record(value)
+        return READERS["curve"](value)
     return value
 
 

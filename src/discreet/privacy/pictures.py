@@ -6,30 +6,29 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
 
-    from discreet.privacy.curve import Curve
-
-__all__ = ["draw_curve"]
+__all__ = ["draw_profile"]
 
 POINTS = 60
 
 
-def draw_curve(curve: Curve, axes: Axes | None = None) -> Axes:
-    """Draw delta(epsilon), from epsilon 0 to where delta has fallen to 1e-12, with a logarithmic axis for delta.
+def draw_profile(delta: Callable[[float], float], end: float, axes: Axes | None = None) -> Axes:
+    """Draw delta(epsilon) from epsilon 0 to a given end, with a logarithmic axis for delta.
 
-    >>> draw_curve.__name__
-    'draw_curve'
+    >>> draw_profile.__name__
+    'draw_profile'
     """
     if axes is None:
         from matplotlib import pyplot as plt
 
         axes = plt.subplots()[1]
-    end = curve.epsilon(1e-12)
     if not math.isfinite(end):
         end = 10.0
     places = [end * i / POINTS for i in range(POINTS + 1)]
-    axes.semilogy(places, [max(curve.delta(place), 1e-300) for place in places])
+    axes.semilogy(places, [max(delta(place), 1e-300) for place in places])
     axes.set_xlabel("epsilon")
     axes.set_ylabel("delta (certified upper bound)")
     axes.set_ylim(bottom=1e-13)

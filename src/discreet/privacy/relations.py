@@ -15,8 +15,17 @@ from enum import Enum
 from typing import TypeAlias
 
 from discreet.errors import ParameterError
+from discreet.exact import shown
 
-__all__ = ["Group", "NeighborRelation", "Relation", "group_size", "read_relation", "require_same_relation"]
+__all__ = [
+    "Group",
+    "NeighborRelation",
+    "Relation",
+    "group_size",
+    "read_relation",
+    "require_relation",
+    "require_same_relation",
+]
 
 
 class NeighborRelation(Enum):
@@ -131,6 +140,18 @@ def read_relation(text: str) -> Relation:
         return Group(known[name], int(size))
     msg = f"{text!r} is not a neighbor relation; write one of {', '.join(known)}, or a group such as 'add_remove*3'."
     raise ParameterError(msg)
+
+
+def require_relation(neighbors: Relation) -> Relation:
+    """Return a relation, or refuse what is none, such as its name as text.
+
+    >>> require_relation(NeighborRelation.CHANGE_ONE).value
+    'change_one'
+    """
+    if not isinstance(neighbors, NeighborRelation | Group):
+        msg = f"neighbors is {shown(neighbors)}; it must be a NeighborRelation, such as NeighborRelation.CHANGE_ONE."
+        raise ParameterError(msg)
+    return neighbors
 
 
 def require_same_relation(left: Relation, right: Relation) -> Relation:

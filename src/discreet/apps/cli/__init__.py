@@ -30,10 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, 2)
     except DiscreetError as error:
         return _complain(error, 1)
+    except (ArithmeticError, OSError) as error:  # a number beyond all floats, a file that cannot be written
+        return _complain(error, 1)
     return 0
 
 
-def _complain(error: DiscreetError, code: int) -> int:
+def _complain(error: Exception, code: int) -> int:
     """Print an error as a sentence, without a traceback."""
     print(f"discreet: {error}", file=sys.stderr)  # noqa: T201  this is the program's voice
     return code

@@ -30,22 +30,51 @@ class Parts(Enum):
     """The unit's position, fixed and public: a changed unit stays where it is."""
 
 
-def parallel(promises: Sequence[Approximate], parts: Parts = Parts.BY_VALUE) -> Approximate:
+def parallel(
+    promises: Sequence[Approximate],
+    parts: Parts = Parts.BY_VALUE,
+    *,
+    exchanged: Sequence[Approximate] | None = None,
+) -> Approximate:
     """Return what one mechanism on each of several disjoint parts promises together.
 
     McSherry 2009 (doi:10.1145/1559845.1559850), Theorem 4, is about add/remove: one part changes, so the largest
-    epsilon counts. Under change-one a unit that changes its value may leave one part and enter another: two parts
-    change, so the two largest add. Only if the parts are fixed by index is it the largest again.
+    epsilon counts.
 
-    For change_one each promise must hold for its own part whatever happens there, a unit lost, gained or exchanged:
-    the sizes of the parts are not public. Deltas follow the same rule.
+    Under change-one a unit that changes its value may leave one part and enter another: two parts change, one by
+    losing a unit and one by gaining one, so the two largest *add/remove* promises add. Or it is exchanged inside its
+    part, which is what each mechanism's own change-one promise (`exchanged`) is about. Give both, and the worse of the
+    two counts. A change-one promise alone says nothing here: publishing the size of one's part costs nothing under
+    change-one, and tells everything when a unit moves from one part to another.
+
+    Parts that are fixed by index (change_one_ordered) never lose or gain: the largest promise counts.
 
     >>> parallel([Approximate(1), Approximate("0.5"), Approximate("0.2")])
     Approximate(epsilon=1)
-    >>> change = NeighborRelation.CHANGE_ONE
-    >>> parallel([Approximate(e, neighbors=change) for e in ("1", "0.5", "0.2")])
+    >>> counts = [Approximate(e) for e in ("1", "0.5", "0.2")]
+    >>> inside = [Approximate(e, neighbors=NeighborRelation.CHANGE_ONE) for e in ("1", "0.5", "0.2")]
+    >>> parallel(counts, exchanged=inside)
     Approximate(epsilon=1.5, neighbors=change_one)
     """
+    neighbors = _relation_of(promises, parts)
+    epsilons = sorted((promise.epsilon for promise in promises), reverse=True)
+    deltas = sorted((promise.delta for promise in promises), reverse=True)
+    if exchanged is None:
+        return Approximate(epsilons[0], deltas[0], neighbors=neighbors)
+    changes = reduce(require_same_relation, (promise.neighbors for promise in exchanged))
+    if neighbors is not NeighborRelation.ADD_REMOVE or changes is not NeighborRelation.CHANGE_ONE:
+        msg = "exchanged needs change_one promises beside add_remove ones: one of each for every part."
+        raise ParameterError(msg)
+    if len(exchanged) != len(promises):
+        msg = f"exchanged has {len(exchanged)} promises for {len(promises)} parts; give one for each part."
+        raise ParameterError(msg)
+    epsilon = max(sum(epsilons[:2]), *(promise.epsilon for promise in exchanged))
+    delta = max(sum(deltas[:2]), *(promise.delta for promise in exchanged))
+    return Approximate(epsilon, delta, neighbors=NeighborRelation.CHANGE_ONE)
+
+
+def _relation_of(promises: Sequence[Approximate], parts: Parts) -> NeighborRelation:
+    """Return the one relation of all promises, if parallel composition covers it."""
     if not promises:
         msg = "promises is empty; parallel composition needs at least one part."
         raise ParameterError(msg)
@@ -58,19 +87,26 @@ def parallel(promises: Sequence[Approximate], parts: Parts = Parts.BY_VALUE) -> 
             f"parts by index need change_one_ordered neighbors, not {neighbors.value}: only there positions are fixed."
         )
         raise ParameterError(msg)
-    single = neighbors is NeighborRelation.ADD_REMOVE or parts is Parts.BY_INDEX
-    touched = 1 if single else 2
-    epsilons = sorted((promise.epsilon for promise in promises), reverse=True)
-    deltas = sorted((promise.delta for promise in promises), reverse=True)
-    return Approximate(sum(epsilons[:touched]), sum(deltas[:touched]), neighbors=neighbors)
+    if parts is Parts.BY_VALUE and neighbors is not NeighborRelation.ADD_REMOVE:
+        msg = (
+            f"the promises are for {neighbors.value} neighbors, which says nothing about a part that loses or gains a "
+            "unit. Give add_remove promises, and the change_one ones as exchanged=."
+        )
+        raise ParameterError(msg)
+    return neighbors
 
 
-def parallel_pure(promises: Sequence[Pure], parts: Parts = Parts.BY_VALUE) -> Pure:
+def parallel_pure(
+    promises: Sequence[Pure], parts: Parts = Parts.BY_VALUE, *, exchanged: Sequence[Pure] | None = None
+) -> Pure:
     """Return the same for pure promises.
 
     >>> parallel_pure([Pure(1), Pure("0.5")])
     Pure(epsilon=1)
     """
-    wide = [Approximate(promise.epsilon, neighbors=promise.neighbors) for promise in promises]
-    found = parallel(wide, parts)
+    wide, inside = (
+        None if each is None else [Approximate(promise.epsilon, neighbors=promise.neighbors) for promise in each]
+        for each in (promises, exchanged)
+    )
+    found = parallel(wide or [], parts, exchanged=inside)
     return Pure(found.epsilon, neighbors=found.neighbors)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from discreet.errors import ParameterError
 from discreet.privacy.currencies.currency import Currency
 from discreet.privacy.readings import read_delta, read_nonnegative
-from discreet.privacy.relations import NeighborRelation, Relation
+from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -44,7 +44,7 @@ class Approximate(Currency):
     ) -> None:
         object.__setattr__(self, "epsilon", read_nonnegative(epsilon, "epsilon"))
         object.__setattr__(self, "delta", read_delta(delta))
-        object.__setattr__(self, "neighbors", neighbors)
+        object.__setattr__(self, "neighbors", require_relation(neighbors))
 
     def curve(self) -> Curve:
         """Return the worst curve that keeps this promise.

@@ -10,7 +10,7 @@ from discreet.errors import ParameterError
 from discreet.privacy.currencies.approximate import Approximate
 from discreet.privacy.currencies.pure import Pure
 from discreet.privacy.readings import as_text, read_delta, read_nonnegative
-from discreet.privacy.relations import NeighborRelation, Relation, require_same_relation
+from discreet.privacy.relations import NeighborRelation, Relation, require_relation, require_same_relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -43,7 +43,7 @@ class Budget:
     ) -> None:
         object.__setattr__(self, "epsilon", read_nonnegative(epsilon, "epsilon"))
         object.__setattr__(self, "delta", read_delta(delta))
-        object.__setattr__(self, "neighbors", neighbors)
+        object.__setattr__(self, "neighbors", require_relation(neighbors))
 
     def admits(self, cost: Pure | Approximate) -> bool:
         """Tell whether a total cost stays within the limit, exactly.

@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.exact import Number, sqrt_lower, sqrt_upper
 from discreet.privacy.currencies.currency import Currency
 from discreet.privacy.readings import read_nonnegative
-from discreet.privacy.relations import NeighborRelation, Relation
+from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
 if TYPE_CHECKING:
     from discreet.privacy.curve import Curve
@@ -52,7 +52,7 @@ class GDP(Currency):
         else:
             square = read_nonnegative(mu_squared if mu_squared is not None else 0, "mu_squared")
         object.__setattr__(self, "mu_squared", square)
-        object.__setattr__(self, "neighbors", neighbors)
+        object.__setattr__(self, "neighbors", require_relation(neighbors))
 
     @property
     def mu(self) -> Fraction:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.privacy.currencies.currency import Currency
 from discreet.privacy.readings import read_nonnegative
-from discreet.privacy.relations import NeighborRelation, Relation
+from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -37,7 +37,7 @@ class Pure(Currency):
 
     def __init__(self, epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> None:
         object.__setattr__(self, "epsilon", read_nonnegative(epsilon, "epsilon"))
-        object.__setattr__(self, "neighbors", neighbors)
+        object.__setattr__(self, "neighbors", require_relation(neighbors))
 
     def curve(self) -> Curve:
         """Return the worst curve that keeps this promise: randomized response.

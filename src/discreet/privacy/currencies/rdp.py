@@ -10,7 +10,7 @@ from discreet.errors import ParameterError
 from discreet.exact import Number, rational
 from discreet.privacy.currencies.currency import Currency
 from discreet.privacy.readings import as_text, read_nonnegative
-from discreet.privacy.relations import NeighborRelation, Relation
+from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ class RDP(Currency):
             raise ParameterError(msg)
         object.__setattr__(self, "orders", numbers)
         object.__setattr__(self, "values", tuple(read_nonnegative(v, "values") for v in values))
-        object.__setattr__(self, "neighbors", neighbors)
+        object.__setattr__(self, "neighbors", require_relation(neighbors))
 
     def at(self, order: Number) -> Fraction:
         """Return the value at an order; at one in between, by the monotony of the divergence.

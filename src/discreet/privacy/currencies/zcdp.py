@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from discreet.errors import ParameterError
 from discreet.privacy.currencies.currency import Currency
 from discreet.privacy.readings import read_delta, read_nonnegative
-from discreet.privacy.relations import NeighborRelation, Relation
+from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -46,7 +46,7 @@ class ZCDP(Currency):
     ) -> None:
         object.__setattr__(self, "rho", read_nonnegative(rho, "rho"))
         object.__setattr__(self, "delta", read_delta(delta))
-        object.__setattr__(self, "neighbors", neighbors)
+        object.__setattr__(self, "neighbors", require_relation(neighbors))
 
     def curve(self) -> Curve:
         """Return a curve that no mechanism with this promise exceeds."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from typing import TYPE_CHECKING
 
+from discreet.privacy.curve import Curve
 from discreet.privacy.curves.approximate import approximate
 from discreet.privacy.curves.discrete_gaussian import discrete_gaussian
 from discreet.privacy.curves.discrete_laplace import discrete_laplace
@@ -29,16 +29,15 @@ from discreet.privacy.curves.permute_and_flip import permute_and_flip
 from discreet.privacy.curves.pure import pure
 from discreet.privacy.curves.randomized_response import randomized_response
 from discreet.privacy.curves.rdp import rdp
-from discreet.privacy.curves.sampled import FixedSize, Poisson, Scheme, subsample
+from discreet.privacy.curves.sampled import subsample
 from discreet.privacy.curves.sparse_vector import sparse_vector
 from discreet.privacy.curves.staircase import staircase
 from discreet.privacy.curves.zcdp import zcdp
 from discreet.privacy.part import Part
-
-if TYPE_CHECKING:
-    from discreet.privacy.curve import Curve
+from discreet.privacy.schemes import FixedSize, Poisson, Scheme
 
 __all__ = [
+    "Curve",
     "FixedSize",
     "Poisson",
     "Scheme",

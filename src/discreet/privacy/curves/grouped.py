@@ -9,7 +9,7 @@ from discreet.exact import integer
 from discreet.privacy.curve import Curve, compose
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
-from discreet.privacy.part import Part, pair_of
+from discreet.privacy.part import OPERATIONS, Part, pair_of
 from discreet.privacy.relations import NeighborRelation
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ def group(curve: Curve, size: int) -> Curve:
         single = Curve(((part, 1),), curve.neighbors)
         terms.append((part.grouped(number) or Grouped(single, number), count))
     return compose(tuple(terms), curve.neighbors.group(number))
+
+
+OPERATIONS["group"] = group
 
 
 def examples() -> tuple[Curve, ...]:

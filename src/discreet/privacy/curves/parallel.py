@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
@@ -12,7 +11,7 @@ from discreet.privacy.curve import Curve
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.pure import pure
-from discreet.privacy.part import Part
+from discreet.privacy.part import OPERATIONS, Part
 from discreet.privacy.relations import Group, NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
@@ -52,14 +51,14 @@ class Parallel(Part):
 def parallel(first: Curve, *others: Curve) -> Curve:
     """Return the curve of running each mechanism on its own part of the data.
 
-    Under add/remove a unit is in one part: the worst curve counts. Under change-one a unit leaves one part and enters
-    another: the worst sum of two curves counts (the parts being chosen by the units' values, not by their position).
+    Under add/remove a unit is in one part, so the worst curve counts (McSherry 2009, Theorem 4). Under change-one a
+    unit may leave one part and enter another, about which a change-one curve says nothing: take the add/remove curves,
+    .parallel, and then .group(2), which covers one unit leaving and one entering.
 
     >>> from discreet import privacy as p
-    >>> change = p.NeighborRelation.CHANGE_ONE
-    >>> both = p.pure(1, neighbors=change).parallel(p.pure(2, neighbors=change))
-    >>> round(both.epsilon(delta=0), 12)
-    3.0
+    >>> both = p.pure(1).parallel(p.pure(2))
+    >>> both.epsilon(delta=0), both.group(2).epsilon(delta=0) >= 4
+    (2.0, True)
     """
     curves = (first, *others)
     for curve in curves:
@@ -71,11 +70,18 @@ def parallel(first: Curve, *others: Curve) -> Curve:
         msg = "parallel parts of a group relation: take .parallel for single units first, then .group(k)."
         raise ParameterError(msg)
     if len(curves) > 1 and first.neighbors is not NeighborRelation.ADD_REMOVE:
-        curves = tuple(a + b for a, b in combinations(curves, 2))
+        msg = (
+            f"these curves are for {first.neighbors.value} neighbors, which says nothing about a part that loses or "
+            "gains a unit. Take .parallel of the add_remove curves, then .group(2)."
+        )
+        raise ParameterError(msg)
     distinct = tuple(sorted(set(curves), key=repr))
     if len(distinct) == 1:
         return distinct[0]
     return Curve(((Parallel(distinct), 1),), first.neighbors)
+
+
+OPERATIONS["parallel"] = parallel
 
 
 def examples() -> tuple[Curve, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,32 +11,15 @@ from discreet.privacy.curve import Curve
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.randomized_response import randomized_response
-from discreet.privacy.part import Part, as_float, pair_of, read_probability
+from discreet.privacy.part import OPERATIONS, Part, as_float, pair_of, read_probability
 from discreet.privacy.relations import NeighborRelation
+from discreet.privacy.schemes import FixedSize, Poisson, Scheme
 
 if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
 __all__ = ["FixedSize", "FixedSizeSampled", "Poisson", "PoissonSampled", "Scheme", "examples", "subsample"]
-
-
-class Scheme(Enum):
-    """How the sample is drawn.
-
-    >>> Scheme.POISSON.value
-    'poisson'
-    """
-
-    POISSON = "poisson"
-    """Each unit independently with probability `rate`. The sample's size is random and private. For add/remove."""
-
-    FIXED_SIZE = "fixed_size"
-    """A uniformly random subset of public size rate * n, n public. For change-one."""
-
-
-Poisson = Scheme.POISSON
-FixedSize = Scheme.FIXED_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +108,9 @@ def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve
         return Curve((), curve.neighbors)
     part: Part = PoissonSampled(curve, share) if chosen is Scheme.POISSON else FixedSizeSampled(curve, share)
     return Curve(((part, 1),), curve.neighbors)
+
+
+OPERATIONS["subsample"] = subsample
 
 
 def examples() -> tuple[Curve, ...]:

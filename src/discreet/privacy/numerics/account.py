@@ -192,7 +192,7 @@ def _at_zero(direction: Direction) -> Ends:
     if math.isinf(top):
         return math.inf, math.inf
     bottom = math.fsum(n * loss.top for loss, n in direction.parts)
-    return max(bottom * (1 - 1e-15), 0.0), max(top, 0.0)
+    return max(bottom * (1 - 1e-13), 0.0), max(top, 0.0)
 
 
 def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Contour:

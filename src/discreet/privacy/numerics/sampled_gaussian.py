@@ -69,7 +69,7 @@ class SampledGaussianLoss(Loss):
     def delta(self, epsilon: Reals) -> Reals:
         """Reduce to the Gaussian: q G(log((y - 1 + q) / q)), or (1 - y (1 - q)) G(log(y q / (1 - y (1 - q))))."""
         from discreet.privacy.numerics.gaussian import gaussian_delta
-        from discreet.privacy.numerics.sampled import sampled_delta
+        from discreet.privacy.numerics.thinned import sampled_delta
 
         return sampled_delta(lambda e: gaussian_delta(1 / self.sigma, e), self.rate, epsilon, add=self.add)
 
@@ -77,7 +77,7 @@ class SampledGaussianLoss(Loss):
         """Q[L > e] by the normal distribution function."""
         from scipy.special import ndtr
 
-        from discreet.privacy.numerics.sampled import base_epsilon
+        from discreet.privacy.numerics.thinned import base_epsilon
 
         mu = 1 / self.sigma
         inner = base_epsilon(self.rate, np.asarray(epsilon, dtype=np.float64), add=self.add)
