@@ -181,7 +181,7 @@ def speed_figures(results: Results, truths: Mapping[str, Truth]) -> Iterator[Fig
             rows = rows_of(result, case) or ([Row(way="", refusal=result["missing"])] if result["missing"] else [])
             for row in rows:
                 figure = _speed_figure(library, row, case, median, truths.get(str(case)))
-                if (library, row["way"]) == COMPARED and figure.ratio is not None:
+                if (library, row["way"]) == COMPARED and figure.ratio:
                     ratios.append(figure.ratio)
                 yield figure
     yield Figure(

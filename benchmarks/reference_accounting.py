@@ -298,7 +298,10 @@ def leaked(case: Case) -> mpf:
 
 
 def fourier(case: Case, *, removed: bool, variant: int, floor: mpf) -> mpf:
-    """Return epsilon of one direction; `floor` if it is known to be below that."""
+    """Return epsilon of one direction; `floor` if it is known to be below that.
+
+    The window's width belongs to the distance from 0, where almost-atoms gather: a first pass finds it.
+    """
     chance = exact(case.delta) - leaked(case)
     rough = [(law_of(m, removed=removed, top=TOP, fastest=mpf(1)), n) for m, n in case.terms]
     line, bound = chernoff(rough, float(chance), float(TOP) / 2)
@@ -306,15 +309,21 @@ def fourier(case: Case, *, removed: bool, variant: int, floor: mpf) -> mpf:
         return floor
     line *= (1, 0.8)[variant]
     step = 2 * mp.pi / (period(rough, line, bound, float(chance)) * (1, 1.25)[variant])
-    width = (14, 17)[variant] / min(mpf(bound) / 2, mpf(1))
-    fastest = 12 * width
-    laws = [(law_of(m, removed=removed, top=2 * mpf(line) + 2, fastest=fastest), n) for m, n in case.terms]
-    nodes = nodes_of(laws, mpf(line), step, 5 * width, width)
-    low, high = max(mpf(bound) / 2, floor / 2), mpf(bound) * (1 + mpf(10) ** -9)
-    for _ in range(45):
-        middle = (low + high) / 2
-        low, high = (middle, high) if nodes.delta(middle) > chance else (low, middle)
-    return max((low + high) / 2, floor)
+    found = mpf(bound)
+    for _ in range(4):
+        guess = found
+        width = (14, 17)[variant] / min(guess * mpf("0.9"), mpf(1))
+        laws = [(law_of(m, removed=removed, top=2 * mpf(line) + 2, fastest=12 * width), n) for m, n in case.terms]
+        nodes = nodes_of(laws, mpf(line), step, 5 * width, width)
+        low, high = mpf(0), mpf(bound) * (1 + mpf(10) ** -9)
+        for _ in range(50):
+            middle = (low + high) / 2
+            low, high = (middle, high) if nodes.delta(middle) > chance else (low, middle)
+        found = (low + high) / 2
+        if found > guess * mpf("0.9"):
+            return max(found, floor)
+    message = f"{case}: the window does not settle"
+    raise ArithmeticError(message)
 
 
 def ceiling(case: Case) -> mpf:

@@ -172,9 +172,10 @@ def total_log_moment(laws: Sequence[tuple[Law, int]], c: float) -> float:
 def period(laws: Sequence[tuple[Law, int]], line: float, epsilon: float, chance: float) -> float:
     """Return how far apart the copies of the law must lie so that they disturb delta by less than exp(-50), relatively.
 
-    The copy on the left is at most exp(-c P) / delta; the one on the right, by Chernoff at 1.5 c, at most
-    exp(K(1.5 c) - 1.5 c epsilon - c P / 2) / delta.
+    The copy on the left is at most exp(-c P) / delta; the one on the right, by Chernoff at any d > c, at most
+    exp(K(d) - d epsilon - (d - c) P) / delta.
     """
     rarity = -float(np.log(chance))
-    right = 2 * (50 + rarity + total_log_moment(laws, 1.5 * line) - 1.5 * line * epsilon) / line
+    further = [line * factor for factor in (1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 2)]
+    right = min((50 + rarity + total_log_moment(laws, d) - d * epsilon) / (d - line) for d in further)
     return max((50 + rarity) / line, right, 2 * epsilon)
