@@ -315,7 +315,7 @@ def fourier(case: Case, *, removed: bool, variant: int, floor: mpf) -> mpf:
         width = (14, 17)[variant] / min(guess * mpf("0.9"), mpf(1))
         laws = [(law_of(m, removed=removed, top=2 * mpf(line) + 2, fastest=12 * width), n) for m, n in case.terms]
         nodes = nodes_of(laws, mpf(line), step, 5 * width, width)
-        low, high = mpf(0), mpf(bound) * (1 + mpf(10) ** -9)
+        low, high = mpf(0), mpf(bound) * (mpf("1.1"), mpf("1.3"))[variant]  # unequal brackets: equal ends would show
         for _ in range(50):
             middle = (low + high) / 2
             low, high = (middle, high) if nodes.delta(middle) > chance else (low, middle)

@@ -155,7 +155,9 @@ def chernoff(laws: Sequence[tuple[Law, int]], chance: float, most: float) -> tup
     """Return (c, epsilon): the best Chernoff bound for this chance over lines c up to `most`, in floats."""
 
     def bound(c: float) -> float:
-        return (total_log_moment(laws, c) - float(np.log(chance)) - float(np.log(c * (1 + c)))) / c
+        # (1 - exp(-x))+ <= exp(c x) c^c / (1 + c)^(1 + c), with equality at exp(-x) = c / (1 + c)
+        factor = c * np.log(c) - (1 + c) * np.log1p(c)
+        return (total_log_moment(laws, c) - float(np.log(chance)) + float(factor)) / c
 
     grid = [float(c) for c in np.geomspace(1e-3, most, 60)]
     start = min(grid, key=bound)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -15,17 +17,22 @@ from discreet.privacy.numerics.loss import ULP
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
 from discreet.privacy.numerics.transform import exponential_sums
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.privacy.numerics.loss import Loss, Reals
+
 ASSUMED = 8 * ULP
 MARGIN = 2
 generator = np.random.default_rng(7)
 
 
-def worst(found, expected):
+def worst(found: Reals, expected: list[mp.mpf]) -> float:
     return max(abs(mp.mpmathify(complex(f)) - e) / abs(e) for f, e in zip(found, expected, strict=True) if e != 0)
 
 
 @pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "sinh", "arctan2"])
-def test_real_functions_are_within_the_assumed_error(name):
+def test_real_functions_are_within_the_assumed_error(name: str) -> None:
     mp.mp.dps = 40
     x = np.exp(generator.uniform(-30, 3, 400)) * generator.choice([-1, 1], 400)
     if name in {"log", "log1p"}:
@@ -36,7 +43,7 @@ def test_real_functions_are_within_the_assumed_error(name):
 
 
 @pytest.mark.parametrize("name", ["erfcx", "ndtr"])
-def test_special_functions_are_within_their_error(name):
+def test_special_functions_are_within_their_error(name: str) -> None:
     from scipy import special
 
     mp.mp.dps = 40
@@ -46,7 +53,7 @@ def test_special_functions_are_within_their_error(name):
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e-2, 0.4, 2.0])
-def test_complex_functions_near_zero(scale):
+def test_complex_functions_near_zero(scale: str | float) -> None:
     mp.mp.dps = 60
     z = scale * (generator.normal(size=100) + 1j * generator.normal(size=100))
     exact = {
@@ -59,7 +66,7 @@ def test_complex_functions_near_zero(scale):
         assert worst(found, [function(mp.mpmathify(complex(v))) for v in z]) <= 64 * ULP, name
 
 
-def test_numpy_log1p_would_not_do():
+def test_numpy_log1p_would_not_do() -> None:
     tiny = np.array([1e-12 + 1e-9j])
     exact = mp.log(1 + mp.mpmathify(complex(tiny[0])))
     error = abs(float(np.log1p(tiny)[0].real) - exact.real) / abs(exact.real)
@@ -69,7 +76,7 @@ def test_numpy_log1p_would_not_do():
 
 
 @pytest.mark.parametrize("count", [50, 5000])
-def test_the_fast_transform_keeps_its_error(count):
+def test_the_fast_transform_keeps_its_error(count: int) -> None:
     points = generator.normal(size=3000) * 4
     weights = np.exp(generator.normal(size=3000) * 3)
     sums, errors = exponential_sums(points, weights, 0.37, count)
@@ -79,7 +86,7 @@ def test_the_fast_transform_keeps_its_error(count):
         assert abs(mp.mpmathify(complex(sums[k])) - exact) <= errors[k] / MARGIN
 
 
-def exact_moment(loss, s):
+def exact_moment(loss: Loss, s: mp.mpc) -> mp.mpc:
     """M(s) in high precision from the definition of each family."""
     if isinstance(loss, GaussianLoss):
         return mp.exp(s * (s + 1) * mp.mpf(loss.mu) ** 2 / 2)
@@ -93,12 +100,10 @@ def exact_moment(loss, s):
     return (mp.exp(s * e) + mp.exp(-(s + 1) * e)) / (1 + mp.exp(-e))
 
 
-@pytest.mark.parametrize(
-    "make", [lambda x: GaussianLoss(x), lambda x: LaplaceLoss(x), lambda x: BoundedRangeLoss(x), lambda x: two_point(x)]
-)
+@pytest.mark.parametrize("make", [GaussianLoss, LaplaceLoss, BoundedRangeLoss, two_point])
 @pytest.mark.parametrize("size", [1e-6, 1e-3, 0.2, 3.0])
 @pytest.mark.parametrize("reach", [0.3, 4.0, 60.0])
-def test_log_moments_keep_their_error(make, size, reach):
+def test_log_moments_keep_their_error(make: Callable[[float], Loss], size: float, reach: float) -> None:
     mp.mp.dps = 60
     loss = make(size)
     heights = np.array([0.0, 0.5, 3.0]) * reach
@@ -111,7 +116,12 @@ def test_log_moments_keep_their_error(make, size, reach):
 
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize("sigma, rate, real", [(1.0, 0.01, 6.8), (0.3, 0.1, 0.7), (5.0, 1e-4, 30.0), (1.0, 0.01, 0.05)])
-def test_log_moments_of_the_sampled_gaussian(add, sigma, rate, real):
+def test_log_moments_of_the_sampled_gaussian(
+    add: bool,  # noqa: FBT001  a parameter of the test
+    sigma: str | float,
+    rate: str | float,
+    real: float,
+) -> None:
     mp.mp.dps = 30
     loss = SampledGaussianLoss(sigma, rate, add)
     heights = np.array([0.0, 2.0, 17.0])
@@ -123,7 +133,7 @@ def test_log_moments_of_the_sampled_gaussian(add, sigma, rate, real):
         order = mp.mpc(real, float(t))
         a = -order if add else order + 1
 
-        def integrand(z, a=a):
+        def integrand(z: mp.mpf, a: mp.mpc = a) -> mp.mpc:
             ratio = 1 - q + q * mp.exp(z / s - 1 / (2 * s * s))
             return mp.npdf(z) * mp.exp(a * mp.log(ratio))
 
@@ -133,7 +143,7 @@ def test_log_moments_of_the_sampled_gaussian(add, sigma, rate, real):
 
 
 @pytest.mark.parametrize("mu", [1e-6, 1e-2, 0.4, 0.6, 3.0, 40.0])
-def test_gaussian_profile_has_a_small_relative_error(mu):
+def test_gaussian_profile_has_a_small_relative_error(mu: mp.mpf) -> None:
     mp.mp.dps = 60
     epsilons = np.concatenate([mu * np.linspace(-3, 30, 60), mu * mu / 2 + mu * np.linspace(-3, 12, 20)])
     m = mp.mpf(mu)

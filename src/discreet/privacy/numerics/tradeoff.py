@@ -21,13 +21,18 @@ def best_tradeoff(delta: Callable[[float], float], fpr: float) -> float:
         first = rest - math.exp(min(epsilon, 700.0)) * fpr
         return max(first, math.exp(-epsilon) * (rest - fpr), 0.0) * (1 - 2.0**-50)
 
-    points = [0.0, *(2.0**k for k in range(-8, 8))]
-    values = [bound(point) for point in points]
+    points, values = [0.0], [bound(0.0)]
+    for k in range(-8, 8):
+        points.append(2.0**k)
+        values.append(bound(points[-1]))
+        fell = values[-1] < values[-2] and values[-1] < 0.9 * max(values)
+        if fell or delta(points[-1]) < 1e-12:  # beyond, no epsilon gives a better bound by more than 1e-12
+            break
     best = max(range(len(points)), key=values.__getitem__)
     low, high = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
     found = values[best]
     golden = (math.sqrt(5) - 1) / 2
-    for _ in range(24):
+    for _ in range(14):
         left, right = high - golden * (high - low), low + golden * (high - low)
         at_left, at_right = bound(left), bound(right)
         found = max(found, at_left, at_right)
