@@ -154,6 +154,8 @@ def _refine(direction: Direction, order: float, guess: float, delta: float) -> E
     lower, upper = 0.0, min(guess * (1 + 1e-12), direction.top)
     for _ in range(3):
         contour = _contour(direction, order, upper, target)
+        if contour is None:  # no line can be summed: the Renyi bound stands
+            break
         ends = contour.epsilon(delta, upper)
         gained = ends[1] < 0.9 * upper
         lower, upper = max(lower, ends[0]), min(upper, ends[1])
@@ -195,8 +197,8 @@ def _at_zero(direction: Direction) -> Ends:
     return max(bottom * (1 - 1e-13), 0.0), max(top, 0.0)
 
 
-def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Contour:
-    """Pick lattice, plain contour or probe."""
+def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Contour | None:
+    """Pick lattice, plain contour or probe; None if even a probe that blurs by one unit of loss cannot be summed."""
     shared = _common_span(direction)
     if shared:
         lattice = on_lattice(direction, *shared, order, epsilon, log_delta)
@@ -206,11 +208,12 @@ def _contour(direction: Direction, order: float, epsilon: float, log_delta: floa
     if plain is not None:
         return plain
     probe = math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
-    while True:
+    while probe <= 1:
         contour = line_through(direction, order, epsilon, log_delta, probe)
         if contour is not None:
             return contour
         probe *= 2
+    return None
 
 
 def delta_interval(direction: Direction, epsilon: float) -> Ends:
@@ -254,7 +257,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
     contour = _contour(direction, order, epsilon, log_bound - 3.0)
-    low, high = contour.delta(epsilon)
+    low, high = contour.delta(epsilon) if contour else (infinity * (1 - SLACK), 1.0)
     bound = infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     return low, max(min(high, bound, 1.0), SMALLEST)
 
