@@ -18,7 +18,7 @@ from discreet.privacy.numerics.contour import GAP, Contour, best_order, line_thr
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.lattice import on_lattice
-from discreet.privacy.numerics.loss import Direction, Loss, log_conversion
+from discreet.privacy.numerics.loss import ULP, Direction, Loss, log_conversion
 from discreet.privacy.numerics.search import crossing, minimize
 
 if TYPE_CHECKING:
@@ -251,8 +251,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     if epsilon >= direction.top:
         return abs(infinity) * (1 - SLACK), min(abs(infinity) * (1 + SLACK), 1.0)
     if _single(direction):
-        value = abs(float(direction.parts[0][0].delta(np.asarray([epsilon]))[0]))
-        return value * (1 - SLACK), max(min(value * (1 + SLACK), 1.0), SMALLEST)
+        return _single_delta(direction.parts[0][0], epsilon)
     order, log_bound = _chernoff(direction, epsilon)
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
@@ -260,6 +259,18 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     low, high = contour.delta(epsilon) if contour else (infinity * (1 - SLACK), 1.0)
     bound = infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     return low, max(min(high, bound, 1.0), SMALLEST)
+
+
+def _blur(loss: Loss, epsilon: float) -> float:
+    """Return how far rounding of epsilon and of the parameters can move a loss: four ulps of both."""
+    return 4 * ULP * (epsilon + (loss.top if math.isfinite(loss.top) else epsilon))
+
+
+def _single_delta(loss: Loss, epsilon: float) -> Ends:
+    """Evaluate the formula a few ulps to either side of epsilon: near the largest loss it would cancel."""
+    blur = _blur(loss, epsilon)
+    high, low = np.abs(loss.delta(np.asarray([max(epsilon - blur, 0.0), epsilon + blur])))
+    return float(low) * (1 - SLACK), max(min(float(high) * (1 + SLACK), 1.0), SMALLEST)
 
 
 def _raise(direction: Direction, order: float, epsilon: float) -> float:
@@ -291,7 +302,8 @@ def _invert(loss: Loss, delta: float) -> Ends:
     while at(high) > delta and high < loss.top:
         high = min(high * 2, loss.top)
     here = crossing(lambda e: math.log(max(at(e), 1e-320) / delta), high, max(math.log(start / delta) / high, 1e-6))
-    return _step(at, here, delta, -1), min(_step(at, here, delta, 1), loss.top)
+    blur = _blur(loss, here)
+    return max(_step(at, here, delta, -1) - blur, 0.0), min(_step(at, here, delta, 1) + blur, loss.top)
 
 
 def _step(at: Callable[[float], float], here: float, delta: float, sign: int) -> float:
