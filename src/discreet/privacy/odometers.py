@@ -2,8 +2,10 @@
 
 A filter knows its limit beforehand; an odometer reads out the loss so far, and the reading holds at
 all moments simultaneously, also at one that was chosen because of what was seen (Rogers, Roth, Ullman &
-Vadhan 2016, arXiv:1605.08294). With probability 1 - delta the privacy loss never exceeds any
-reading; hence stopping at any rule with a reading of at most epsilon is (epsilon, delta)-private.
+Vadhan 2016, arXiv:1605.08294). Stopping by any rule with a reading of at most epsilon is (epsilon,
+delta)-private. For promises without a delta of their own the loss itself never exceeds any reading, with
+probability 1 - delta; a promise with a delta is a post-processing of a mechanism for which that is so (an
+(epsilon, delta) promise does not bound the loss: it may exceed epsilon with more than the chance of delta).
 
 The proofs rest on one line. Let L_n be the privacy loss after n steps and R_n the sum of the Renyi
 bounds at order 1 + t, each holding given the past. Then exp(t L_n - t R_n) is a nonnegative
