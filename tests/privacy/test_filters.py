@@ -194,3 +194,8 @@ def test_an_allowance_needs_a_delta() -> None:
         rdp_allowance(Budget(1), 5)
     with pytest.raises(ParameterError, match="larger order"):
         rdp_allowance(Budget("0.01", 1e-6), 2)
+
+
+def test_a_stored_state_that_no_spend_leaves_is_refused() -> None:
+    with pytest.raises(ParameterError, match="squares"):
+        AdvancedFilter(epsilon=1, delta=0, slack=1e-6, squares=Fraction(-100))

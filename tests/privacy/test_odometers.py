@@ -117,3 +117,8 @@ def test_costs_with_deltas_need_a_spread() -> None:
     assert meter.spend(ZCDP(1, 1e-7)).reading.delta == Fraction(11, 10**7)
     with pytest.raises(BudgetError, match="deltas would sum"):
         meter.spend(ZCDP(1, 2e-7))
+
+
+def test_an_odometer_cannot_start_with_more_delta_than_its_spread() -> None:
+    with pytest.raises(BudgetError):
+        ZCDPOdometer(delta=Fraction(1, 10), spent=ZCDP(1, Fraction(1, 2)))

@@ -302,6 +302,8 @@ class AdvancedFilter:
         spent_delta: Fraction = Fraction(0),
     ) -> None:
         limit, part = read_nonnegative(epsilon, "epsilon"), read_delta(slack, "slack")
+        read_nonnegative(squares, "squares")  # a state that was stored and read back is checked like any other input
+        read_delta(spent_delta, "spent_delta")
         if part == 0:
             msg = "slack is 0; advanced composition needs a slack above 0. Use PureFilter instead."
             raise ParameterError(msg)

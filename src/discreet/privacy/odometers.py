@@ -208,6 +208,7 @@ class ZCDPOdometer:
         object.__setattr__(self, "delta", _positive_delta(self.delta))
         object.__setattr__(self, "spread", read_delta(self.spread, "spread"))
         read_delta(self.delta + self.spread, "delta + spread")
+        _require_delta(self.spent.delta, self.spread)
 
     @property
     def reading(self) -> Approximate:
