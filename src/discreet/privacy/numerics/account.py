@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.contour import GAP, Contour, best_order, line_through
+from discreet.privacy.numerics.contour import GAP, Contour, best_order, line_through, search_order
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.lattice import on_lattice
@@ -29,6 +29,12 @@ SLACK = 2.0**-36
 
 MOST_ATOMS = 1 << 13
 """Finite parts are multiplied out up to this many values."""
+
+TRIM = 1e-9
+"""The share of delta that may be spent on sending the largest losses to infinity."""
+
+SEARCHED = 100.0
+"""The order up to which moments are tame while the order is searched for."""
 
 SMALLEST = 5e-324
 """What is positive but too small for a float is rounded up to this."""
@@ -140,7 +146,10 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
     near = _near_top(direction, delta)
     if near is not None:
         return near
-    target = math.log(delta - direction.infinity)
+    mass = TRIM * (delta - direction.infinity)
+    trial = direction.trimmed(mass, SEARCHED)
+    target = math.log(delta - trial.infinity)
+    direction = direction.trimmed(mass, search_order(trial, target))
     order, guess = best_order(direction, target)
     if guess <= 0:
         return 0.0, 0.0
@@ -253,11 +262,13 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     if _single(direction):
         return _single_delta(direction.parts[0][0], epsilon)
     order, log_bound = _chernoff(direction, epsilon)
+    direction = direction.trimmed(TRIM * 1e-3 * math.exp(min(log_bound, 0.0)), order)
+    order, log_bound = _chernoff(direction, epsilon)
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
     contour = _contour(direction, order, epsilon, log_bound - 3.0)
-    low, high = contour.delta(epsilon) if contour else (infinity * (1 - SLACK), 1.0)
-    bound = infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
+    low, high = contour.delta(epsilon) if contour else (direction.certain * (1 - SLACK), 1.0)
+    bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     return low, max(min(high, bound, 1.0), SMALLEST)
 
 

@@ -35,14 +35,17 @@ from discreet.privacy.numerics.search import crossing, minimize
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
 
-LOG_TOLERANCE = math.log(1e-11)
+LOG_TOLERANCE = math.log(1e-9)
 """How far below delta the alias and the cut-off are pushed."""
 
-PLAIN_NODES = 1 << 12
+PLAIN_NODES = 1 << 16
 """The plain contour is used if it needs at most this many nodes, else the probe."""
 
 MOST_NODES = 1 << 17
 """The largest number of nodes of one integral: 2^17 complex numbers are 2 MB."""
+
+LOST = 12.0
+"""How far above log delta the exponent on the line may lie: that many nats of the floats' 36 are spent."""
 
 GAP = 5e-7
 """The width of the interval that the probe aims at, relative to epsilon."""
@@ -66,11 +69,12 @@ class Contour:
     probe: float
     """mu of the probe; 0 without."""
     infinity: float
+    certain: float
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return a certified (lower, upper) around delta at this epsilon."""
         if epsilon >= self.top:
-            return self.infinity, self.infinity * (1 + 8 * ULP)
+            return self.certain * (1 - 8 * ULP), self.infinity * (1 + 8 * ULP)
         exponents = self.values - self.orders * epsilon
         shift = float(exponents[0].real)
         waves = np.exp(exponents - shift)
@@ -90,7 +94,7 @@ class Contour:
             lower -= self._bump(waves, sizes, noise, cut * height)
         size = math.exp(min(shift, 700.0))
         inflate = 1 + ULP * (4 + abs(shift))
-        low = self.infinity * (1 - 8 * ULP) + max(lower, 0.0) * size / inflate
+        low = self.certain * (1 - 8 * ULP) + max(lower, 0.0) * size / inflate
         high = self.infinity * (1 + 8 * ULP) + upper * size * inflate
         return min(low, 1.0), min(max(high, low), 1.0)
 
@@ -171,11 +175,11 @@ class Contour:
 
 
 def line_through(
-    direction: Direction, real: float, epsilon: float, log_delta: float, probe: float = 0.0
+    direction: Direction, order: float, epsilon: float, log_delta: float, probe: float = 0.0
 ) -> Contour | None:
-    """Build the contour through `real` for answers near epsilon and delta, or None if decay cannot be proved."""
-    right = _right(direction, real)
-    step = 2 * math.pi / _period(direction, real, epsilon, log_delta, right)
+    """Build the contour near an order for answers near epsilon and delta, or None if decay cannot be proved."""
+    real, period, right = place(direction, order, epsilon, log_delta)
+    step = 2 * math.pi / period
     height = _height(direction, real, epsilon, log_delta, probe, step)
     if height is None:
         return None
@@ -189,9 +193,9 @@ def line_through(
         values = values + (0.5 * probe * probe) * orders * (orders + 1)
     parts = direction.moment(real) if probe else direction.tail(real, float(heights[-1]))
     cut = parts + _probe_tail(probe, real, float(heights[-1]))
-    return Contour(
-        real, step, orders, values, errors, weights, cut, right, direction.top + (40 * probe), probe, direction.infinity
-    )
+    top = direction.top + 40 * probe
+    ends = direction.infinity, direction.certain
+    return Contour(real, step, orders, values, errors, weights, cut, right, top, probe, *ends)
 
 
 def _probe_tail(probe: float, real: float, height: float) -> float:
@@ -199,26 +203,34 @@ def _probe_tail(probe: float, real: float, height: float) -> float:
     return 0.5 * probe * probe * (real * (real + 1) - height * height)
 
 
-def _right(direction: Direction, real: float) -> tuple[tuple[float, float], ...]:
-    """Evaluate K right of the line, to bound the alias."""
-    found = []
-    for factor in (1.25, 1.6, 2.2, 3.5):
-        value = direction.moment(real * factor)
-        if math.isfinite(value):
-            found.append((real * factor, value + log_conversion(real * factor)))
-    return tuple(found)
+def place(
+    direction: Direction, order: float, epsilon: float, log_delta: float
+) -> tuple[float, float, tuple[tuple[float, float], ...]]:
+    """Choose the line, the period X that pushes both aliases below the tolerance, and the orders that bound the right
+    one.
 
-
-def _period(
-    direction: Direction, real: float, epsilon: float, log_delta: float, right: tuple[tuple[float, float], ...]
-) -> float:
-    """Choose the period X so that both aliases fall below the tolerance."""
+    The left alias wants c X large, the right one (r - c) X for some order r whose moment is still small; where moments
+    explode beyond the saddle, the line moves left of it. That costs digits: at most exp(LOST) of them.
+    """
     floor = log_delta + LOG_TOLERANCE
-    left = -floor / real
-    choices = [(value - order * epsilon - floor) / (order - real) for order, value in right]
-    if math.isfinite(direction.top):
-        choices.append(direction.top - epsilon)
-    return max(left, min(choices)) if choices else left
+
+    def exponent(s: float) -> float:
+        value = direction.rough(s) + log_conversion(s) - s * epsilon
+        return value if math.isfinite(value) else math.inf
+
+    rights = [(factor * order, exponent(factor * order)) for factor in (1.0, 1.06, 1.25, 1.6, 2.2, 3.5)]
+    best = (math.inf, order, order)
+    for factor in (1.0, 0.9, 0.8, 0.7, 0.6, 0.5):
+        real = factor * order
+        if factor < 1 and exponent(real) > log_delta + LOST:
+            break
+        wide = min(((value - floor) / (r - real), r) for r, value in rights if r > real)
+        if direction.top - epsilon < wide[0]:
+            wide = (max(direction.top - epsilon, 0.0), 0.0)
+        best = min(best, (max(-floor / real, wide[0]), real, wide[1]))
+    period, real, used = best
+    right = tuple((r, direction.moment(r) + log_conversion(r)) for r in ([used] if used else []))
+    return real, period * (1 + 1e-6), right
 
 
 def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
@@ -248,13 +260,19 @@ def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
     return height
 
 
+def search_order(direction: Direction, log_delta: float) -> float:
+    """Return roughly the order of the Renyi bound."""
+
+    def bound(order: float) -> float:
+        return (direction.rough(order) + log_conversion(order) - log_delta) / order
+
+    return minimize(bound)[0]
+
+
 def best_order(direction: Direction, log_delta: float) -> tuple[float, float]:
     """Return (order, epsilon): the minimum over s of (K(s) + log_conversion(s) - log delta) / s.
 
     The minimum is the Renyi upper bound on epsilon; its order is close to the saddle point of the integrand.
     """
-
-    def bound(order: float) -> float:
-        return (direction.moment(order) + log_conversion(order) - log_delta) / order
-
-    return minimize(bound)
+    order = search_order(direction, log_delta)
+    return order, (direction.moment(order) + log_conversion(order) - log_delta) / order

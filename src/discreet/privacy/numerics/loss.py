@@ -70,6 +70,23 @@ class Loss(ABC):
     """True where only bounds on Renyi divergences are known, so that the contour does not apply."""
 
     @property
+    def certain(self) -> float:
+        """The part of `infinity` that is there for sure; the rest was sent there to bound the truth from above."""
+        return self.infinity
+
+    def trimmed(self, mass: float, order: float) -> Loss:
+        """Return this loss with at most so much of its largest values sent to infinity, if moments grow too fast.
+
+        The moments are wanted up to the order.
+        """
+        del mass, order
+        return self
+
+    def rough(self, order: float) -> float:
+        """Return K at a real order well enough for a search."""
+        return self.moment(order)
+
+    @property
     def leaks(self) -> bool:
         """Whether L = inf really happens; False where `infinity` only holds a negligible rest that was cut off."""
         return self.infinity > 0
@@ -117,6 +134,22 @@ class Direction:
         if any(loss.infinity >= 1 for loss, _ in self.parts):
             return 1.0
         return abs(math.expm1(total))
+
+    @property
+    def certain(self) -> float:
+        """The part of `infinity` that is there for sure."""
+        if any(loss.certain >= 1 for loss, _ in self.parts):
+            return 1.0
+        return abs(math.expm1(math.fsum(n * math.log1p(-loss.certain) for loss, n in self.parts if loss.certain > 0)))
+
+    def trimmed(self, mass: float, order: float) -> Direction:
+        """Send at most so much of the largest losses to infinity, an equal share for each use."""
+        share = mass / max(sum(n for _, n in self.parts), 1)
+        return Direction(tuple((loss.trimmed(share, order), n) for loss, n in self.parts))
+
+    def rough(self, order: float) -> float:
+        """K of the composition on the real axis, well enough for a search."""
+        return math.fsum(n * loss.rough(order) for loss, n in self.parts)
 
     @property
     def top(self) -> float:
