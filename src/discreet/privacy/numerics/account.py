@@ -4,7 +4,8 @@
 2. Gaussian parts are merged (mu^2 adds), small finite parts are multiplied out exactly;
 3. all losses on one lattice: the contour over one period;
 4. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
-5. otherwise: the contour with the probe.
+5. few subsampled Gaussians: the convolution of laws above and below;
+6. otherwise: the contour with the probe.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.contour import GAP, Contour, best_order, line_through, search_order
+from discreet.privacy.numerics.contour import GAP, Inverse, best_order, line_through, search_order
+from discreet.privacy.numerics.convolution import convolve, convolve_at
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.lattice import on_lattice
@@ -162,7 +164,7 @@ def _refine(direction: Direction, order: float, guess: float, delta: float) -> E
     target = math.log(delta - direction.infinity)
     lower, upper = 0.0, min(guess * (1 + 1e-12), direction.top)
     for _ in range(3):
-        contour = _contour(direction, order, upper, target)
+        contour = _contour(direction, order, upper, target, solve=True)
         if contour is None:  # no line can be summed: the Renyi bound stands
             break
         ends = contour.epsilon(delta, upper)
@@ -206,8 +208,11 @@ def _at_zero(direction: Direction) -> Ends:
     return max(bottom * (1 - 1e-13), 0.0), max(top, 0.0)
 
 
-def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Contour | None:
-    """Pick lattice, plain contour or probe; None if even a probe that blurs by one unit of loss cannot be summed."""
+def _contour(direction: Direction, order: float, epsilon: float, log_delta: float, *, solve: bool) -> Inverse | None:
+    """Pick lattice, plain contour, convolution or probe; None if even a probe of one unit of loss cannot be summed.
+
+    To solve for epsilon, the one given is an upper bound; else delta is wanted at the one given.
+    """
     shared = _common_span(direction)
     if shared:
         lattice = on_lattice(direction, *shared, order, epsilon, log_delta)
@@ -216,6 +221,9 @@ def _contour(direction: Direction, order: float, epsilon: float, log_delta: floa
     plain = line_through(direction, order, epsilon, log_delta)
     if plain is not None:
         return plain
+    convolved = (convolve if solve else convolve_at)(direction, epsilon, math.exp(log_delta))
+    if convolved is not None:
+        return convolved
     probe = math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
     while probe <= 1:
         contour = line_through(direction, order, epsilon, log_delta, probe)
@@ -266,7 +274,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     order, log_bound = _chernoff(direction, epsilon)
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
-    contour = _contour(direction, order, epsilon, log_bound - 3.0)
+    contour = _contour(direction, order, epsilon, log_bound - 3.0, solve=False)
     low, high = contour.delta(epsilon) if contour else (direction.certain * (1 - SLACK), 1.0)
     bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     return low, max(min(high, bound, 1.0), SMALLEST)

@@ -24,6 +24,7 @@ the true kernel, so the same nodes also give the lower end.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,69 @@ GAP = 5e-7
 """The width of the interval that the probe aims at, relative to epsilon."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contour:
+class Inverse(ABC):
+    """Solve a certified profile for epsilon."""
+
+    real: float
+    """An order that epsilon is near to minimizing the Renyi bound at; it scales steps."""
+    top: float
+    infinity: float
+
+    @abstractmethod
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Return a certified (lower, upper) around delta at this epsilon."""
+
+    def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
+        """Return (lower, upper) with delta(lower) >= delta and delta(upper) <= delta, certified by evaluation."""
+        here = self._solve(delta - self.infinity, guess)
+        low, high = self.delta(here)
+        rate = self.rate(here, high)
+        upper = self._outward(delta, here, rate, high, 1)
+        lower = self._outward(delta, here, rate, low, -1)
+        return min(lower, upper), upper
+
+    def _solve(self, target: float, guess: float) -> float:
+        """Solve log(delta) = log(target) for the upper end, which falls with epsilon."""
+
+        def excess(epsilon: float) -> float:
+            return math.log(max(self._middle(epsilon), 1e-320) / target)
+
+        return crossing(excess, guess, self.real)
+
+    def _middle(self, epsilon: float) -> float:
+        """Return the sum alone, without its bounds."""
+        return max(self.delta(epsilon)[1] - self.infinity, 0.0)
+
+    def rate(self, epsilon: float, delta: float) -> float:
+        """Return an estimate of -d log(delta) / d epsilon, at least a tenth of the order of the line."""
+        width = 1e-4 / (self.real + 1)
+        value = delta - self.infinity
+        other = self._middle(epsilon + width)
+        if other <= 0 or value <= other:
+            return self.real
+        return max(math.log(value / other) / width, 0.1 * self.real)
+
+    def _outward(self, delta: float, epsilon: float, rate: float, value: float, sign: int) -> float:
+        """Step from epsilon to where the certified end of delta is on the safe side of the target."""
+        target = delta - self.infinity
+        found = value - self.infinity
+        step = 1e-11 * max(epsilon, 1e-6)
+        if found > 0 and (found > target) == (sign > 0):
+            step += 1.05 * abs(math.log(found / target)) / rate
+        for _ in range(80):
+            point = epsilon + sign * step
+            if point <= 0 and sign < 0:
+                return 0.0
+            point = max(point, 0.0)
+            low, high = self.delta(point)
+            if high <= delta if sign > 0 else low >= delta:
+                return point
+            step *= 1.5
+        return self.top if sign > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Contour(Inverse):
     """K on a line, and the constants that bound what the sum misses."""
 
     real: float
@@ -126,58 +188,11 @@ class Contour:
         slack += cut * (1 / (mu * mu * height) + self.step)
         return factor * (total + slack)
 
-    def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
-        """Return (lower, upper) with delta(lower) >= delta and delta(upper) <= delta, certified by evaluation."""
-        here = self._solve(delta - self.infinity, guess)
-        low, high = self.delta(here)
-        rate = self._rate(here, high - self.infinity)
-        upper = self._outward(delta, here, rate, high, 1)
-        lower = self._outward(delta, here, rate, low, -1)
-        return min(lower, upper), upper
-
-    def _solve(self, target: float, guess: float) -> float:
-        """Solve log(delta) = log(target) for the upper end, which falls with epsilon."""
-
-        def excess(epsilon: float) -> float:
-            return math.log(max(self._middle(epsilon), 1e-320) / target)
-
-        return crossing(excess, guess, self.real)
-
-    def _middle(self, epsilon: float) -> float:
-        """Return the sum alone, without its bounds."""
-        return max(self.delta(epsilon)[1] - self.infinity, 0.0)
-
-    def _rate(self, epsilon: float, value: float) -> float:
-        """Return an estimate of -d log(delta) / d epsilon, at least a tenth of the order of the line."""
-        width = 1e-4 / (self.real + 1)
-        other = self._middle(epsilon + width)
-        if other <= 0 or value <= other:
-            return self.real
-        return max(math.log(value / other) / width, 0.1 * self.real)
-
-    def _outward(self, delta: float, epsilon: float, rate: float, value: float, sign: int) -> float:
-        """Step from epsilon to where the certified end of delta is on the safe side of the target."""
-        target = delta - self.infinity
-        found = value - self.infinity
-        step = 1e-11 * max(epsilon, 1e-6)
-        if found > 0 and (found > target) == (sign > 0):
-            step += 1.05 * abs(math.log(found / target)) / rate
-        for _ in range(80):
-            point = epsilon + sign * step
-            if point <= 0 and sign < 0:
-                return 0.0
-            point = max(point, 0.0)
-            low, high = self.delta(point)
-            if high <= delta if sign > 0 else low >= delta:
-                return point
-            step *= 1.5
-        return self.top if sign > 0 else 0.0
-
 
 def line_through(
     direction: Direction, order: float, epsilon: float, log_delta: float, probe: float = 0.0
 ) -> Contour | None:
-    """Build the contour near an order for answers near epsilon and delta, or None if decay cannot be proved."""
+    """Build the contour near an order for answers near epsilon and delta, or None if too many nodes would be needed."""
     real, period, right = place(direction, order, epsilon, log_delta)
     step = 2 * math.pi / period
     height = _height(direction, real, epsilon, log_delta, probe, step)
@@ -206,8 +221,7 @@ def _probe_tail(probe: float, real: float, height: float) -> float:
 def place(
     direction: Direction, order: float, epsilon: float, log_delta: float
 ) -> tuple[float, float, tuple[tuple[float, float], ...]]:
-    """Choose the line, the period X that pushes both aliases below the tolerance, and the orders that bound the right
-    one.
+    """Choose the line, the period X that pushes both aliases below the tolerance, and the order for the right one.
 
     The left alias wants c X large, the right one (r - c) X for some order r whose moment is still small; where moments
     explode beyond the saddle, the line moves left of it. That costs digits: at most exp(LOST) of them.

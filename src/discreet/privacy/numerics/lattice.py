@@ -20,7 +20,7 @@ from discreet.privacy.numerics.loss import ULP, Direction
 MOST_POINTS = 1 << 19
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lattice(Contour):
     """A contour whose kernel knows the lattice."""
 

@@ -4,8 +4,9 @@ The error of the rule is at most 2 / (exp(2 pi d / step) - 1) times the integral
 Im z = +-d (Trefethen & Weideman 2014, Theorem 5.1). The integrand is analytic for d < pi sigma, where 1 + x has its
 first zeros. With theta = d / sigma the absolute integrand on the line is, point by point,
 
-    phi(z) exp(d^2 / 2)  *  |1 - q + q exp(l + i theta)|^a exp(t arg(...))  *  |w(z + i d)|,   |w(z + id)| <= w(z) exp(d^2/(2 soft^2)),
+    phi(z) exp(d^2 / 2) |1 - q + q exp(l + i theta)|^a exp(t arg(...)) |w(z + i d)|
 
+with |w(z + id)| <= w(z) exp(d^2 / (2 soft^2)),
 the last because w is a normal distribution function. It is evaluated on a coarse grid, not estimated.
 
 On the real axis E[x] = 0 gives M - 1 = E[w ((1 + x)^a - 1 - a x)] - E[1 - w] - a E[(1 - w) x], which does not cancel;
@@ -204,8 +205,10 @@ def _all_turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> t
 
 
 def _series(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:
-    """Return sum v (exp(itL) - 1) for |tL| <= 1/2, with the moments of L: 14 terms leave less than 2^-54 of the
-    first."""
+    """Return sum v (exp(itL) - 1) for |tL| <= 1/2 by the moments of L.
+
+    14 terms leave less than 2^-54 of the first.
+    """
     powers = np.ones(len(values))
     top = max(float(heights[-1]), 1e-300)
     scaled, turn = values * top, heights / top

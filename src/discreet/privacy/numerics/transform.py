@@ -63,4 +63,4 @@ def _spread(positions: Reals, weights: Reals, size: int) -> Reals:
         # exp(-(f - j)^2 / 2v) = exp(-f^2 / 2v) exp(f / v)^j exp(-j^2 / 2v), updated one factor at a time
         places[j], parts[j] = (base + j) % size, current
         current = current * (growth * math.exp(-(2 * j + 1) / (2 * VARIANCE)))
-    return np.bincount(places.ravel(), weights=parts.ravel(), minlength=size)
+    return np.asarray(np.bincount(places.ravel(), weights=parts.ravel(), minlength=size), dtype=np.float64)

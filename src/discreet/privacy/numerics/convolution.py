@@ -1,0 +1,430 @@
+"""Few uses of rarely sampled losses: convolve two lattice laws, one above and one below the truth, without
+cancellation.
+
+Above. Between two points of y = exp(epsilon) a profile lies below its chord; the chords through nodes on a lattice
+are the profile of a law on these nodes (Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022, arXiv:2207.04380). Below.
+A profile lies above its tangents; take the tangents at the nodes, and at one lattice point between each two nodes the
+lower of both. The lines through these points stay below the tangents, hence below the profile, and are the profile of
+a law on these points, once points above the chord of their neighbors are lowered to it. Profiles compose
+monotonically, so the compositions enclose the truth; both miss it by the square of the distances between nodes.
+
+The sum of n losses exceeds e only if one of them exceeds e / n. With B the law up to there (the bulk) and R the rest,
+only (B + R)^n - B^n counts. It is kept as a number of its own while powers are formed, so its rounding errors are
+relative to R: a loss that is nearly constant, as that of a rarely sampled record, costs no digits. Everything is
+tilted by exp(cL) and folded onto a circle of length X; what lands there from outside is bounded as in `contour`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.numerics.contour import LOG_TOLERANCE, Inverse
+from discreet.privacy.numerics.loss import ULP
+from discreet.privacy.numerics.profile import corner_points
+from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.privacy.numerics.loss import Complexes, Direction, Reals
+
+ACCURACY = 2.0**-34
+"""Relative error granted to a profile, its slope (see Loss.delta: 2^-40 would do) and the rounding of masses."""
+
+ROUGH, FINE = 1e-3, 4e-7
+"""The width that a first and a second attempt aim at, relative to epsilon."""
+
+MOST_POINTS = 1 << 17
+MOST_NODES = 6000
+MOST_USES = 1 << 14
+SKETCH = 400
+"""Points in z of the rough picture by which nodes are placed."""
+
+ROUNDING = 2e-11
+"""How far slopes may be out of order for rounding alone; raising them by this is covered by ACCURACY."""
+
+FFT = 8 * ULP
+"""Error of a fast Fourier transform in the 2-norm, relative, per doubling of the length."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """Masses under P at values offset + span * places; `rest` is what a law above has at infinity."""
+
+    offset: float
+    span: float
+    places: Reals
+    masses: Reals
+    rest: float
+
+    @property
+    def values(self) -> Reals:
+        """The losses."""
+        return self.offset + self.span * self.places
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The choices for one convolution: none of them can make it wrong, only wide."""
+
+    tilt: float
+    right: float
+    period: float
+    points: int
+    start: float
+    """Answers are wanted from this epsilon on."""
+    uses: int
+
+    @property
+    def span(self) -> float:
+        """The lattice step."""
+        return self.period / self.points
+
+    @property
+    def limit(self) -> float:
+        """The largest loss of the bulk."""
+        return self.start / self.uses
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A composed law on one circle: suffix sums from which delta is read, and what they may miss."""
+
+    plan: Plan
+    first: float
+    """The value of index 0, the first above the start."""
+    over: Reals
+    """P-mass from each index on."""
+    under: Reals
+    """Q-mass from each index on."""
+    log_noise: float
+    """log of the bound on the error of one tilted mass."""
+    log_right: float
+    """log of the moment at the order plan.right."""
+    log_mass: float
+    """log of all P-mass that was folded."""
+
+    def delta(self, epsilon: float) -> tuple[float, float, float]:
+        """Return the sum, a bound on its error, and a bound on what was folded into it from elsewhere."""
+        plan, c, h = self.plan, self.plan.tilt, self.plan.span
+        index = min(max(math.floor((epsilon - self.first) / h) + 1, 0), len(self.over) - 1)
+        over, under = float(self.over[index]), math.exp(epsilon) * float(self.under[index])
+        # The errors of the masses above e, each weighed by exp(-cL) (1 - exp(e - L)), summed over the lattice.
+        lattice = -1 / math.expm1(-c * h) + 1 / math.expm1(-(c + 1) * h)
+        noise = math.exp(min(self.log_noise - c * epsilon, 700.0)) * lattice
+        noise += ULP * (len(self.over) + 64) * (over + under)
+        fall = (plan.right - c) * plan.period
+        right = math.exp(min(self.log_right - plan.right * epsilon - fall, 0.0)) / -math.expm1(-fall)
+        left = math.exp(self.log_mass - c * plan.period) / -math.expm1(-c * plan.period)
+        beyond = math.exp(min(self.log_right - plan.right * (self.first + plan.period), 0.0))
+        return over - under, noise + beyond, left + right
+
+
+@dataclass(frozen=True)
+class Convolution(Inverse):
+    """The laws above and below, composed."""
+
+    upper: Sum
+    lower: Sum
+    infinity: float
+    top: float
+    real: float
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Return a certified (lower, upper) around delta; below the start of the plan nothing is known."""
+        if epsilon < self.upper.plan.start:
+            return 0.0, 1.0
+        if epsilon >= self.top:
+            return 0.0, self.infinity
+        value, error, _ = self.upper.delta(epsilon)
+        high = min(max(value + error, 0.0) + self.infinity, 1.0)
+        value, error, folded = self.lower.delta(epsilon)
+        return min(max(value - error - folded, 0.0), high), high
+
+
+def convolve(direction: Direction, epsilon: float, delta: float) -> Convolution | None:
+    """Build the convolution for answers near this delta, at most this epsilon; None if it does not apply."""
+    work = _work(direction, delta)
+    if work is None:
+        return None
+    if epsilon >= direction.top:
+        epsilon = direction.top * (1 - 1e-9)
+    start = epsilon / 8
+    for _ in range(12):
+        rough = work.convolve(epsilon, start, ROUGH, 0.0)
+        if rough is None:
+            return None
+        if rough.delta(start)[0] > delta:
+            break
+        epsilon, start = min(epsilon, max(2 * start, 1e-6)), start / 8
+    else:
+        return None
+    lower, upper = rough.epsilon(delta, epsilon)
+    return work.convolve(upper, 0.97 * lower, FINE, rough.rate(upper, delta))
+
+
+def convolve_at(direction: Direction, epsilon: float, delta: float) -> Convolution | None:
+    """Build the convolution for the answer at this epsilon, given a bound on delta there; None if it does not apply."""
+    work = _work(direction, delta)
+    rough = work.convolve(epsilon, 0.97 * epsilon, ROUGH, 0.0) if work and 0 < epsilon < direction.top else None
+    if rough is None:
+        return None
+    found = max(rough.delta(epsilon)[1], 1e-300)
+    work = _work(direction, found)
+    return work.convolve(epsilon, 0.97 * epsilon, FINE, rough.rate(epsilon, found)) if work else None
+
+
+def _work(direction: Direction, delta: float) -> _Work | None:
+    """Sketch the losses, if they are few and subsampled Gaussians all."""
+    losses = [loss for loss, _ in direction.parts if isinstance(loss, SampledGaussianLoss)]
+    counts = [n for _, n in direction.parts]
+    if len(losses) != len(direction.parts) or sum(counts) > MOST_USES:
+        return None
+    return _Work(losses, counts, delta)
+
+
+class _Work:
+    """What several attempts share: sketches of the losses."""
+
+    def __init__(self, losses: list[SampledGaussianLoss], counts: list[int], delta: float) -> None:
+        self.losses = losses
+        self.counts = counts
+        self.delta = delta
+        self.uses = sum(counts)
+        self.sketches = [_sketch(loss, 1e-9 * delta / self.uses) for loss in losses]
+
+    def convolve(self, epsilon: float, start: float, goal: float, rate: float) -> Convolution | None:
+        """Plan and carry out one convolution, with an error of epsilon near the goal (relative)."""
+        plan = self._plan(epsilon, start, goal, rate)
+        if plan is None:
+            return None
+        target = goal * max(epsilon, 1e-3) / max(rate, plan.tilt)
+        pairs = [_laws(loss, plan, sketch, target) for loss, sketch in zip(self.losses, self.sketches, strict=True)]
+        above, below = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        rest = -math.expm1(math.fsum(n * math.log1p(-law.rest) for law, n in zip(above, self.counts, strict=True)))
+        upper, lower = compose(above, self.counts, plan), compose(below, self.counts, plan)
+        top = math.fsum(n * loss.top for loss, n in zip(self.losses, self.counts, strict=True)) * (1 + 4 * ULP)
+        return Convolution(upper, lower, rest * (1 + ACCURACY), top, plan.tilt)
+
+    def _excess(self, orders: Reals, limit: float) -> Reals:
+        """Return log of ((B + R)^n - B^n) at several orders, roughly."""
+        whole, gap = np.zeros(len(orders)), np.zeros(len(orders))
+        for (values, masses), n in zip(self.sketches, self.counts, strict=True):
+            logs = orders[:, None] * values + np.log(masses)
+            peak = logs.max(axis=1)
+            sizes = np.exp(logs - peak[:, None])
+            total, bulk = sizes.sum(axis=1), sizes[:, values <= limit].sum(axis=1)
+            whole += n * (peak + np.log(total))
+            gap += n * (np.log(np.maximum(bulk, 1e-300)) - np.log(total))
+        return np.asarray(whole + np.log(np.maximum(-np.expm1(gap), 1e-300)))
+
+    def _plan(self, epsilon: float, start: float, goal: float, rate: float) -> Plan | None:
+        """Choose tilt, period and span."""
+        floor = math.log(self.delta) + LOG_TOLERANCE
+        orders = np.append(0.0, np.geomspace(0.05, 400.0, 48) / epsilon)
+        logs = self._excess(orders, start / self.uses)
+        gaps = orders[None, :] - orders[1:, None]
+        right = np.where(gaps > 0, (logs - orders * start - floor)[None, :] / np.maximum(gaps, 1e-300), np.inf)
+        periods = np.maximum((logs[0] - floor) / orders[1:], right.min(axis=1))
+        best = int(np.argmin(np.where(periods > 0, periods, np.inf)))
+        period = max(1.01 * float(periods[best]), 1.5 * (epsilon - start))
+        tilt, far = float(orders[best + 1]), float(orders[int(np.argmin(right[best]))])
+        if abs(float(logs[best + 1]) - tilt * start) > 600:
+            return None
+        points = 1 << 11
+        slope = 0.5 * max(rate, tilt)
+        while self._spread(period / points, tilt, start) * slope > 0.25 * goal * max(epsilon, 1e-3):
+            points *= 2
+            if points > MOST_POINTS:
+                return None
+        return Plan(tilt, far, period, points, start, self.uses)
+
+    def _spread(self, span: float, tilt: float, start: float) -> float:
+        """Estimate the variance that rounding the bulk to the lattice adds to the sum."""
+        total = 0.0
+        for (values, masses), n in zip(self.sketches, self.counts, strict=True):
+            bulk = values <= start / self.uses
+            weights = masses[bulk] * np.exp(tilt * (values[bulk] - start))
+            weights = weights / max(float(weights.sum()), 1e-300)
+            off = np.abs(values[bulk] - float(values[bulk] @ weights))
+            total += n * span * float(weights @ np.minimum(off, span / 6))
+        return total
+
+
+def _sketch(loss: SampledGaussianLoss, share: float) -> tuple[Reals, Reals]:
+    """Return increasing values of the loss with rough masses, up to where at most the share lies beyond."""
+    reach = loss.trimmed(share, 1e4).cut
+    z = np.linspace(-11.0, min(reach, 38.0 + 1 / loss.sigma), SKETCH)
+    ratio = loss.ratio(z)
+    masses = np.exp(np.maximum((0.0 if loss.add else 1.0) * ratio - 0.5 * z * z, -690.0))
+    masses = masses * ((z[1] - z[0]) / math.sqrt(2 * math.pi))
+    return (-ratio[::-1], masses[::-1]) if loss.add else (ratio, masses)
+
+
+def _laws(loss: SampledGaussianLoss, plan: Plan, sketch: tuple[Reals, Reals], target: float) -> tuple[Law, Law]:
+    """Return the laws above and below; a lattice point lies where the bulk has its mean."""
+    near = np.asarray([1.5 * plan.span])
+    slope = float(loss.slope(near)[0])
+    over = float(loss.delta(near)[0]) + math.exp(1.5 * plan.span) * slope
+    offset = math.log1p(-over) - math.log1p(-slope) if max(over, slope) < 1 else 0.0
+    nodes = _nodes(plan, sketch, target, offset)
+    values = offset + plan.span * nodes
+    profile, slopes = loss.delta(values), loss.slope(values)
+    return _above(offset, plan.span, nodes, profile), _below(offset, plan.span, nodes, profile, slopes)
+
+
+def _nodes(plan: Plan, sketch: tuple[Reals, Reals], target: float, offset: float) -> Reals:
+    """Place nodes with a density like the cube root of the tilted mass, which spends the error evenly.
+
+    With weights w and cells of width H the variance added is sum w H^2 / 6; the best H give I^3 / (6 n^2), I the
+    integral of the cube root. A jump happens about once, a step of the bulk at every use.
+    """
+    values, masses = sketch
+    log = np.log(masses) + plan.tilt * values
+    weights = np.exp(log - float(log.max()))
+    jump = values > plan.limit
+    rare, common = float(weights[jump].sum()), float(weights[~jump].sum())
+    weights = np.where(jump, weights / max(rare, 1e-300), weights * (plan.uses / max(common, 1e-300)))
+    gaps = np.maximum(np.diff(values), 1e-300)
+    measure = np.cbrt(np.maximum(0.5 * (weights[1:] + weights[:-1]), 1e-13) / gaps) * gaps
+    total = float(measure.sum())
+    count = int(min(max(math.sqrt(total**3 / (2 * target)), 300.0), MOST_NODES))
+    spots = np.interp(np.linspace(0.0, total, count), np.append(0.0, np.cumsum(measure)), values)
+    places = np.rint((spots - offset) / plan.span)
+    low = math.floor((float(values[0]) - offset) / plan.span) - 1.0
+    return np.unique(np.concatenate([places, np.arange(max(-8.0, low), 9.0), [low, float(places[-1]) + 1]]))
+
+
+def _above(offset: float, span: float, nodes: Reals, profile: Reals) -> Law:
+    """Return the law of the chords."""
+    ratio = np.exp(offset + span * nodes)
+    heights, falls = _convex(ratio, profile * (1 + ACCURACY), 1 + ACCURACY)
+    return Law(offset, span, nodes, -np.diff(np.append(falls, 0.0)) * ratio * (1 + ACCURACY), float(heights[-1]))
+
+
+def _below(offset: float, span: float, nodes: Reals, profile: Reals, slopes: Reals) -> Law:
+    """Return the law of the tangents, broken at lattice points."""
+    ratio = np.exp(offset + span * nodes)
+    reach = (profile + slopes * ratio) * (1 - ACCURACY)  # each tangent's height at y = 0; the tangents are lowered
+    slopes = slopes * (1 + ACCURACY)
+    meet = (reach[:-1] - reach[1:]) / np.maximum(slopes[:-1] - slopes[1:], 1e-300)
+    meet = np.clip(meet, ratio[:-1], ratio[1:])
+    places = np.clip(np.rint((np.log(meet) - offset) / span), nodes[:-1], nodes[1:])
+    # A point may serve several gaps; it must lie below the tangents at the nodes on both sides of all of them.
+    places, first = np.unique(places, return_index=True)
+    last = np.append(first[1:], len(nodes) - 1)
+    at = np.exp(offset + span * places)
+    heights = np.minimum(reach[first] - slopes[first] * at, reach[last] - slopes[last] * at)
+    positive = np.flatnonzero(heights <= 0)
+    stop = int(positive[0]) if len(positive) else len(heights)
+    places, at, heights = places[:stop], at[:stop], heights[:stop].copy()
+    if not stop:
+        return Law(offset, span, np.zeros(1), np.zeros(1), 0.0)
+    # The last tangent is followed to the last lattice point at which it is not negative.
+    end = math.floor((math.log(float(reach[-1] / slopes[-1])) - offset) / span) if slopes[-1] > 0 else -math.inf
+    if end > places[-1] and not len(positive):
+        places, at = np.append(places, end), np.append(at, math.exp(offset + span * end))
+        heights = np.append(heights, 0.0)
+    heights[-1] = 0.0
+    _, falls = _convex(at, heights, float(reach[0]))
+    return Law(offset, span, places, -np.diff(np.append(falls, 0.0)) * at * (1 - ACCURACY), 0.0)
+
+
+def _convex(ratio: Reals, heights: Reals, start: float) -> tuple[Reals, Reals]:
+    """Lower points above the chord of their neighbors until the slopes fall; return heights and slopes, from y = 0 on.
+
+    A convex function below the points stays below, and lowering keeps a bound from below.
+    """
+    x, y = np.append(0.0, ratio), np.append(start, heights)
+    for reach in (16, 64, 256, len(x)):
+        falls = -np.diff(y) / np.diff(x)
+        bad = np.flatnonzero(falls[:-1] < falls[1:] * (1 - ROUNDING)) + 1
+        if not len(bad):
+            break
+        for window in np.split(bad, np.flatnonzero(np.diff(bad) > reach) + 1):
+            part = slice(max(int(window[0]) - reach, 0), int(window[-1]) + reach + 1)
+            corners = corner_points(x[part], y[part])
+            y[part] = np.interp(x[part], x[part][corners], y[part][corners])
+    falls = -np.diff(y) / np.diff(x)
+    return y[1:], np.maximum.accumulate(falls[::-1])[::-1]
+
+
+def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum:
+    """Convolve the laws on one circle.
+
+    Transforms are normalized so that |B + R| <= 1 and |B| <= 1; their errors in the 2-norm are FFT log2(N) times the
+    norm. R (sum of products of n - 1 factors) then has an error of n times R's and n^2/2 |R| times the factors', and no
+    entry of the inverse transform is off by more than the 2-norm of all errors over sqrt(N).
+    """
+    whole = bulk = np.ones(plan.points // 2 + 1, dtype=np.complex128)
+    jumps = np.zeros(plan.points // 2 + 1, dtype=np.complex128)
+    scale = linear = square = 0.0
+    for law, n in zip(laws, counts, strict=True):
+        log = math.log(float(law.masses @ np.exp(plan.tilt * law.values)))
+        weights = law.masses * np.exp(plan.tilt * law.values - log)
+        rare = law.values > plan.limit
+        b, r = _transform(law, weights, ~rare, plan), _transform(law, weights, rare, plan)
+        powers = _power((b + r, b, r), n)
+        whole, bulk, jumps = _times((whole, bulk, jumps), powers)
+        scale += n * log
+        linear += n * float(np.sqrt(weights[rare] @ weights[rare]))
+        square += n * float(weights[rare].sum())
+    noise = FFT * math.log2(plan.points) * (2 * linear + 0.5 * plan.uses * square)
+    noise += 16 * ULP * math.log2(2 * plan.uses) * (linear + ULP)
+    return _read(laws, counts, plan, np.fft.irfft(jumps, plan.points), scale, noise)
+
+
+def _transform(law: Law, weights: Reals, keep: NDArray[np.bool_], plan: Plan) -> Complexes:
+    """Fold some of the weights onto the circle and transform them."""
+    places = law.places[keep].astype(np.int64) % plan.points
+    return np.asarray(np.fft.rfft(np.bincount(places, weights=weights[keep], minlength=plan.points)))
+
+
+Triple = tuple["Complexes", "Complexes", "Complexes"]
+
+
+def _times(left: Triple, right: Triple) -> Triple:
+    """Multiply (a, b, a - b) by (c, d, c - d), forming ac - bd = (a - b) c + b (c - d)."""
+    return left[0] * right[0], left[1] * right[1], left[2] * right[0] + left[1] * right[2]
+
+
+def _power(base: Triple, count: int) -> Triple:
+    """Return the power by squaring."""
+    result: Triple | None = None
+    while count:
+        if count & 1:
+            result = base if result is None else _times(result, base)
+        count >>= 1
+        if count:
+            base = _times(base, base)
+    return result if result is not None else base
+
+
+def _read(  # noqa: PLR0913, PLR0917  what the composition left
+    laws: list[Law], counts: list[int], plan: Plan, tilted: Reals, scale: float, noise: float
+) -> Sum:
+    """Undo the tilt from the first value above the start on."""
+    base = math.fsum(n * law.offset for law, n in zip(laws, counts, strict=True))
+    first = math.floor((plan.start - base) / plan.span) + 1
+    values = base + plan.span * (first + np.arange(plan.points))
+    masses = np.roll(tilted, -(first % plan.points)) * np.exp(scale - plan.tilt * values)
+    over, under = np.cumsum(masses[::-1])[::-1], np.cumsum((masses * np.exp(-values))[::-1])[::-1]
+    right, mass = (_log_excess(laws, counts, order, plan.limit) for order in (plan.right, 0.0))
+    return Sum(plan, float(values[0]), over, under, math.log(noise + 5e-324) + scale, right, mass)
+
+
+def _log_excess(laws: list[Law], counts: list[int], order: float, limit: float) -> float:
+    """Return log of ((B + R)^n - B^n) at a real order, rounded up."""
+    whole = gap = 0.0
+    for law, n in zip(laws, counts, strict=True):
+        logs = order * law.values
+        peak = float(logs.max())
+        sizes = law.masses * np.exp(logs - peak)
+        total, rare = float(sizes.sum()), float(sizes[law.values > limit].sum())
+        whole += n * (peak + math.log(total))
+        gap += n * math.log1p(-min(rare / total, 1 - 1e-15))
+    return whole + math.log(max(-math.expm1(gap), 5e-324)) + 1e-9
