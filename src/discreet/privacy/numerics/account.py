@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.contour import GAP, Inverse, best_order, line_through, search_order
-from discreet.privacy.numerics.convolution import convolve, convolve_at
+from discreet.privacy.numerics.convolution import convolve_at, solve
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
+from discreet.privacy.numerics.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.lattice import on_lattice
 from discreet.privacy.numerics.loss import ULP, Direction, Loss, log_conversion
 from discreet.privacy.numerics.search import crossing, minimize
@@ -148,32 +149,68 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
     near = _near_top(direction, delta)
     if near is not None:
         return near
-    mass = TRIM * (delta - direction.infinity)
-    trial = direction.trimmed(mass, SEARCHED)
-    target = math.log(delta - trial.infinity)
-    direction = direction.trimmed(mass, search_order(trial, target))
-    order, guess = best_order(direction, target)
+    room = delta - direction.infinity
+    order, guess = _renyi(direction, delta, room)
     if guess <= 0:
         return 0.0, 0.0
-    guess = min(guess, direction.top)
-    return _refine(direction, order, guess, delta)
+    direction = direction.trimmed(TRIM * room, order)
+    return _refine(direction, order, min(guess * (1 + 1e-12), direction.top), delta)
 
 
-def _refine(direction: Direction, order: float, guess: float, delta: float) -> Ends:
+def _renyi(direction: Direction, delta: float, room: float) -> Ends:
+    """Return the order and the epsilon of the Renyi bound, half of delta being left to the largest losses.
+
+    How sharply these are cut off depends on the order, so it is found in a few rounds.
+    """
+    order, guess = SEARCHED, math.inf
+    for _ in range(4):
+        trial = direction.trimmed(0.5 * room, order)
+        found = best_order(trial, math.log(delta - trial.infinity))
+        if not found[1] < 0.9 * guess:
+            break
+        order, guess = found
+    return order, guess
+
+
+def _refine(direction: Direction, order: float, upper: float, delta: float) -> Ends:
     """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line."""
     target = math.log(delta - direction.infinity)
-    lower, upper = 0.0, min(guess * (1 + 1e-12), direction.top)
+    lower = 0.0
     for _ in range(3):
-        contour = _contour(direction, order, upper, target, solve=True)
-        if contour is None:  # no line can be summed: the Renyi bound stands
+        line, order = _sharpen(direction, order, upper, target)
+        contour = _contour(line, order, upper, target)
+        if contour is None:
             break
         ends = contour.epsilon(delta, upper)
         gained = ends[1] < 0.9 * upper
         lower, upper = max(lower, ends[0]), min(upper, ends[1])
-        if not gained or upper - lower <= 1e-6 * max(upper, 1e-3):
+        if not gained or not _wide(lower, upper):
             break
         order = _chernoff(direction, upper)[0]
+    if _wide(lower, upper):  # heavy tails: no decay, or no digits left
+        ends = solve(direction, upper, math.exp(target))
+        lower, upper = max(lower, ends[0]), min(upper, ends[1])
+    if _wide(lower, upper) and contour is None:
+        probe = _probe(direction, order, upper, target)
+        ends = probe.epsilon(delta, upper) if probe else (0.0, upper)  # else the Renyi bound stands
+        lower, upper = max(lower, ends[0]), min(upper, ends[1])
     return min(lower, upper), upper
+
+
+def _wide(lower: float, upper: float) -> bool:
+    """Whether an interval is wider than promised."""
+    return upper - lower > 1e-6 * max(upper, 1e-3)
+
+
+def _sharpen(direction: Direction, order: float, epsilon: float, target: float) -> tuple[Direction, float]:
+    """Take jumps out of the finite part where that helps, and look for the order again."""
+    if not direction.infinity > direction.certain or not sampled_only(direction):
+        return direction, order
+    cut = without_jumps(direction, epsilon, math.exp(target), order)
+    order = search_order(cut, target)
+    if cut is direction:
+        return direction, order
+    return without_jumps(direction, epsilon, math.exp(target), order), order
 
 
 def _total_variation(direction: Direction) -> float:
@@ -208,22 +245,18 @@ def _at_zero(direction: Direction) -> Ends:
     return max(bottom * (1 - 1e-13), 0.0), max(top, 0.0)
 
 
-def _contour(direction: Direction, order: float, epsilon: float, log_delta: float, *, solve: bool) -> Inverse | None:
-    """Pick lattice, plain contour, convolution or probe; None if even a probe of one unit of loss cannot be summed.
-
-    To solve for epsilon, the one given is an upper bound; else delta is wanted at the one given.
-    """
+def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
+    """Pick lattice or plain contour; None if neither can be summed."""
     shared = _common_span(direction)
     if shared:
         lattice = on_lattice(direction, *shared, order, epsilon, log_delta)
         if lattice:
             return lattice
-    plain = line_through(direction, order, epsilon, log_delta)
-    if plain is not None:
-        return plain
-    convolved = (convolve if solve else convolve_at)(direction, epsilon, math.exp(log_delta))
-    if convolved is not None:
-        return convolved
+    return line_through(direction, order, epsilon, log_delta)
+
+
+def _probe(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
+    """Take the contour with the smallest probe that can be summed; None if even one unit of loss is too small."""
     probe = math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
     while probe <= 1:
         contour = line_through(direction, order, epsilon, log_delta, probe)
@@ -274,7 +307,12 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     order, log_bound = _chernoff(direction, epsilon)
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
-    contour = _contour(direction, order, epsilon, log_bound - 3.0, solve=False)
+    line, order = _sharpen(direction, order, epsilon, log_bound - 3.0)
+    contour = (
+        _contour(line, order, epsilon, log_bound - 3.0)
+        or convolve_at(direction, epsilon, math.exp(log_bound - 3.0))
+        or _probe(direction, order, epsilon, log_bound - 3.0)
+    )
     low, high = contour.delta(epsilon) if contour else (direction.certain * (1 - SLACK), 1.0)
     bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     return low, max(min(high, bound, 1.0), SMALLEST)

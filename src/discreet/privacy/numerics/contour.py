@@ -58,7 +58,9 @@ class Inverse(ABC):
     real: float
     """An order that epsilon is near to minimizing the Renyi bound at; it scales steps."""
     top: float
-    infinity: float
+    certain: float
+    valid: float
+    """Up to this epsilon answers are sharp; -inf if all of them are."""
 
     @abstractmethod
     def delta(self, epsilon: float) -> tuple[float, float]:
@@ -66,7 +68,9 @@ class Inverse(ABC):
 
     def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
         """Return (lower, upper) with delta(lower) >= delta and delta(upper) <= delta, certified by evaluation."""
-        here = self._solve(delta - self.infinity, guess)
+        if -math.inf < self.valid < guess and self.delta(self.valid)[1] <= delta:
+            guess = self.valid
+        here = self._solve(delta - self.certain, guess)
         low, high = self.delta(here)
         rate = self.rate(here, high)
         upper = self._outward(delta, here, rate, high, 1)
@@ -83,12 +87,12 @@ class Inverse(ABC):
 
     def _middle(self, epsilon: float) -> float:
         """Return the sum alone, without its bounds."""
-        return max(self.delta(epsilon)[1] - self.infinity, 0.0)
+        return max(self.delta(epsilon)[1] - self.certain, 0.0)
 
     def rate(self, epsilon: float, delta: float) -> float:
         """Return an estimate of -d log(delta) / d epsilon, at least a tenth of the order of the line."""
         width = 1e-4 / (self.real + 1)
-        value = delta - self.infinity
+        value = delta - self.certain
         other = self._middle(epsilon + width)
         if other <= 0 or value <= other:
             return self.real
@@ -96,8 +100,8 @@ class Inverse(ABC):
 
     def _outward(self, delta: float, epsilon: float, rate: float, value: float, sign: int) -> float:
         """Step from epsilon to where the certified end of delta is on the safe side of the target."""
-        target = delta - self.infinity
-        found = value - self.infinity
+        target = delta - self.certain
+        found = value - self.certain
         step = 1e-11 * max(epsilon, 1e-6)
         if found > 0 and (found > target) == (sign > 0):
             step += 1.05 * abs(math.log(found / target)) / rate
@@ -132,11 +136,22 @@ class Contour(Inverse):
     """mu of the probe; 0 without."""
     infinity: float
     certain: float
+    missing: float
+    valid: float
+    doubt: float
+
+    def outside(self, epsilon: float) -> tuple[float, float]:
+        """Bound what compositions that were taken out of the finite part add to delta."""
+        low, high = self.certain * (1 - 8 * ULP), self.infinity * (1 + 8 * ULP)
+        if epsilon > self.valid:
+            return low, high
+        jumps, slack = self.infinity - math.exp(epsilon) * self.missing, 2.0**-38 * self.infinity
+        return max(low, jumps - slack), min(high, jumps + slack + self.doubt)
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return a certified (lower, upper) around delta at this epsilon."""
         if epsilon >= self.top:
-            return self.certain * (1 - 8 * ULP), self.infinity * (1 + 8 * ULP)
+            return self.outside(epsilon)
         exponents = self.values - self.orders * epsilon
         shift = float(exponents[0].real)
         waves = np.exp(exponents - shift)
@@ -156,8 +171,9 @@ class Contour(Inverse):
             lower -= self._bump(waves, sizes, noise, cut * height)
         size = math.exp(min(shift, 700.0))
         inflate = 1 + ULP * (4 + abs(shift))
-        low = self.certain * (1 - 8 * ULP) + max(lower, 0.0) * size / inflate
-        high = self.infinity * (1 + 8 * ULP) + upper * size * inflate
+        low, high = self.outside(epsilon)
+        low += max(lower, 0.0) * size / inflate
+        high += upper * size * inflate
         return min(low, 1.0), min(max(high, low), 1.0)
 
     def _alias(self, epsilon: float, shift: float) -> float:
@@ -209,7 +225,7 @@ def line_through(
     parts = direction.moment(real) if probe else direction.tail(real, float(heights[-1]))
     cut = parts + _probe_tail(probe, real, float(heights[-1]))
     top = direction.top + 40 * probe
-    ends = direction.infinity, direction.certain
+    ends = direction.infinity, direction.certain, direction.missing, direction.valid, direction.doubt
     return Contour(real, step, orders, values, errors, weights, cut, right, top, probe, *ends)
 
 
@@ -232,12 +248,12 @@ def place(
         value = direction.rough(s) + log_conversion(s) - s * epsilon
         return value if math.isfinite(value) else math.inf
 
-    rights = [(factor * order, exponent(factor * order)) for factor in (1.0, 1.06, 1.25, 1.6, 2.2, 3.5)]
+    rights = [(factor * order, exponent(factor * order)) for factor in (0.8, 0.9, 1.0, 1.01, 1.04, 1.25, 1.6, 2.2, 3.5)]
     best = (math.inf, order, order)
-    for factor in (1.0, 0.9, 0.8, 0.7, 0.6, 0.5):
+    for factor in (1.0, 0.97, 0.93, 0.87, 0.8, 0.7, 0.6, 0.5, 0.4):
         real = factor * order
         if factor < 1 and exponent(real) > log_delta + LOST:
-            break
+            continue
         wide = min(((value - floor) / (r - real), r) for r, value in rights if r > real)
         if direction.top - epsilon < wide[0]:
             wide = (max(direction.top - epsilon, 0.0), 0.0)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.contour import LOG_TOLERANCE, Inverse
+from discreet.privacy.numerics.jumps import LOG_DOUBT, reserve, sampled_only
 from discreet.privacy.numerics.loss import ULP
 from discreet.privacy.numerics.profile import corner_points
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
@@ -53,13 +54,13 @@ FFT = 8 * ULP
 
 @dataclass(frozen=True)
 class Law:
-    """Masses under P at values offset + span * places; `rest` is what a law above has at infinity."""
+    """Masses under P at values offset + span * places; the P- and Q-probability of what lies beyond them."""
 
     offset: float
     span: float
     places: Reals
     masses: Reals
-    rest: float
+    beyond: tuple[float, float]
 
     @property
     def values(self) -> Reals:
@@ -130,41 +131,57 @@ class Convolution(Inverse):
 
     upper: Sum
     lower: Sum
-    infinity: float
+    beyond: tuple[float, float]
+    """The P- and Q-probability of compositions with a value beyond the law's."""
+    valid: float
+    """Up to this epsilon these count in full; see `jumps`."""
     top: float
     real: float
+    certain: float = 0.0
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return a certified (lower, upper) around delta; below the start of the plan nothing is known."""
-        if epsilon < self.upper.plan.start:
+        """Return a certified (lower, upper) around delta; outside the plan nothing is known."""
+        if not self.upper.plan.start <= epsilon < self.upper.first + self.upper.plan.period:
             return 0.0, 1.0
+        over, under = self.beyond
         if epsilon >= self.top:
-            return 0.0, self.infinity
+            return 0.0, over
+        least, most = 0.0, over
+        if epsilon <= self.valid:
+            jumps, slack = over - math.exp(epsilon) * under, 4 * ACCURACY * over
+            least, most = max(jumps - slack, 0.0), min(jumps + slack + math.exp(epsilon + LOG_DOUBT) * under, over)
         value, error, _ = self.upper.delta(epsilon)
-        high = min(max(value + error, 0.0) + self.infinity, 1.0)
+        high = min(max(value + error, 0.0) + most, 1.0)
         value, error, folded = self.lower.delta(epsilon)
-        return min(max(value - error - folded, 0.0), high), high
+        return min(max(value - error - folded, 0.0) + least, high), high
 
 
-def convolve(direction: Direction, epsilon: float, delta: float) -> Convolution | None:
-    """Build the convolution for answers near this delta, at most this epsilon; None if it does not apply."""
+def solve(direction: Direction, upper: float, delta: float) -> tuple[float, float]:
+    """Return (lower, upper) around the epsilon of this delta, given an upper bound, in a few rounds of convolution."""
     work = _work(direction, delta)
     if work is None:
-        return None
-    if epsilon >= direction.top:
-        epsilon = direction.top * (1 - 1e-9)
-    start = epsilon / 8
+        return 0.0, upper
+    if upper >= direction.top:
+        upper = direction.top * (1 - 1e-9)
+    lower, start, goal, rate, left = 0.0, upper / 8, ROUGH, 0.0, 2
     for _ in range(12):
-        rough = work.convolve(epsilon, start, ROUGH, 0.0)
-        if rough is None:
-            return None
-        if rough.delta(start)[0] > delta:
+        made = work.convolve(upper, start, goal, rate)
+        if made is None:
             break
-        epsilon, start = min(epsilon, max(2 * start, 1e-6)), start / 8
-    else:
-        return None
-    lower, upper = rough.epsilon(delta, epsilon)
-    return work.convolve(upper, 0.97 * lower, FINE, rough.rate(upper, delta))
+        low, high = made.delta(start)
+        if high <= delta:  # the answer lies below
+            upper, start = start, start / 8
+        elif low <= delta:  # too rough to tell
+            goal /= 30
+        else:
+            ends = made.epsilon(delta, upper)
+            lower, upper = max(lower, ends[0]), min(upper, ends[1])
+            left -= goal <= FINE
+            if upper - lower <= 1e-6 * max(upper, 1e-3) or not left:
+                break
+            rate = made.rate(upper, delta)
+            start, goal = max(start, 0.97 * lower), FINE if upper - lower < 0.02 * upper else goal / 30
+    return lower, upper
 
 
 def convolve_at(direction: Direction, epsilon: float, delta: float) -> Convolution | None:
@@ -184,31 +201,45 @@ def _work(direction: Direction, delta: float) -> _Work | None:
     counts = [n for _, n in direction.parts]
     if len(losses) != len(direction.parts) or sum(counts) > MOST_USES:
         return None
-    return _Work(losses, counts, delta)
+    return _Work(direction, losses, counts, delta)
 
 
 class _Work:
-    """What several attempts share: sketches of the losses."""
+    """What several attempts share, and sketches of the losses for one."""
 
-    def __init__(self, losses: list[SampledGaussianLoss], counts: list[int], delta: float) -> None:
+    def __init__(self, direction: Direction, losses: list[SampledGaussianLoss], counts: list[int], delta: float) -> None:
         self.losses = losses
         self.counts = counts
         self.delta = delta
         self.uses = sum(counts)
-        self.sketches = [_sketch(loss, 1e-9 * delta / self.uses) for loss in losses]
+        self.reserve = reserve(direction) if sampled_only(direction) else math.inf
+        self.ends = [loss.trimmed(1e-9 * delta / self.uses, 1e4).cut for loss in losses]
+        self.sketches: list[tuple[Reals, Reals]] = []
 
     def convolve(self, epsilon: float, start: float, goal: float, rate: float) -> Convolution | None:
-        """Plan and carry out one convolution, with an error of epsilon near the goal (relative)."""
+        """Plan and carry out one convolution up to this epsilon, with an error near the goal (relative)."""
+        level = epsilon * (1 + ROUGH) + self.reserve
+        cuts = [loss.z_of(level) if math.isfinite(level) else math.inf for loss in self.losses]
+        jumps = all(cut < end for cut, end in zip(cuts, self.ends, strict=True))
+        self.sketches = [_sketch(*each) for each in zip(self.losses, cuts if jumps else self.ends, strict=True)]
         plan = self._plan(epsilon, start, goal, rate)
         if plan is None:
             return None
         target = goal * max(epsilon, 1e-3) / max(rate, plan.tilt)
-        pairs = [_laws(loss, plan, sketch, target) for loss, sketch in zip(self.losses, self.sketches, strict=True)]
-        above, below = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        rest = -math.expm1(math.fsum(n * math.log1p(-law.rest) for law, n in zip(above, self.counts, strict=True)))
-        upper, lower = compose(above, self.counts, plan), compose(below, self.counts, plan)
+        pairs = [
+            _laws(loss, plan, sketch, target, level if jumps else None)
+            for loss, sketch in zip(self.losses, self.sketches, strict=True)
+        ]
+        upper, lower = (compose([pair[i] for pair in pairs], self.counts, plan) for i in (0, 1))
+        if upper is None or lower is None:
+            return None
+        over, under = (
+            -math.expm1(math.fsum(n * math.log1p(-pair[0].beyond[i]) for pair, n in zip(pairs, self.counts, strict=True)))
+            for i in (0, 1)
+        )
         top = math.fsum(n * loss.top for loss, n in zip(self.losses, self.counts, strict=True)) * (1 + 4 * ULP)
-        return Convolution(upper, lower, rest * (1 + ACCURACY), top, plan.tilt)
+        valid = epsilon * (1 + ROUGH) if jumps and all(pair[1].beyond[1] for pair in pairs) else -math.inf
+        return Convolution(upper, lower, (over * (1 + ACCURACY), under), valid, top, plan.tilt)
 
     def _excess(self, orders: Reals, limit: float) -> Reals:
         """Return log of ((B + R)^n - B^n) at several orders, roughly."""
@@ -233,7 +264,7 @@ class _Work:
         best = int(np.argmin(np.where(periods > 0, periods, np.inf)))
         period = max(1.01 * float(periods[best]), 1.5 * (epsilon - start))
         tilt, far = float(orders[best + 1]), float(orders[int(np.argmin(right[best]))])
-        if abs(float(logs[best + 1]) - tilt * start) > 600:
+        if float(logs[best + 1]) - tilt * start > 600 or float(logs[best + 1]) - tilt * (start + period) < -690:
             return None
         points = 1 << 11
         slope = 0.5 * max(rate, tilt)
@@ -255,9 +286,8 @@ class _Work:
         return total
 
 
-def _sketch(loss: SampledGaussianLoss, share: float) -> tuple[Reals, Reals]:
-    """Return increasing values of the loss with rough masses, up to where at most the share lies beyond."""
-    reach = loss.trimmed(share, 1e4).cut
+def _sketch(loss: SampledGaussianLoss, reach: float) -> tuple[Reals, Reals]:
+    """Return increasing values of the loss with rough masses, up to this z."""
     z = np.linspace(-11.0, min(reach, 38.0 + 1 / loss.sigma), SKETCH)
     ratio = loss.ratio(z)
     masses = np.exp(np.maximum((0.0 if loss.add else 1.0) * ratio - 0.5 * z * z, -690.0))
@@ -265,16 +295,22 @@ def _sketch(loss: SampledGaussianLoss, share: float) -> tuple[Reals, Reals]:
     return (-ratio[::-1], masses[::-1]) if loss.add else (ratio, masses)
 
 
-def _laws(loss: SampledGaussianLoss, plan: Plan, sketch: tuple[Reals, Reals], target: float) -> tuple[Law, Law]:
-    """Return the laws above and below; a lattice point lies where the bulk has its mean."""
+def _laws(
+    loss: SampledGaussianLoss, plan: Plan, sketch: tuple[Reals, Reals], target: float, level: float | None
+) -> tuple[Law, Law]:
+    """Return the laws above and below, up to a level if one is given; a lattice point lies at the mean of the bulk."""
     near = np.asarray([1.5 * plan.span])
     slope = float(loss.slope(near)[0])
     over = float(loss.delta(near)[0]) + math.exp(1.5 * plan.span) * slope
     offset = math.log1p(-over) - math.log1p(-slope) if max(over, slope) < 1 else 0.0
     nodes = _nodes(plan, sketch, target, offset)
+    if level is not None:
+        last = math.ceil((level - offset) / plan.span)
+        nodes = np.append(nodes[nodes < last], last)
     values = offset + plan.span * nodes
     profile, slopes = loss.delta(values), loss.slope(values)
-    return _above(offset, plan.span, nodes, profile), _below(offset, plan.span, nodes, profile, slopes)
+    above = _above(offset, plan.span, nodes, profile, float(slopes[-1]) if level is not None else 0.0)
+    return above, _below(offset, plan.span, nodes, profile, slopes, jumps=level is not None)
 
 
 def _nodes(plan: Plan, sketch: tuple[Reals, Reals], target: float, offset: float) -> Reals:
@@ -289,6 +325,9 @@ def _nodes(plan: Plan, sketch: tuple[Reals, Reals], target: float, offset: float
     jump = values > plan.limit
     rare, common = float(weights[jump].sum()), float(weights[~jump].sum())
     weights = np.where(jump, weights / max(rare, 1e-300), weights * (plan.uses / max(common, 1e-300)))
+    # Where the moment of the order to the right has its mass, chords may not be so long as to blow it up.
+    log = np.log(masses) + plan.right * values
+    weights = weights + 0.01 * np.exp(log - float(log.max()))
     gaps = np.maximum(np.diff(values), 1e-300)
     measure = np.cbrt(np.maximum(0.5 * (weights[1:] + weights[:-1]), 1e-13) / gaps) * gaps
     total = float(measure.sum())
@@ -299,15 +338,16 @@ def _nodes(plan: Plan, sketch: tuple[Reals, Reals], target: float, offset: float
     return np.unique(np.concatenate([places, np.arange(max(-8.0, low), 9.0), [low, float(places[-1]) + 1]]))
 
 
-def _above(offset: float, span: float, nodes: Reals, profile: Reals) -> Law:
-    """Return the law of the chords."""
+def _above(offset: float, span: float, nodes: Reals, profile: Reals, end: float) -> Law:
+    """Return the law of the chords; it ends with the slope `end`."""
     ratio = np.exp(offset + span * nodes)
     heights, falls = _convex(ratio, profile * (1 + ACCURACY), 1 + ACCURACY)
-    return Law(offset, span, nodes, -np.diff(np.append(falls, 0.0)) * ratio * (1 + ACCURACY), float(heights[-1]))
+    masses = -np.diff(np.append(falls, min(end, float(falls[-1])))) * ratio * (1 + ACCURACY)
+    return Law(offset, span, nodes, masses, (float(heights[-1]) + end * float(ratio[-1]), end))
 
 
-def _below(offset: float, span: float, nodes: Reals, profile: Reals, slopes: Reals) -> Law:
-    """Return the law of the tangents, broken at lattice points."""
+def _below(offset: float, span: float, nodes: Reals, profile: Reals, slopes: Reals, *, jumps: bool) -> Law:
+    """Return the law of the tangents, broken at lattice points; with jumps it ends with the slope of the last."""
     ratio = np.exp(offset + span * nodes)
     reach = (profile + slopes * ratio) * (1 - ACCURACY)  # each tangent's height at y = 0; the tangents are lowered
     slopes = slopes * (1 + ACCURACY)
@@ -319,19 +359,23 @@ def _below(offset: float, span: float, nodes: Reals, profile: Reals, slopes: Rea
     last = np.append(first[1:], len(nodes) - 1)
     at = np.exp(offset + span * places)
     heights = np.minimum(reach[first] - slopes[first] * at, reach[last] - slopes[last] * at)
-    positive = np.flatnonzero(heights <= 0)
-    stop = int(positive[0]) if len(positive) else len(heights)
-    places, at, heights = places[:stop], at[:stop], heights[:stop].copy()
-    if not stop:
-        return Law(offset, span, np.zeros(1), np.zeros(1), 0.0)
-    # The last tangent is followed to the last lattice point at which it is not negative.
-    end = math.floor((math.log(float(reach[-1] / slopes[-1])) - offset) / span) if slopes[-1] > 0 else -math.inf
-    if end > places[-1] and not len(positive):
-        places, at = np.append(places, end), np.append(at, math.exp(offset + span * end))
-        heights = np.append(heights, 0.0)
-    heights[-1] = 0.0
+    below = np.flatnonzero(heights <= 0)
+    if len(below):
+        jumps = False
+        places, at, heights = places[: below[0]], at[: below[0]], heights[: below[0]].copy()
+    if not len(places):
+        return Law(offset, span, np.zeros(1), np.zeros(1), (0.0, 0.0))
+    end = float(slopes[-1]) if jumps else 0.0
+    if not jumps:
+        if not len(below) and slopes[-1] > 0:  # follow the last tangent to the last lattice point above its zero
+            far = math.floor((math.log(float(reach[-1] / slopes[-1])) - offset) / span)
+            if far > places[-1]:
+                places, at = np.append(places, far), np.append(at, math.exp(offset + span * far))
+                heights = np.append(heights, 0.0)
+        heights[-1] = 0.0
     _, falls = _convex(at, heights, float(reach[0]))
-    return Law(offset, span, places, -np.diff(np.append(falls, 0.0)) * at * (1 - ACCURACY), 0.0)
+    masses = -np.diff(np.append(falls, min(end, float(falls[-1])))) * at * (1 - ACCURACY)
+    return Law(offset, span, places, masses, (0.0, end))
 
 
 def _convex(ratio: Reals, heights: Reals, start: float) -> tuple[Reals, Reals]:
@@ -353,8 +397,8 @@ def _convex(ratio: Reals, heights: Reals, start: float) -> tuple[Reals, Reals]:
     return y[1:], np.maximum.accumulate(falls[::-1])[::-1]
 
 
-def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum:
-    """Convolve the laws on one circle.
+def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum | None:
+    """Convolve the laws on one circle; None where floats do not reach.
 
     Transforms are normalized so that |B + R| <= 1 and |B| <= 1; their errors in the 2-norm are FFT log2(N) times the
     norm. R (sum of products of n - 1 factors) then has an error of n times R's and n^2/2 |R| times the factors', and no
@@ -373,6 +417,8 @@ def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum:
         scale += n * log
         linear += n * float(np.sqrt(weights[rare] @ weights[rare]))
         square += n * float(weights[rare].sum())
+    if not scale - plan.tilt * plan.start < 690:
+        return None
     noise = FFT * math.log2(plan.points) * (2 * linear + 0.5 * plan.uses * square)
     noise += 16 * ULP * math.log2(2 * plan.uses) * (linear + ULP)
     return _read(laws, counts, plan, np.fft.irfft(jumps, plan.points), scale, noise)

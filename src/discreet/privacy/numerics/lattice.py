@@ -88,6 +88,9 @@ def on_lattice(  # noqa: PLR0913, PLR0917  the numbers that make one line
         0.0,
         direction.infinity,
         direction.certain,
+        direction.missing,
+        direction.valid,
+        direction.doubt,
         span,
         offset,
     )

@@ -74,6 +74,11 @@ class Loss(ABC):
         """The part of `infinity` that is there for sure; the rest was sent there to bound the truth from above."""
         return self.infinity
 
+    @property
+    def missing(self) -> float:
+        """The Q-probability of values that were taken out of the finite part."""
+        return 0.0
+
     def trimmed(self, mass: float, order: float) -> Loss:
         """Return this loss with at most so much of its largest values sent to infinity, if moments grow too fast.
 
@@ -126,6 +131,15 @@ class Direction:
     """The composition of losses in one direction: each loss with its count."""
 
     parts: tuple[tuple[Loss, int], ...]
+    valid: float = -math.inf
+    """Up to this epsilon what was taken out of the finite parts is known to count in full; see `jumps`."""
+    doubt: float = 0.0
+    """How much more than that it may count."""
+
+    @property
+    def missing(self) -> float:
+        """The Q-probability of compositions that were taken out."""
+        return -math.expm1(math.fsum(n * math.log1p(-loss.missing) for loss, n in self.parts))
 
     @property
     def infinity(self) -> float:

@@ -90,6 +90,27 @@ class SampledGaussianLoss(Loss):
         plain = -spread * float(ndtri_exp(min(math.log(0.49 * mass), -1e-3)))
         return replace(self, cut=max(deep, plain, 1.0), soft=soft)
 
+    def cut_above(self, level: float, spare: float, order: float) -> SampledGaussianLoss:
+        """Take out losses of at least this level; of smaller ones at most a Q-probability of exp(-spare).
+
+        With v the z of the level, E[1 - w; z < v] <= exp(-v^2/2 - (cut - v)^2 / (2 soft^2)) if cut >= v (1 + soft^2).
+        """
+        edge = max(self.z_of(level), 1.0)
+        soft = min(SOFTEST, 0.7 * math.sqrt(self.sigma / (order + 1)))
+        cut = max(edge * (1 + soft * soft), edge + soft * math.sqrt(2 * max(spare - 0.5 * edge * edge, 0.0)))
+        return replace(self, cut=cut, soft=soft)
+
+    def z_of(self, loss: float) -> float:
+        """Return the z at which the remove direction has this loss."""
+        from discreet.privacy.numerics.thinned import base_epsilon
+
+        return self.sigma * float(base_epsilon(self.rate, np.asarray([loss]), add=False)[0]) + 0.5 / self.sigma
+
+    @property
+    def missing(self) -> float:
+        """The Q-probability of what was taken out."""
+        return 0.0 if math.isinf(self.cut) else self.lost[0]
+
     def exponent(self, order: float) -> float:
         """Return a, with M(s) = E[(1 + x)^a]."""
         return -order if self.add else order + 1

@@ -17,8 +17,9 @@ Between two nodes v of the law of the cut, phi (1 + x)^a psi exceeds the larger 
 logarithm has curvature above -(1 + 1/soft^2) and the step is below 0.75 soft) and alpha grows with v, so 2.2 times
 the sum with each alpha taken one node earlier bounds the mean over v.
 
-The integral is a trapezoidal sum like those of `sampled_nodes`; on the line d further up or down the new factor
-exp(-t arg / 2) exp(t arg' / 2) is at most 1 because arg grows with the angle, so the growth is that of the real axis.
+The integral is a trapezoidal sum like those of `sampled_nodes`. Off the real axis by d = psi sigma the new factor becomes
+exp(-t arg(theta + psi) / 2 - t arg(theta - psi) / 2), at most 1 because arg is odd and grows with the angle, so the
+growth is that of the real axis.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.sampled_nodes import Nodes, widening
+from discreet.privacy.numerics.sampled_nodes import FRACTIONS, Nodes, widening
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Reals
@@ -99,10 +100,8 @@ def _ends(  # noqa: PLR0913, PLR0917  the arrays that the caller has at hand
 def _leak(loss: SampledGaussianLoss, a: float, theta: float, step: float) -> float:
     """Bound the error of the trapezoidal sum at one angle, relative to M(c)."""
     best = math.inf
-    for fraction in (0.97, 0.7, 0.45, 0.3, 0.2, 0.12, 0.07, 0.03):
+    for fraction in FRACTIONS:
         shift = min(fraction * (math.pi - theta), 9.5 / loss.sigma)
-        if shift < theta:
-            break
         growth = widening(loss, shift * loss.sigma) + 0.5 * (theta * loss.sigma) ** 2
         if a < 0:
             cosines = math.cos(0.5 * (shift + theta)) * math.cos(0.5 * (shift - theta))
