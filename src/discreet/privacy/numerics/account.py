@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.contour import GAP, Inverse, best_order, line_through, search_order
+from discreet.privacy.numerics.contour import GAP, Inverse, line_through, renyi_bound, search_order
 from discreet.privacy.numerics.convolution import convolve_at, solve
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
@@ -122,9 +122,9 @@ def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
     order = 1.0 / max(epsilon, 1e-3)
     best = math.inf
     for _ in range(24):
-        found = direction.renyi(order) - order * epsilon + log_conversion(order)
-        if found < target - 1e-12:
-            return True
+        found = direction.rough(order) - order * epsilon + log_conversion(order)
+        if found < target - 1e-2:
+            return direction.renyi(order) - order * epsilon + log_conversion(order) < target - 1e-12
         if found > best:
             return False
         best = found
@@ -162,14 +162,14 @@ def _renyi(direction: Direction, delta: float, room: float) -> Ends:
 
     How sharply these are cut off depends on the order, so it is found in a few rounds.
     """
-    order, guess = SEARCHED, math.inf
+    order = SEARCHED
     for _ in range(4):
         trial = direction.trimmed(0.5 * room, order)
-        found = best_order(trial, math.log(delta - trial.infinity))
-        if not found[1] < 0.9 * guess:
+        target = math.log(delta - trial.infinity)
+        last, order = order, search_order(trial, target)
+        if trial is direction or 0.8 * last < order < 1.25 * last:
             break
-        order, guess = found
-    return order, guess
+    return order, renyi_bound(direction.trimmed(0.5 * room, order), order, target)
 
 
 def _refine(direction: Direction, order: float, upper: float, delta: float) -> Ends:
@@ -308,14 +308,17 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
     line, order = _sharpen(direction, order, epsilon, log_bound - 3.0)
-    contour = (
-        _contour(line, order, epsilon, log_bound - 3.0)
-        or convolve_at(direction, epsilon, math.exp(log_bound - 3.0))
-        or _probe(direction, order, epsilon, log_bound - 3.0)
-    )
+    contour = _contour(line, order, epsilon, log_bound - 3.0)
     low, high = contour.delta(epsilon) if contour else (direction.certain * (1 - SLACK), 1.0)
+    if high - low > 1e-6 * high:
+        other: Inverse | None = convolve_at(direction, epsilon, math.exp(log_bound - 3.0))
+        if other is None and contour is None:
+            other = _probe(direction, order, epsilon, log_bound - 3.0)
+        ends = other.delta(epsilon) if other else (low, high)
+        low, high = max(low, ends[0]), min(high, ends[1])
     bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
-    return low, max(min(high, bound, 1.0), SMALLEST)
+    high = max(min(high, bound, 1.0), SMALLEST)
+    return min(low, high), high
 
 
 def _blur(loss: Loss, epsilon: float) -> float:

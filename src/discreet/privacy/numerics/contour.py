@@ -248,6 +248,12 @@ def place(
         value = direction.rough(s) + log_conversion(s) - s * epsilon
         return value if math.isfinite(value) else math.inf
 
+    # Where moments grow moderately, the line through the order itself is as good as any.
+    period = -floor / order
+    for factor in (1.6, 2.5):
+        if exponent(factor * order) - floor <= 1.2 * period * (factor - 1) * order:
+            bound = direction.moment(factor * order) + log_conversion(factor * order)
+            return order, 1.2 * period, ((factor * order, bound),)
     rights = [(factor * order, exponent(factor * order)) for factor in (0.8, 0.9, 1.0, 1.01, 1.04, 1.25, 1.6, 2.2, 3.5)]
     best = (math.inf, order, order)
     for factor in (1.0, 0.97, 0.93, 0.87, 0.8, 0.7, 0.6, 0.5, 0.4):
@@ -299,10 +305,6 @@ def search_order(direction: Direction, log_delta: float) -> float:
     return minimize(bound)[0]
 
 
-def best_order(direction: Direction, log_delta: float) -> tuple[float, float]:
-    """Return (order, epsilon): the minimum over s of (K(s) + log_conversion(s) - log delta) / s.
-
-    The minimum is the Renyi upper bound on epsilon; its order is close to the saddle point of the integrand.
-    """
-    order = search_order(direction, log_delta)
-    return order, (direction.moment(order) + log_conversion(order) - log_delta) / order
+def renyi_bound(direction: Direction, order: float, log_delta: float) -> float:
+    """Return the epsilon of the Renyi bound at one order."""
+    return (direction.moment(order) + log_conversion(order) - log_delta) / order

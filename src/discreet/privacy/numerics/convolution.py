@@ -1,5 +1,4 @@
-"""Few uses of rarely sampled losses: convolve two lattice laws, one above and one below the truth, without
-cancellation.
+"""Few uses of rarely sampled losses: convolve two lattice laws, one above and one below the truth.
 
 Above. Between two points of y = exp(epsilon) a profile lies below its chord; the chords through nodes on a lattice
 are the profile of a law on these nodes (Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022, arXiv:2207.04380). Below.
@@ -39,7 +38,7 @@ ACCURACY = 2.0**-34
 ROUGH, FINE = 1e-3, 4e-7
 """The width that a first and a second attempt aim at, relative to epsilon."""
 
-MOST_POINTS = 1 << 17
+MOST_POINTS = 1 << 18
 MOST_NODES = 6000
 MOST_USES = 1 << 14
 SKETCH = 400
@@ -186,13 +185,17 @@ def solve(direction: Direction, upper: float, delta: float) -> tuple[float, floa
 
 def convolve_at(direction: Direction, epsilon: float, delta: float) -> Convolution | None:
     """Build the convolution for the answer at this epsilon, given a bound on delta there; None if it does not apply."""
-    work = _work(direction, delta)
-    rough = work.convolve(epsilon, 0.97 * epsilon, ROUGH, 0.0) if work and 0 < epsilon < direction.top else None
-    if rough is None:
+    if not 0 < epsilon < direction.top:
         return None
-    found = max(rough.delta(epsilon)[1], 1e-300)
-    work = _work(direction, found)
-    return work.convolve(epsilon, 0.97 * epsilon, FINE, rough.rate(epsilon, found)) if work else None
+    found, rate = None, 0.0
+    for goal in (ROUGH, 1e-5, FINE):
+        work = _work(direction, delta)
+        made = work.convolve(epsilon, 0.97 * epsilon, goal, rate) if work else None
+        if made is None:
+            break
+        found, delta = made, max(made.delta(epsilon)[1], 1e-300)
+        rate = made.rate(epsilon, delta)
+    return found
 
 
 def _work(direction: Direction, delta: float) -> _Work | None:
@@ -207,7 +210,9 @@ def _work(direction: Direction, delta: float) -> _Work | None:
 class _Work:
     """What several attempts share, and sketches of the losses for one."""
 
-    def __init__(self, direction: Direction, losses: list[SampledGaussianLoss], counts: list[int], delta: float) -> None:
+    def __init__(
+        self, direction: Direction, losses: list[SampledGaussianLoss], counts: list[int], delta: float
+    ) -> None:
         self.losses = losses
         self.counts = counts
         self.delta = delta
@@ -234,7 +239,9 @@ class _Work:
         if upper is None or lower is None:
             return None
         over, under = (
-            -math.expm1(math.fsum(n * math.log1p(-pair[0].beyond[i]) for pair, n in zip(pairs, self.counts, strict=True)))
+            -math.expm1(
+                math.fsum(n * math.log1p(-pair[0].beyond[i]) for pair, n in zip(pairs, self.counts, strict=True))
+            )
             for i in (0, 1)
         )
         top = math.fsum(n * loss.top for loss, n in zip(self.losses, self.counts, strict=True)) * (1 + 4 * ULP)
@@ -248,9 +255,9 @@ class _Work:
             logs = orders[:, None] * values + np.log(masses)
             peak = logs.max(axis=1)
             sizes = np.exp(logs - peak[:, None])
-            total, bulk = sizes.sum(axis=1), sizes[:, values <= limit].sum(axis=1)
+            total, rare = sizes.sum(axis=1), sizes[:, values > limit].sum(axis=1)
             whole += n * (peak + np.log(total))
-            gap += n * (np.log(np.maximum(bulk, 1e-300)) - np.log(total))
+            gap += n * np.log1p(-np.minimum(rare / total, 1 - 1e-15))
         return np.asarray(whole + np.log(np.maximum(-np.expm1(gap), 1e-300)))
 
     def _plan(self, epsilon: float, start: float, goal: float, rate: float) -> Plan | None:
@@ -346,7 +353,9 @@ def _above(offset: float, span: float, nodes: Reals, profile: Reals, end: float)
     return Law(offset, span, nodes, masses, (float(heights[-1]) + end * float(ratio[-1]), end))
 
 
-def _below(offset: float, span: float, nodes: Reals, profile: Reals, slopes: Reals, *, jumps: bool) -> Law:
+def _below(  # noqa: PLR0913  the tangents, and how they end
+    offset: float, span: float, nodes: Reals, profile: Reals, slopes: Reals, *, jumps: bool
+) -> Law:
     """Return the law of the tangents, broken at lattice points; with jumps it ends with the slope of the last."""
     ratio = np.exp(offset + span * nodes)
     reach = (profile + slopes * ratio) * (1 - ACCURACY)  # each tangent's height at y = 0; the tangents are lowered
@@ -404,16 +413,15 @@ def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum | None:
     norm. R (sum of products of n - 1 factors) then has an error of n times R's and n^2/2 |R| times the factors', and no
     entry of the inverse transform is off by more than the 2-norm of all errors over sqrt(N).
     """
-    whole = bulk = np.ones(plan.points // 2 + 1, dtype=np.complex128)
-    jumps = np.zeros(plan.points // 2 + 1, dtype=np.complex128)
+    ones = np.ones(plan.points // 2 + 1, dtype=np.complex128)
+    total: Triple = (ones, ones, 0 * ones)
     scale = linear = square = 0.0
     for law, n in zip(laws, counts, strict=True):
         log = math.log(float(law.masses @ np.exp(plan.tilt * law.values)))
         weights = law.masses * np.exp(plan.tilt * law.values - log)
         rare = law.values > plan.limit
         b, r = _transform(law, weights, ~rare, plan), _transform(law, weights, rare, plan)
-        powers = _power((b + r, b, r), n)
-        whole, bulk, jumps = _times((whole, bulk, jumps), powers)
+        total = _times(total, _power((b + r, b, r), n))
         scale += n * log
         linear += n * float(np.sqrt(weights[rare] @ weights[rare]))
         square += n * float(weights[rare].sum())
@@ -421,7 +429,7 @@ def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum | None:
         return None
     noise = FFT * math.log2(plan.points) * (2 * linear + 0.5 * plan.uses * square)
     noise += 16 * ULP * math.log2(2 * plan.uses) * (linear + ULP)
-    return _read(laws, counts, plan, np.fft.irfft(jumps, plan.points), scale, noise)
+    return _read(laws, counts, plan, np.fft.irfft(total[2], plan.points), scale, noise)
 
 
 def _transform(law: Law, weights: Reals, keep: NDArray[np.bool_], plan: Plan) -> Complexes:

@@ -6,8 +6,8 @@ P - exp(e) Q there. So with p and q the P- and Q-probabilities of a jump in each
 
     delta(e) = [1 - (1 - p)^n] - exp(e) [1 - (1 - q)^n]  +  delta of the compositions without a jump,
 
-up to exp(e) (1 - (1 - q)^n) eta by which the first part may be too small. The law without jumps is bounded by J, its moments
-no longer explode, and nothing is given away.
+up to exp(e) (1 - (1 - q)^n) eta by which the first part may be too small. The law without jumps is bounded by J, its
+moments no longer explode, and nothing is given away.
 
 For the subsampled Gaussian, remove direction, eta is bounded by Chernoff: Q[sum L < -a] <= exp(n K(r) - r a) with K the
 log-moment function of the add direction, because E_Q[exp(-r L)] = E[(1 + x)^(-r)].
@@ -33,7 +33,11 @@ def sampled_only(direction: Direction) -> bool:
 
 def reserve(direction: Direction) -> float:
     """Return a: the other losses sum to less than -a with Q-probability at most exp(LOG_DOUBT)."""
-    parts = [(replace(loss, add=True, cut=math.inf), n) for loss, n in direction.parts if isinstance(loss, SampledGaussianLoss)]
+    parts = [
+        (replace(loss, add=True, cut=math.inf), n)
+        for loss, n in direction.parts
+        if isinstance(loss, SampledGaussianLoss)
+    ]
     mirror = Direction(tuple(parts))
     least = math.fsum(-n * math.log1p(-loss.rate) for loss, n in parts) * (1 + 1e-12)
 

@@ -91,6 +91,14 @@ class Loss(ABC):
         """Return K at a real order well enough for a search."""
         return self.moment(order)
 
+    def same_moment(self, order: float) -> float:
+        """Return `moment`, remembered for the last order asked for."""
+        last: tuple[float, float] | None = self.__dict__.get("_last")
+        if last is None or last[0] != order:
+            last = order, self.moment(order)
+            object.__setattr__(self, "_last", last)
+        return last[1]
+
     @property
     def leaks(self) -> bool:
         """Whether L = inf really happens; False where `infinity` only holds a negligible rest that was cut off."""
@@ -123,7 +131,7 @@ class Loss(ABC):
         The default is the triangle inequality: no decay.
         """
         del height
-        return self.moment(real)
+        return self.same_moment(real)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from discreet.privacy.numerics.loss import ULP, Loss
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
+    from discreet.privacy.numerics.sampled_nodes import Sketch
     from discreet.privacy.numerics.sampled_tail import Tail
 
 SOFTEST = 0.4
@@ -143,9 +144,15 @@ class SampledGaussianLoss(Loss):
 
     def rough(self, order: float) -> float:
         """K on the real axis without an error bound, for searches."""
-        from discreet.privacy.numerics.sampled_nodes import rough_moment
+        if not self.add and math.isinf(self.cut):
+            return self.moment(order)
+        return self._sketch.moment(self.exponent(order))
 
-        return rough_moment(self, self.exponent(order))
+    @cached_property
+    def _sketch(self) -> Sketch:
+        from discreet.privacy.numerics.sampled_nodes import Sketch
+
+        return Sketch.of(self)
 
     def moment(self, order: float) -> float:
         """K on the real axis, rounded up."""

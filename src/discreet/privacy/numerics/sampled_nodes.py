@@ -43,9 +43,9 @@ LEAK = math.exp(-38.0)
 """The error of the rule relative to the integral of the absolute integrand on the real line."""
 
 
-def widening(loss: SampledGaussianLoss, shift: float) -> float:
-    """Return log of the growth of phi(z) w(z) on the line Im z = shift."""
-    return 0.5 * shift * shift * (1.0 if math.isinf(loss.cut) else 1 + 1 / loss.soft**2)
+def stretch(loss: SampledGaussianLoss) -> float:
+    """Return the factor of d^2 / 2 in log of the growth of phi(z) w(z) on the line Im z = d."""
+    return 1.0 if math.isinf(loss.cut) else 1 + 1 / loss.soft**2
 
 
 def window(loss: SampledGaussianLoss, a: float) -> tuple[float, float]:
@@ -73,18 +73,32 @@ def window(loss: SampledGaussianLoss, a: float) -> tuple[float, float]:
     return float(z[max(keep[0] - 1, 0)]), float(z[min(keep[-1] + 1, len(z) - 1)])
 
 
-def rough_moment(loss: SampledGaussianLoss, a: float) -> float:
-    """Return log M on the real axis by a rule that is good to a few digits."""
-    low, high = window(loss, a)
-    step = min(0.4, loss.sigma, loss.soft)
-    z = np.arange(low, high, step)
-    log = a * loss.ratio(z) - 0.5 * z * z + loss.kept(z)
-    peak = float(log.max())
-    if peak < 1:  # near M = 1 the difference from 1 counts
-        x = np.expm1(loss.ratio(z))
-        weights = np.exp(-0.5 * z * z + loss.kept(z)) * (step / math.sqrt(2 * math.pi))
-        return math.log1p(max(float((np.expm1(np.minimum(a * loss.ratio(z), 600.0)) - a * x) @ weights), 0.0))
-    return peak + math.log(float(np.exp(log - peak).sum()) * step / math.sqrt(2 * math.pi))
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """A picture of a loss that is good for a few digits of its moments at all orders."""
+
+    ratio: Reals
+    x: Reals
+    weights: Reals
+    logs: Reals
+
+    @staticmethod
+    def of(loss: SampledGaussianLoss) -> Sketch:
+        """Draw it: a trimmed loss ends with its cut; the mode of the add direction lies left of 0, but not far."""
+        upper = 10.0 if loss.add else loss.cut + REACH * loss.soft
+        z = np.arange(-25.0 if loss.add else -10.0, upper, min(0.4, loss.sigma, loss.soft))
+        ratio = loss.ratio(z)
+        logs = loss.kept(z) - 0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi))
+        return Sketch(ratio, np.expm1(ratio), np.exp(logs), logs)
+
+    def moment(self, a: float) -> float:
+        """Return log M on the real axis."""
+        powers = a * self.ratio
+        peak = float((powers + self.logs).max())
+        if peak < 1:  # near M = 1 the difference from 1 counts
+            beyond = float((np.expm1(np.minimum(powers, 600.0)) - a * self.x) @ self.weights)
+            return math.log1p(max(beyond, 0.0))
+        return peak + math.log(float(np.exp(powers + (self.logs - peak)).sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +261,7 @@ def _real_step(loss: SampledGaussianLoss, a: float) -> float:
     best = 0.0
     for fraction in FRACTIONS:
         theta = min(math.pi * fraction, 9.5 / loss.sigma)
-        growth = widening(loss, theta * loss.sigma) + max(-a, 0.0) * -math.log(math.cos(0.5 * theta))
+        growth = 0.5 * (theta * loss.sigma) ** 2 * stretch(loss) + max(-a, 0.0) * -math.log(math.cos(0.5 * theta))
         best = max(best, 2 * math.pi * theta * loss.sigma / (growth + 41.0))
     return best
 
@@ -270,7 +284,7 @@ def _step(loss: SampledGaussianLoss, a: float, lower: float, upper: float, heigh
         line = normal + (0.5 * a) * np.log(real * real + imag * imag) + height * np.arctan2(imag, real)
         top = float(line.max())
         growth = math.log(float(np.exp(line - top).sum())) + top - total
-        growth = max(growth, 0.0) + widening(loss, theta * loss.sigma)
+        growth = max(growth, 0.0) + 0.5 * (theta * loss.sigma) ** 2 * stretch(loss)
         found = 2 * math.pi * theta * loss.sigma / (growth + 41.0)
         if found < best:
             break

@@ -17,9 +17,9 @@ Between two nodes v of the law of the cut, phi (1 + x)^a psi exceeds the larger 
 logarithm has curvature above -(1 + 1/soft^2) and the step is below 0.75 soft) and alpha grows with v, so 2.2 times
 the sum with each alpha taken one node earlier bounds the mean over v.
 
-The integral is a trapezoidal sum like those of `sampled_nodes`. Off the real axis by d = psi sigma the new factor becomes
-exp(-t arg(theta + psi) / 2 - t arg(theta - psi) / 2), at most 1 because arg is odd and grows with the angle, so the
-growth is that of the real axis.
+The integral is a trapezoidal sum like those of `sampled_nodes`. Off the real axis by d = psi sigma the new factor
+becomes exp(-t arg(theta + psi) / 2 - t arg(theta - psi) / 2), at most 1 because arg is odd and grows with the angle,
+so the growth is that of the real axis.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.sampled_nodes import FRACTIONS, Nodes, widening
+from discreet.privacy.numerics.sampled_nodes import FRACTIONS, Nodes, stretch
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Reals
@@ -71,8 +71,7 @@ class Tail:
         log = -0.5 * z * z + scale + 0.5 * (theta * sigma) ** 2
         weights = np.exp(np.minimum(log + (0.5 * a) * np.log(along * along + across * across) + loss.kept(z), 600.0))
         edges, rates = _ends(loss, a, z, odds, theta, log, angles)
-        leak = np.asarray([_leak(loss, a, float(t), nodes.step) for t in theta[:, 0]])
-        return Tail(high, weights, angles, edges, rates, leak)
+        return Tail(high, weights, angles, edges, rates, _leak(loss, a, theta[:, 0], nodes.step))
 
     def above(self, height: float) -> float:
         """Return log of a bound on |M(c + it)| for all t >= height."""
@@ -97,14 +96,12 @@ def _ends(  # noqa: PLR0913, PLR0917  the arrays that the caller has at hand
     return edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1)
 
 
-def _leak(loss: SampledGaussianLoss, a: float, theta: float, step: float) -> float:
-    """Bound the error of the trapezoidal sum at one angle, relative to M(c)."""
-    best = math.inf
-    for fraction in FRACTIONS:
-        shift = min(fraction * (math.pi - theta), 9.5 / loss.sigma)
-        growth = widening(loss, shift * loss.sigma) + 0.5 * (theta * loss.sigma) ** 2
-        if a < 0:
-            cosines = math.cos(0.5 * (shift + theta)) * math.cos(0.5 * (shift - theta))
-            growth += 0.5 * a * math.log(cosines)
-        best = min(best, growth - 2 * math.pi * shift * loss.sigma / step)
-    return 2.1 * math.exp(min(best, 300.0)) + OUTSIDE
+def _leak(loss: SampledGaussianLoss, a: float, theta: Reals, step: float) -> Reals:
+    """Bound the error of the trapezoidal sum at each angle, relative to M(c)."""
+    shift = np.minimum(np.multiply.outer(math.pi - theta, FRACTIONS), 9.5 / loss.sigma)
+    away = theta[:, None]
+    growth = 0.5 * (shift * loss.sigma) ** 2 * stretch(loss) + 0.5 * (away * loss.sigma) ** 2
+    if a < 0:
+        growth = growth + 0.5 * a * np.log(np.cos(0.5 * (shift + away)) * np.cos(0.5 * (shift - away)))
+    best = (growth - (2 * math.pi * loss.sigma / step) * shift).min(axis=1)
+    return np.asarray(2.1 * np.exp(np.minimum(best, 300.0)) + OUTSIDE)
