@@ -148,7 +148,10 @@ class Convolution(Inverse):
         least, most = 0.0, over
         if epsilon <= self.valid:
             jumps, slack = over - math.exp(epsilon) * under, 4 * ACCURACY * over
-            least, most = max(jumps - slack, 0.0), min(jumps + slack + math.exp(epsilon + LOG_DOUBT) * under, over)
+            least, most = (
+                max(jumps - slack, 0.0),
+                min(jumps + slack + math.exp(epsilon + LOG_DOUBT) * -math.log1p(-under), over),
+            )
         value, error, _ = self.upper.delta(epsilon)
         high = min(max(value + error, 0.0) + most, 1.0)
         value, error, folded = self.lower.delta(epsilon)

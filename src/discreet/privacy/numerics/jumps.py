@@ -6,7 +6,7 @@ P - exp(e) Q there. So with p and q the P- and Q-probabilities of a jump in each
 
     delta(e) = [1 - (1 - p)^n] - exp(e) [1 - (1 - q)^n]  +  delta of the compositions without a jump,
 
-up to exp(e) (1 - (1 - q)^n) eta by which the first part may be too small. The law without jumps is bounded by J, its
+up to exp(e) n q eta by which the first part may be too small. The law without jumps is bounded by J, its
 moments no longer explode, and nothing is given away.
 
 For the subsampled Gaussian, remove direction, eta is bounded by Chernoff: Q[sum L < -a] <= exp(n K(r) - r a) with K the
@@ -56,7 +56,7 @@ def without_jumps(direction: Direction, epsilon: float, delta: float, order: flo
     level = epsilon + reserve(direction)
     uses = sum(n for _, n in direction.parts)
     spare = math.log(uses / delta) + epsilon - LOG_DOUBT
-    parts = []
+    parts: list[tuple[SampledGaussianLoss, int]] = []
     for loss, n in direction.parts:
         if not isinstance(loss, SampledGaussianLoss):
             return direction
@@ -64,5 +64,6 @@ def without_jumps(direction: Direction, epsilon: float, delta: float, order: flo
         if cut.cut >= loss.cut:
             return direction
         parts.append((cut, n))
-    doubt = 2 * math.exp(LOG_DOUBT) * delta
+    chance = math.fsum(n * loss.missing for loss, n in parts)
+    doubt = math.exp(LOG_DOUBT) * (delta + math.exp(epsilon) * chance)
     return Direction(tuple(parts), valid=epsilon, doubt=doubt)
