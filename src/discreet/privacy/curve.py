@@ -13,18 +13,29 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import Number, float_down, float_up, integer, rational, shown
 from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of
+from discreet.privacy.readings import as_text, read_delta, read_json, require_kind
 from discreet.privacy.relations import Relation, read_relation, require_relation, require_same_relation
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from matplotlib.axes import Axes
 
     from discreet.privacy.numerics.loss import Direction
     from discreet.privacy.schemes import Scheme
 
-__all__ = ["Curve"]
+__all__ = ["MOST_COMPOSITIONS", "Curve"]
+
+MOST_COMPOSITIONS = 10**18
+"""How often one mechanism may be composed: counts beyond it leave the range of floating point."""
+
+_SMALLEST_DELTA = Fraction(1, 10**300)  # below it floats lose their digits, and logarithms are used instead
+_LARGEST_EPSILON = Fraction(10**150)
+_LARGEST_ORDER = 10**60
+_FARTHEST_ORDER = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +56,18 @@ class Curve:
     neighbors: Relation
 
     def __post_init__(self) -> None:
-        """Refuse what is no relation."""
+        """Refuse what is no relation, and what are no parts with counts."""
         require_relation(self.neighbors)
+        for term in require_kind(self.terms, tuple, "terms"):
+            part, count = require_kind(term, tuple, "terms")
+            require_kind(part, Part, "terms")
+            integer(count, name="count", least=1, most=MOST_COMPOSITIONS)
 
     def epsilon(self, delta: Number) -> float:
         """Return a certified upper bound on the smallest epsilon such that (epsilon, delta) holds.
 
-        It is inf exactly where the mass at infinity exceeds delta, or where delta = 0 and losses are unbounded.
+        It is inf exactly where the mass at infinity exceeds delta, or where delta = 0 and losses are unbounded. Below a
+        delta of 1e-300 it is the bound of the Renyi divergences, a few percent above the truth.
 
         >>> from discreet import privacy as p
         >>> round((p.gaussian(sigma=1).subsample(0.01) * 1000).epsilon(delta=1e-5), 8)
@@ -78,21 +94,48 @@ class Curve:
         """
         from discreet.privacy.numerics.account import dominated, epsilon_interval
 
-        chance = rational(delta, name="delta")
-        if not 0 <= chance < 1:
-            msg = f"delta is {delta}; it must be at least 0 and below 1, such as delta=1e-6."
-            raise ParameterError(msg)
+        chance = read_delta(delta)
         leak = self._leak()
         if leak is not None and leak > chance:
             return math.inf, math.inf
+        if 0 < chance < _SMALLEST_DELTA:
+            return self._far_interval(chance, leak)
         lower, upper = 0.0, 0.0
-        for direction in self.directions():
-            target = float_down(chance) if leak is None else max(float_down(chance), direction.infinity)
-            if upper > 0 and dominated(direction, upper, target):
-                continue
-            ends = epsilon_interval(direction, target)
-            lower, upper = max(lower, ends[0]), max(upper, ends[1])
+        with _quiet():
+            for direction in self.directions():
+                target = float_down(chance) if leak is None else max(float_down(chance), direction.infinity)
+                if upper > 0 and dominated(direction, upper, target):
+                    continue
+                ends = epsilon_interval(direction, target)
+                lower, upper = max(lower, ends[0]), max(upper, ends[1])
+        return self._settled(chance, lower, upper)
+
+    def _far_interval(self, chance: Fraction, leak: Fraction | None) -> tuple[float, float]:
+        """Bound epsilon at a delta below all floats: above by Renyi divergences, below by a larger delta."""
+        from discreet.privacy.numerics.far import far_epsilon
+
+        lower = 0.0 if leak else self.interval(_SMALLEST_DELTA)[0]
+        upper = max((far_epsilon(direction, chance, leak) for direction in self.directions()), default=0.0)
+        return self._settled(chance, min(lower, upper), upper)
+
+    def _settled(self, chance: Fraction, lower: float, upper: float) -> tuple[float, float]:
+        """Let an infinite upper end pass only where it is true: no delta, or a mass at infinity above it."""
+        from discreet.privacy.numerics.far import listed_epsilon
+
+        if upper == math.inf and chance > 0:
+            upper = max((listed_epsilon(direction, chance) for direction in self.directions()), default=0.0)
+            lower = min(lower, upper)
+        if not lower <= upper or (upper == math.inf and chance > 0 and not self._leaks()):
+            msg = (
+                f"delta is {as_text(chance)}; at a delta so small the numerics of this curve certify no finite epsilon. "
+                "Ask at a larger delta, such as 1e-30, or convert .zcdp() where there is one."
+            )
+            raise PrecisionError(msg)
         return lower, upper
+
+    def _leaks(self) -> bool:
+        """Whether some outcome is possible for one neighbor only."""
+        return any(loss.leaks for part, _ in self.terms for loss in pair_of(part))
 
     def delta_interval(self, epsilon: Number) -> tuple[float, float]:
         """Return (lower, upper) around the smallest delta at this epsilon; the truth lies between them.
@@ -107,14 +150,19 @@ class Curve:
             return self._mass_at_infinity()
         bound = rational(epsilon, name="epsilon")
         if bound < 0:
-            msg = f"epsilon is {epsilon}; it must be at least 0, such as epsilon=1."
+            msg = f"epsilon is {shown(epsilon)}; it must be at least 0, such as epsilon=1."
             raise ParameterError(msg)
+        if bound > _LARGEST_EPSILON:  # delta falls with epsilon, to the mass at infinity
+            return self._mass_at_infinity()[0], self.delta_interval(_LARGEST_EPSILON)[1]
         small, large = float_down(bound), float_up(bound)
-        found = [delta_interval(direction, small) for direction in self.directions()]
-        if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
-            lows = [delta_interval(direction, large)[0] for direction in self.directions()]
-            found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
-        return max(ends[0] for ends in found), max(ends[1] for ends in found)
+        with _quiet():
+            found = [delta_interval(direction, small) for direction in self.directions()]
+            if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
+                lows = [delta_interval(direction, large)[0] for direction in self.directions()]
+                found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
+        lower, upper = max(ends[0] for ends in found), max(ends[1] for ends in found)
+        # where the numerics lose every digit, nothing better than the whole range is known
+        return (lower, upper) if 0 <= lower <= upper <= 1 else (0.0, 1.0)
 
     def rdp(self, order: Number) -> float:
         """Return an upper bound on the Renyi divergence of this order (> 1), both directions; inf where infinite.
@@ -124,13 +172,36 @@ class Curve:
         1.0
         """
         alpha = rational(order, name="order")
-        if alpha <= 1:
-            msg = f"order is {order}; Renyi divergences of promises need an order above 1, such as order=8."
+        if not 1 < alpha <= _LARGEST_ORDER:
+            msg = f"order is {shown(order)}; Renyi divergences of promises need an order above 1, such as order=8."
             raise ParameterError(msg)
-        s = float(alpha - 1)
         if any(loss.leaks for direction in self.directions() for loss, _ in direction.parts):
             return math.inf
-        return max((max(direction.renyi(s), 0.0) / s for direction in self.directions()), default=0.0)
+        bounds = [self._renyi(alpha)]
+        rho = self._rho()
+        if rho is not None:  # rho-zCDP is exactly this bound at every order, also where moments overflow
+            bounds.append(float_up(rho * alpha))
+        return min(bounds)
+
+    def _renyi(self, alpha: Fraction) -> float:
+        """Return the bound from the moments.
+
+        The divergence rises with the order (van Erven & Harremoes 2014, arXiv:1206.2459, Theorem 3): just above 1, where
+        K(s) / s is lost in rounding, the order 1 + 2^-20 stands for all below it, and the largest loss bounds them all.
+        """
+        directions = self.directions()
+        top = max((direction.top for direction in directions), default=0.0)
+        s = max(float_up(alpha - 1), 2.0**-20)
+        if s > _FARTHEST_ORDER and (top < math.inf or self._rho() is not None):
+            return top
+        with _quiet():
+            found = max((max(direction.renyi(s), 0.0) / s for direction in directions), default=0.0)
+        return min(found, max(top, 0.0))
+
+    def _rho(self) -> Fraction | None:
+        """Return the sum of the parts' rhos; None where some part has none."""
+        each = [(part.rho(), count) for part, count in self.terms]
+        return None if any(rho is None for rho, _ in each) else sum((n * rho for rho, n in each if rho), Fraction(0))
 
     def zcdp(self) -> float:
         """Return a rho such that rho-zCDP holds; refuse where none exists.
@@ -139,17 +210,14 @@ class Curve:
         >>> p.gaussian(sigma=1).zcdp()
         0.5
         """
-        total: Fraction | int = 0
-        for part, count in self.terms:
-            rho = part.rho()
-            if rho is None:
+        for part, _ in self.terms:
+            if part.rho() is None:
                 msg = (
                     f"{part.kind} satisfies no zCDP promise: with some probability its loss is unbounded. "
                     "Ask for .epsilon(delta), or state it as ZCDP(rho, delta)."
                 )
                 raise ParameterError(msg)
-            total += count * rho
-        return float_up(rational(total))
+        return float_up(self._rho() or 0)
 
     def tradeoff(self, fpr: Number) -> float:
         """Return a certified lower bound on the false negative rate of every test with this false positive rate.
@@ -166,7 +234,7 @@ class Curve:
 
         chance = rational(fpr, name="fpr")
         if not 0 <= chance <= 1:
-            msg = f"fpr is {fpr}; a false positive rate lies between 0 and 1."
+            msg = f"fpr is {shown(fpr)}; a false positive rate lies between 0 and 1."
             raise ParameterError(msg)
         return best_tradeoff(self.delta, float_up(chance))
 
@@ -205,14 +273,14 @@ class Curve:
     def __add__(self, other: Curve) -> Curve:
         """Compose with another curve for the same relation."""
         if not isinstance(other, Curve):
-            msg = f"{other!r} is no curve; currencies become curves by .curve()."
+            msg = f"{shown(other)} is no curve; currencies become curves by .curve()."
             raise ParameterError(msg)
         require_same_relation(self.neighbors, other.neighbors)
         return compose((*self.terms, *other.terms), self.neighbors)
 
     def __mul__(self, count: int) -> Curve:
         """Compose `count` times; 0 gives the curve that costs nothing."""
-        times = integer(count, name="count", least=0)
+        times = integer(count, name="count", least=0, most=MOST_COMPOSITIONS)
         return compose(tuple((part, n * times) for part, n in self.terms), self.neighbors)
 
     __rmul__ = __mul__
@@ -250,14 +318,15 @@ class Curve:
         >>> Curve.from_json('{"neighbors": "add_remove", "terms": []}').epsilon(delta=0)
         0.0
         """
+        record = read_json(text, "a curve")
         try:
-            return Curve.from_record(json.loads(text))
-        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            return Curve.from_record(record)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, ParameterError):
                 raise
             msg = (
-                f"this text is no curve ({type(error).__name__}: {error}); write a JSON object with 'neighbors' and "
-                "'terms', as Curve.to_json does."
+                f"this JSON is no curve ({type(error).__name__}); write an object with 'neighbors' and 'terms', as "
+                "Curve.to_json does."
             )
             raise ParameterError(msg) from None
 
@@ -274,7 +343,7 @@ class Curve:
         for term in record["terms"]:
             rest = {name: value for name, value in term.items() if name not in {"kind", "count"}}
             if term["kind"] not in known:
-                msg = f"{term['kind']!r} is no kind of curve; known are {', '.join(sorted(known))}."
+                msg = f"{shown(term['kind'])} is no kind of curve; known are {', '.join(sorted(known))}."
                 raise ParameterError(msg)
             part = known[term["kind"]].from_fields(rest)
             _require_sane(part, relation)
@@ -328,29 +397,21 @@ def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation) -> Curve:
     return Curve(tuple(sorted(counts.items(), key=lambda term: term[0].key)), neighbors)
 
 
-_POSITIVE = {"sigma", "scale", "sensitivity", "answers", "size", "orders", "rate"}
-_AT_MOST_ONE = {"rate", "delta", "share", "present", "absent"}
-
-
 def _require_sane(part: Part, relation: Relation) -> None:
-    """Refuse a part read from JSON whose numbers no constructor would have taken.
-
-    Every number is a fraction or an integer of at least 0; noise scales, sensitivities, sizes, orders and rates are
-    above 0; probabilities are at most 1; and a nested curve is for the relation around it.
-    """
+    """Refuse a part read from JSON whose nested curves are for other neighbors; its numbers it checks itself."""
     for item in fields(part):  # type: ignore[arg-type]
         value = getattr(part, item.name)
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, Curve):
                 size = getattr(part, "size", 1)  # a grouped part holds the curve for single units
-                around = each.neighbors.group(size)
-                require_same_relation(around, relation)
-                continue
-            number = isinstance(each, Fraction | int) and not isinstance(each, bool)
-            low = number and (each < 0 or (item.name in _POSITIVE and each == 0))
-            if not number or low or (item.name in _AT_MOST_ONE and each > 1):
-                msg = f"the {part.kind} part of this JSON has {item.name} = {shown(each)}, which no such mechanism has."
-                raise ParameterError(msg)
+                require_same_relation(each.neighbors.group(size), relation)
+
+
+def _quiet() -> AbstractContextManager[None]:
+    """Let intermediate results overflow to infinity or underflow to 0 in silence; the ends are checked afterwards."""
+    import numpy as np
+
+    return np.errstate(over="ignore", under="ignore")
 
 
 READERS["curve"] = Curve.from_record

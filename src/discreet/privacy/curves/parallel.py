@@ -7,11 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
+from discreet.exact import float_up, shown
 from discreet.privacy.curve import Curve
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.pure import pure
 from discreet.privacy.part import OPERATIONS, Part
+from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import Group, NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
@@ -31,11 +33,20 @@ class Parallel(Part):
 
     curves: tuple[Curve, ...]
 
+    def check(self) -> None:
+        """At least two add/remove curves: about other neighbors no theorem speaks."""
+        curves = [require_kind(curve, Curve, "curves") for curve in require_kind(self.curves, tuple, "curves")]
+        if len(curves) < 2 or any(curve.neighbors is not NeighborRelation.ADD_REMOVE for curve in curves):
+            msg = "parallel parts need at least two curves, all of them for add_remove neighbors."
+            raise ParameterError(msg)
+
     def losses(self) -> tuple[Loss, Loss]:
         """The larger profile, per direction."""
         from discreet.privacy.numerics.composed import worst_pair
+        from discreet.privacy.numerics.envelope import coarse_pair
 
-        return worst_pair([curve.directions() for curve in self.curves])
+        rho, choices = self.rho(), [curve.directions() for curve in self.curves]
+        return coarse_pair(None if rho is None else float_up(rho), choices) or worst_pair(choices)
 
     def rho(self) -> Fraction | None:
         """The largest."""
@@ -63,7 +74,7 @@ def parallel(first: Curve, *others: Curve) -> Curve:
     curves = (first, *others)
     for curve in curves:
         if not isinstance(curve, Curve):
-            msg = f"{curve!r} is no curve; parallel takes curves."
+            msg = f"{shown(curve)} is no curve; parallel takes curves."
             raise ParameterError(msg)
         require_same_relation(first.neighbors, curve.neighbors)
     if isinstance(first.neighbors, Group):

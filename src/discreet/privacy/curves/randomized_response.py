@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ParameterError
 from discreet.exact import integer
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float
+from discreet.privacy.part import Part, as_float, require_size, require_whole
 from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
@@ -32,6 +32,11 @@ class RandomizedResponse(Part):
 
     epsilon: Fraction
     answers: int
+
+    def check(self) -> None:
+        """An epsilon of at least 0 and at least two answers."""
+        require_size(self.epsilon, "epsilon")
+        require_whole(self.answers, "answers", least=2)
 
     def losses(self) -> tuple[Loss, Loss]:
         """Two or three values."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ParameterError
 from discreet.exact import rational
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive
+from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ class Staircase(Part):
 
     epsilon: Fraction
     share: Fraction
+
+    def check(self) -> None:
+        """A positive epsilon, and a share strictly between 0 and 1."""
+        require_positive(self.epsilon, "epsilon")
+        require_positive(self.share, "share")
+        require_positive(1 - self.share, "1 - share")
 
     def losses(self) -> tuple[Loss, Loss]:
         """Three values."""

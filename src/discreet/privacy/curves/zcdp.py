@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float
+from discreet.privacy.part import Part, as_float, require_size
 from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
@@ -27,6 +27,11 @@ class ConcentratedBound(Part):
 
     rho_: Fraction
     delta: Fraction
+
+    def check(self) -> None:
+        """A rho of at least 0 and a delta below 1."""
+        require_size(self.rho_, "rho")
+        read_delta(require_size(self.delta, "delta"))
 
     def losses(self) -> tuple[Loss, Loss]:
         """K(s) <= rho s (s + 1)."""

@@ -1,0 +1,47 @@
+"""Deltas below the smallest float: bounds on epsilon that need the logarithm of delta alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.privacy.numerics.account import simplify
+from discreet.privacy.numerics.loss import log_conversion
+from discreet.privacy.numerics.moments import RenyiLoss
+from discreet.privacy.numerics.search import minimize
+
+if TYPE_CHECKING:
+    from discreet.privacy.numerics.loss import Direction
+
+
+def far_epsilon(direction: Direction, delta: Fraction, leak: Fraction | None) -> float:
+    """Return an upper bound on epsilon at a positive delta of any size, in one direction.
+
+    delta(e) <= leak + exp(K(s) - s e + log_conversion(s)) for every order s, so every order gives a bound,
+    e = (K(s) + log_conversion(s) - log(delta - leak)) / s (Canonne, Kamath & Steinke 2020, arXiv:2004.00010,
+    Proposition 12). It is a few percent above the truth; the largest loss bounds it as well. `leak` is the mass at
+    infinity where that is stated exactly.
+    """
+    direction = simplify(direction)
+    top = max(direction.top, 0.0)
+    room = delta - leak if leak is not None else delta
+    if room <= 0 or (leak is None and direction.infinity > 0):
+        return top if leak is not None else math.inf
+    target = math.log(room.numerator) - math.log(room.denominator) - 1e-9
+    found = minimize(lambda order: (direction.renyi(order) + log_conversion(order) - target) / order)[1]
+    return min(max(found * (1 + 1e-12), 0.0), top)
+
+
+def listed_epsilon(direction: Direction, delta: Fraction) -> float:
+    """Return the bound on epsilon at the listed orders of Renyi promises; inf where there are none.
+
+    A search among all orders starts at 2 and finds nothing where every listed order is smaller.
+    """
+    orders = [order for loss, _ in direction.parts if isinstance(loss, RenyiLoss) for order in loss.orders]
+    room = delta - Fraction(direction.infinity * (1 + 1e-9))
+    if room <= 0:
+        return math.inf
+    target = math.log(room.numerator) - math.log(room.denominator) - 1e-9
+    bounds = [(direction.renyi(order) + log_conversion(order) - target) / order for order in orders]
+    return max(min(bounds, default=math.inf) * (1 + 1e-12), 0.0)
