@@ -12,7 +12,19 @@ from fractions import Fraction
 
 from discreet.exact import Interval
 
-__all__ = ["DOWN", "PRECISION", "UP", "chain", "decimal", "enclose", "exp", "log", "round_down", "round_up", "shortened"]
+__all__ = [
+    "DOWN",
+    "PRECISION",
+    "UP",
+    "chain",
+    "decimal",
+    "enclose",
+    "exp",
+    "log",
+    "round_down",
+    "round_up",
+    "shortened",
+]
 
 PRECISION = 256
 """Binary places kept: 77 decimals, so that cancellation is never felt in a float."""

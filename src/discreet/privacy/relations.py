@@ -145,7 +145,9 @@ def read_relation(text: str) -> Relation:
         return known[name]
     if name in known and size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE:
         return Group(known[name], int(size))
-    msg = f"{shown(text)} is not a neighbor relation; write one of {', '.join(known)}, or a group such as 'add_remove*3'."
+    msg = (
+        f"{shown(text)} is not a neighbor relation; write one of {', '.join(known)}, or a group such as 'add_remove*3'."
+    )
     raise ParameterError(msg)
 
 

@@ -37,7 +37,9 @@ class RenyiBound(Part):
         orders = [require_size(order, "orders") for order in require_kind(self.orders, tuple, "orders")]
         values = [require_size(value, "values") for value in require_kind(self.values, tuple, "values")]
         if not orders or len(orders) != len(values):
-            msg = f"there are {len(orders)} orders and {len(values)} values; give one value for each order, at least one."
+            msg = (
+                f"there are {len(orders)} orders and {len(values)} values; give one value for each order, at least one."
+            )
             raise ParameterError(msg)
         if orders[0] <= 1 or any(low >= high for low, high in itertools.pairwise(orders)):
             msg = "the orders are not rising from above 1; they must be distinct, such as orders=[2, 8, 32]."
