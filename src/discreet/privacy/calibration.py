@@ -39,6 +39,7 @@ __all__ = [
 
 _FARTHEST = 140.0  # searches end at exp(140), about 1e60, times or divided by their start
 _WIDTH = 1e-9  # relative width of the last bracket
+_DPSGD_WIDTH = 1e-7  # the same where one curve takes milliseconds: the intervals themselves are hardly narrower
 _FAR = 745.0  # the logarithm of the smallest float: how far off an epsilon of 0 or infinity counts
 _SMALLEST_DELTA = Fraction(1, 10**300)
 _LARGEST_EPSILON = 10**30
@@ -70,9 +71,16 @@ def calibrate_largest(build: Build, *, epsilon: Number, delta: Number = 0, start
     >>> 0.26 < shift < 0.27
     True
     """
-    require_kind(build, Callable, "build")  # type: ignore[type-abstract]
+    _require_function(build)
     # 1 / (1 / x) may differ from x by a rounding: the value that was checked is the one that is returned
     return 1 / _least(_Goal.read(lambda inverse: build(1 / inverse), epsilon, delta), 1 / _read_start(start))
+
+
+def _require_function(build: Build) -> None:
+    """Refuse what cannot be called."""
+    if not callable(build):
+        msg = f"build is {shown(build)}; it must be a function from a parameter to a curve."
+        raise ParameterError(msg)
 
 
 def _read_start(start: float) -> float:
@@ -91,7 +99,7 @@ class _Goal:
     @staticmethod
     def read(build: Build, epsilon: Number, delta: Number) -> _Goal:
         """Check what the caller wants."""
-        require_kind(build, Callable, "build")  # type: ignore[type-abstract]
+        _require_function(build)
         return _Goal(build, *_target(epsilon, delta))
 
     def curve(self, parameter: float) -> Curve:
@@ -114,13 +122,9 @@ class _Goal:
         distance = math.log(found) - float_log(wanted)
         return min(distance, 0.0) if found <= wanted else max(distance, 1e-15)
 
-    def keeps(self, parameter: float) -> bool:
-        """Certify a parameter: the epsilon at delta and, where floats hold it, the delta at epsilon."""
-        if self.gap(parameter) > 0:
-            return False
-        if self.delta < _SMALLEST_DELTA:
-            return True
-        return self.curve(parameter).delta(self.epsilon) <= self.delta
+    def agrees(self, parameter: float) -> bool:
+        """Whether the certified delta at epsilon, where floats hold it, keeps the promise as well."""
+        return self.delta < _SMALLEST_DELTA or self.curve(parameter).delta(self.epsilon) <= self.delta
 
 
 def _target(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
@@ -128,23 +132,25 @@ def _target(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
     wanted, chance = rational(epsilon, name="epsilon"), rational(delta, name="delta")
     if wanted < 0 or not 0 <= chance < 1 or wanted == chance == 0:
         msg = (
-            f"epsilon is {shown(epsilon)} and delta is {shown(delta)}; epsilon must be at least 0, delta at least 0 and "
-            "below 1, and not both 0: no finite noise reaches that."
+            f"epsilon is {shown(epsilon)} and delta is {shown(delta)}; epsilon must be at least 0, delta at least 0 "
+            "and below 1, and not both 0: no finite noise reaches that."
         )
         raise ParameterError(msg)
     return wanted, chance
 
 
-def _least(goal: _Goal, start: float) -> float:
+def _least(goal: _Goal, start: float, width: float = _WIDTH) -> float:
     """Find the smallest parameter: bracket it, close the bracket, certify its upper end."""
     if goal.epsilon > _LARGEST_EPSILON:
         msg = f"epsilon is {as_text(goal.epsilon)}; noise is calibrated up to 1e30, where nothing is private any more."
         raise ParameterError(msg)
-    found = _settle(goal.gap, *_bracket(goal.gap, start))
+    found = _settle(goal.gap, *_bracket(goal.gap, start), width)
+    kept = goal.agrees(found)  # the search itself has certified the epsilon
     for step in range(60):
-        if goal.keeps(found):
+        if kept:
             return found
-        found *= 1 + _WIDTH * 2**step / 16
+        found *= 1 + width * 2**step / 16
+        kept = goal.gap(found) <= 0 and goal.agrees(found)
     msg = f"no parameter near {found:g} is certified to keep the promise; does more of it make the curve fall?"
     raise ParameterError(msg)
 
@@ -177,7 +183,7 @@ _NO_SMALLER = (
 )
 
 
-def _settle(gap: Gap, low: tuple[float, float], high: tuple[float, float]) -> float:
+def _settle(gap: Gap, low: tuple[float, float], high: tuple[float, float], width: float) -> float:
     """Close the bracket by the Illinois method in the logarithm of the parameter; return its upper end.
 
     Dowell & Jarratt 1971 (doi:10.1007/BF01934364): a secant step, and the value at an end that stays is halved. Steps
@@ -186,10 +192,10 @@ def _settle(gap: Gap, low: tuple[float, float], high: tuple[float, float]) -> fl
     (left, at_left), (right, at_right) = low, high
     checked, side = math.exp(right), 0
     for turn in range(100):
-        if right - left <= _WIDTH:
+        if right - left <= width:
             break
         share = at_left / (at_left - at_right) if at_left > at_right and turn % 8 != 7 else 0.5
-        middle = left + min(max(share * (right - left), _WIDTH / 2), right - left - _WIDTH / 2)
+        middle = left + min(max(share * (right - left), width / 2), right - left - width / 2)
         parameter = math.exp(middle)
         value = gap(parameter)
         if value > 0:
@@ -211,8 +217,8 @@ def gaussian_sigma(
     """Return the smallest sigma of Gaussian noise that is (epsilon, delta)-private, rounded up.
 
     The analytic Gaussian mechanism: Balle & Wang 2018 (arXiv:1805.06530), Theorem 8 and Algorithm 1. The textbook's
-    sqrt(2 ln(1.25/delta)) / epsilon is proved for epsilon < 1 only and is too small for large epsilon. Only the quotient
-    sensitivity / sigma matters, so sigma is found for a sensitivity of 1 and multiplied, exactly, and rounded up.
+    sqrt(2 ln(1.25/delta)) / epsilon is proved for epsilon < 1 only and is too small for large epsilon. Only the
+    quotient sensitivity / sigma matters: sigma is found for a sensitivity of 1, multiplied exactly, and rounded up.
 
     >>> round(gaussian_sigma(epsilon=1, delta=1e-5), 6)
     3.730632
@@ -293,7 +299,7 @@ def dpsgd_noise(*, epsilon: Number, delta: Number, rate: Number, steps: int) -> 
     if share == 0:
         msg = "rate is 0; empty batches cost nothing, so there is no smallest noise. Give the rate that is used."
         raise ParameterError(msg)
-    return _least(goal, _central_sigma(_central_mu(goal), share, count))
+    return _least(goal, _central_sigma(_central_mu(goal), share, count), _DPSGD_WIDTH)
 
 
 def dpsgd_steps(*, epsilon: Number, delta: Number, rate: Number, sigma: Number) -> int:
@@ -353,11 +359,11 @@ def dpsgd_rate(*, epsilon: Number, delta: Number, sigma: Number, steps: int) -> 
     count = integer(steps, name="steps", least=1, most=_MOST_STEPS)
     noise = read_positive(sigma, "sigma", "the noise multiplier")
     whole = _dpsgd_goal(lambda rate: _dpsgd(noise, rate, count), epsilon, delta)
-    if whole.keeps(1.0):
+    if whole.gap(1.0) <= 0 and whole.agrees(1.0):
         return 1.0
     goal = _Goal(lambda inverse: _dpsgd(noise, min(1.0, 1 / inverse), count), whole.epsilon, whole.delta)
     log_rate = math.log(_central_mu(goal)) - 0.5 * (math.log(count) + _step_size(Fraction(1), noise))
-    return 1 / _least(goal, math.exp(min(max(-log_rate, 0.01), 130.0)))
+    return 1 / _least(goal, math.exp(min(max(-log_rate, 0.01), 130.0)), _DPSGD_WIDTH)
 
 
 def _dpsgd_goal(build: Build, epsilon: Number, delta: Number) -> _Goal:
@@ -377,8 +383,8 @@ def _dpsgd(sigma: Number, rate: Number, steps: int) -> Curve:
 def _central_mu(goal: _Goal) -> float:
     """Return the mu of the Gaussian mechanism that just keeps the promise: where searches for DP-SGD start.
 
-    By a central limit theorem many sampled steps are nearly mu-GDP with mu^2 = steps * rate^2 (exp(1 / sigma^2) - 1) (Bu,
-    Dong, Long & Su 2020, arXiv:1911.11607). An estimate, never a bound.
+    By a central limit theorem many sampled steps are nearly mu-GDP with mu^2 = steps * rate^2 (exp(1 / sigma^2) - 1)
+    (Bu, Dong, Long & Su 2020, arXiv:1911.11607). An estimate, never a bound.
     """
     return 1 / _gaussian_start(min(goal.epsilon, Fraction(_LARGEST_EPSILON)), goal.delta)
 

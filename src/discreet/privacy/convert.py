@@ -111,7 +111,8 @@ def convert(
     wish = _Wish(read_delta(delta), None if orders is None else _read_orders(orders))
     if isinstance(promise, Curve):
         return _from_curve(promise, to, wish)
-    rule = _RULES.get((type(require_kind(promise, Currency, "promise")), to))
+    require_kind(promise, Currency, "promise")  # type: ignore[type-abstract]
+    rule = _RULES.get((type(promise), to))
     if rule is None:
         raise ParameterError(_no_rule(promise, to))
     return cast("Target", rule(promise, wish))
@@ -119,7 +120,7 @@ def convert(
 
 def _read_orders(orders: Sequence[Number]) -> tuple[Fraction, ...]:
     """Read the orders of an RDP result: above 1 and rising."""
-    read = tuple(rational(cast("Number", order), name="orders") for order in read_list(orders, "orders"))
+    read = tuple(rational(order, name="orders") for order in read_list(orders, "orders"))
     return RDP(read, [0] * len(read)).orders
 
 
@@ -131,6 +132,8 @@ def _from_curve(curve: Curve, to: type[Target], wish: _Wish) -> Target:
     elif to is Approximate:
         epsilon = _finite(curve.epsilon(wish.delta), curve)
         found = Approximate(epsilon, wish.delta, neighbors=curve.neighbors)
+    elif to is ZCDP and curve.sampling_error:  # through (epsilon, delta): see discreet.privacy.sampling_error
+        found = _approximate_to_zcdp(_from_curve(curve, Approximate, wish), wish)
     elif to is ZCDP:
         found = ZCDP(_finite(curve.zcdp(), curve), neighbors=curve.neighbors)
     elif to is RDP:
@@ -458,7 +461,10 @@ def rdp_allowance(budget: Budget, order: Number) -> RDP:
         raise ParameterError(msg)
     left = round_down(enclose(budget.epsilon) - rdp_penalty(number, budget.delta))
     if left < 0:
-        msg = f"order is {shown(order)}; at this order the conversion alone costs more than {budget!r}. Choose a larger order."
+        msg = (
+            f"order is {shown(order)}; at this order the conversion alone costs more than {budget!r}. "
+            "Choose a larger order."
+        )
         raise ParameterError(msg)
     return RDP([number], [left], neighbors=budget.neighbors)
 
@@ -492,7 +498,7 @@ def to_relation(promise: Source, neighbors: Relation) -> Source:
     >>> to_relation(Pure("0.1"), NeighborRelation.CHANGE_ONE)
     Pure(epsilon=0.2, neighbors=change_one)
     """
-    require_kind(promise, Currency, "promise")
+    require_kind(promise, Currency, "promise")  # type: ignore[type-abstract]
     grouped = group_privacy(promise, _steps(promise.neighbors, require_relation(neighbors)))
     build = cast("Callable[..., Source]", type(promise))
     return build(**grouped.fields(), neighbors=neighbors)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, PrecisionError
-from discreet.exact import Number, float_down, float_up, integer, rational, shown
-from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of
+from discreet.exact import Number, exact_text, float_down, float_up, integer, rational, shown
+from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of, require_probability
 from discreet.privacy.readings import as_text, read_delta, read_json, require_kind
 from discreet.privacy.relations import Relation, read_relation, require_relation, require_same_relation
+from discreet.privacy.sampling_error import delta_with_error, epsilon_with_error
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -54,20 +55,24 @@ class Curve:
 
     terms: tuple[tuple[Part, int], ...]
     neighbors: Relation
+    sampling_error: Fraction = Fraction(0)
+    """The total variation distance between the laws that are drawn from and the ideal ones, summed over all draws."""
 
     def __post_init__(self) -> None:
         """Refuse what is no relation, and what are no parts with counts."""
         require_relation(self.neighbors)
+        require_probability(self.sampling_error, "sampling_error")
         for term in require_kind(self.terms, tuple, "terms"):
             part, count = require_kind(term, tuple, "terms")
-            require_kind(part, Part, "terms")
+            require_kind(part, Part, "terms")  # type: ignore[type-abstract]
             integer(count, name="count", least=1, most=MOST_COMPOSITIONS)
 
     def epsilon(self, delta: Number) -> float:
         """Return a certified upper bound on the smallest epsilon such that (epsilon, delta) holds.
 
-        It is inf exactly where the mass at infinity exceeds delta, or where delta = 0 and losses are unbounded. Below a
-        delta of 1e-300 it is the bound of the Renyi divergences, a few percent above the truth.
+        It is inf exactly where the mass at infinity exceeds delta, where delta = 0 and losses are unbounded,
+        and where a sampling error leaves no room: (1 + e^epsilon) times the error must stay below delta.
+        Below a delta of 1e-300 it is the bound of the Renyi divergences, a few percent above the truth.
 
         >>> from discreet import privacy as p
         >>> round((p.gaussian(sigma=1).subsample(0.01) * 1000).epsilon(delta=1e-5), 8)
@@ -95,6 +100,10 @@ class Curve:
         from discreet.privacy.numerics.account import dominated, epsilon_interval
 
         chance = read_delta(delta)
+        if self.sampling_error:  # an exact sampler is one of those within the error: its lower end stays
+            ideal = replace(self, sampling_error=Fraction(0))
+            lower = ideal.interval(chance)[0]
+            return lower, max(lower, epsilon_with_error(ideal.epsilon, ideal.delta, chance, self.sampling_error))
         leak = self._leak()
         if leak is not None and leak > chance:
             return math.inf, math.inf
@@ -127,7 +136,7 @@ class Curve:
             lower = min(lower, upper)
         if not lower <= upper or (upper == math.inf and chance > 0 and not self._leaks()):
             msg = (
-                f"delta is {as_text(chance)}; at a delta so small the numerics of this curve certify no finite epsilon. "
+                f"delta is {as_text(chance)}; at a delta so small the numbers certify no finite epsilon of this curve. "
                 "Ask at a larger delta, such as 1e-30, or convert .zcdp() where there is one."
             )
             raise PrecisionError(msg)
@@ -147,11 +156,14 @@ class Curve:
         from discreet.privacy.numerics.account import delta_interval
 
         if isinstance(epsilon, float) and epsilon == math.inf:
-            return self._mass_at_infinity()
+            return self.delta_interval(_LARGEST_EPSILON) if self.sampling_error else self._mass_at_infinity()
         bound = rational(epsilon, name="epsilon")
         if bound < 0:
             msg = f"epsilon is {shown(epsilon)}; it must be at least 0, such as epsilon=1."
             raise ParameterError(msg)
+        if self.sampling_error:
+            ideal = replace(self, sampling_error=Fraction(0))
+            return ideal.delta_interval(bound)[0], delta_with_error(ideal.delta, bound, self.sampling_error)
         if bound > _LARGEST_EPSILON:  # delta falls with epsilon, to the mass at infinity
             return self._mass_at_infinity()[0], self.delta_interval(_LARGEST_EPSILON)[1]
         small, large = float_down(bound), float_up(bound)
@@ -175,7 +187,7 @@ class Curve:
         if not 1 < alpha <= _LARGEST_ORDER:
             msg = f"order is {shown(order)}; Renyi divergences of promises need an order above 1, such as order=8."
             raise ParameterError(msg)
-        if any(loss.leaks for direction in self.directions() for loss, _ in direction.parts):
+        if self.sampling_error or any(loss.leaks for way in self.directions() for loss, _ in way.parts):
             return math.inf
         bounds = [self._renyi(alpha)]
         rho = self._rho()
@@ -186,8 +198,9 @@ class Curve:
     def _renyi(self, alpha: Fraction) -> float:
         """Return the bound from the moments.
 
-        The divergence rises with the order (van Erven & Harremoes 2014, arXiv:1206.2459, Theorem 3): just above 1, where
-        K(s) / s is lost in rounding, the order 1 + 2^-20 stands for all below it, and the largest loss bounds them all.
+        The divergence rises with the order (van Erven & Harremoes 2014, arXiv:1206.2459, Theorem 3): just above 1,
+        where K(s) / s is lost in rounding, the order 1 + 2^-20 stands for all below it, and the largest loss bounds
+        them all.
         """
         directions = self.directions()
         top = max((direction.top for direction in directions), default=0.0)
@@ -210,6 +223,12 @@ class Curve:
         >>> p.gaussian(sigma=1).zcdp()
         0.5
         """
+        if self.sampling_error:
+            msg = (
+                "a sampling error keeps no zCDP promise: an outcome may be possible for one neighbor only. Ask for "
+                ".epsilon(delta), or convert(curve, to=ZCDP, delta=...), which gives approximate zCDP."
+            )
+            raise ParameterError(msg)
         for part, _ in self.terms:
             if part.rho() is None:
                 msg = (
@@ -237,6 +256,22 @@ class Curve:
             msg = f"fpr is {shown(fpr)}; a false positive rate lies between 0 and 1."
             raise ParameterError(msg)
         return best_tradeoff(self.delta, float_up(chance))
+
+    def with_sampling_error(self, eta: Number) -> Curve:
+        """Return the same curve, drawn by a sampler whose law is up to eta away in total variation.
+
+        (epsilon, delta) becomes (epsilon, delta + (1 + e^epsilon) eta); `* n` and `+` add the etas. The derivation is
+        in `discreet.privacy.sampling_error`. The samplers of `discreet.noise` are exact and need none.
+
+        >>> from discreet import privacy as p
+        >>> rounded = p.pure(epsilon=1).with_sampling_error(1e-12)
+        >>> rounded.delta(1) < 4e-12, (rounded * 1000).delta(1000) < 4e-9
+        (True, True)
+        >>> (rounded * 3).sampling_error
+        Fraction(3, 1000000000000)
+        """
+        more = require_probability(rational(eta, name="eta"), "eta")
+        return replace(self, sampling_error=min(self.sampling_error + more, Fraction(1)))
 
     def subsample(self, rate: Number, scheme: Scheme | None = None) -> Curve:
         """Return the curve of running all of this on one shared random sample.
@@ -276,12 +311,14 @@ class Curve:
             msg = f"{shown(other)} is no curve; currencies become curves by .curve()."
             raise ParameterError(msg)
         require_same_relation(self.neighbors, other.neighbors)
-        return compose((*self.terms, *other.terms), self.neighbors)
+        error = self.sampling_error + other.sampling_error
+        return compose((*self.terms, *other.terms), self.neighbors, error)
 
     def __mul__(self, count: int) -> Curve:
         """Compose `count` times; 0 gives the curve that costs nothing."""
         times = integer(count, name="count", least=0, most=MOST_COMPOSITIONS)
-        return compose(tuple((part, n * times) for part, n in self.terms), self.neighbors)
+        terms = tuple((part, n * times) for part, n in self.terms)
+        return compose(terms, self.neighbors, times * self.sampling_error)
 
     __rmul__ = __mul__
 
@@ -309,7 +346,8 @@ class Curve:
         'add_remove'
         """
         terms = [{"kind": part.kind, **part.fields(), "count": count} for part, count in self.terms]
-        return {"neighbors": self.neighbors.value, "terms": terms}
+        error = {"sampling_error": exact_text(self.sampling_error)} if self.sampling_error else {}
+        return {"neighbors": self.neighbors.value, "terms": terms, **error}
 
     @staticmethod
     def from_json(text: str) -> Curve:
@@ -348,7 +386,7 @@ class Curve:
             part = known[term["kind"]].from_fields(rest)
             _require_sane(part, relation)
             terms.append((part, integer(term["count"], name="count", least=0)))
-        return compose(tuple(terms), relation)
+        return compose(tuple(terms), relation, rational(record.get("sampling_error", 0), name="sampling_error"))
 
     def directions(self) -> tuple[Direction, ...]:
         """Return one direction, or both where they differ.
@@ -385,16 +423,21 @@ class Curve:
     def __repr__(self) -> str:
         """Show what is composed."""
         pieces = [f"{part!r}" if count == 1 else f"{part!r} * {count}" for part, count in self.terms]
-        return f"Curve({' + '.join(pieces) or 'nothing'}, neighbors={self.neighbors.value})"
+        error = f", sampling_error={as_text(self.sampling_error)}" if self.sampling_error else ""
+        return f"Curve({' + '.join(pieces) or 'nothing'}, neighbors={self.neighbors.value}{error})"
 
 
-def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation) -> Curve:
-    """Return the curve of these parts in canonical order, equal parts counted together."""
+def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation, sampling_error: Fraction = Fraction(0)) -> Curve:
+    """Return the curve of these parts in canonical order, equal parts counted together.
+
+    From 1 on a sampling error says nothing any more, so it stays there.
+    """
     counts: dict[Part, int] = {}
     for part, count in terms:
         if count:
             counts[part] = counts.get(part, 0) + count
-    return Curve(tuple(sorted(counts.items(), key=lambda term: term[0].key)), neighbors)
+    ordered = tuple(sorted(counts.items(), key=lambda term: term[0].key))
+    return Curve(ordered, neighbors, min(sampling_error, Fraction(1)))
 
 
 def _require_sane(part: Part, relation: Relation) -> None:

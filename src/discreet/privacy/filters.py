@@ -99,7 +99,7 @@ class Filter(ABC, Generic[Cost]):
         if not self.admits(cost):
             msg = f"{cost!r} does not fit: {self.remaining!r} is left of {self.limit!r}. Ask for less."
             raise BudgetError(msg)
-        return type(self)(self.limit, self._sum(cost))  # type: ignore[call-arg]  # every filter takes these two
+        return type(self)(self.limit, self._sum(cost))
 
     def _sum(self, cost: Cost) -> Cost:
         return self.spent + cost

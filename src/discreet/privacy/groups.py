@@ -30,7 +30,7 @@ def group_privacy(promise: Promise, size: int) -> Promise:
     ZCDP(rho=0.18, neighbors=add_remove*3)
     """
     count = integer(size, name="size", least=1, most=_MOST)
-    require_kind(promise, Currency, "promise")
+    require_kind(promise, Currency, "promise")  # type: ignore[type-abstract]
     if count == 1:
         return promise
     return cast("Promise", _RULES[type(promise)](promise, count))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 Kind = TypeVar("Kind")
+Item = TypeVar("Item")
 
 _LONGEST_REPR = 120
 _SIX_DIGITS = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -93,7 +94,7 @@ def require_kind(value: object, kind: type[Kind], name: str) -> Kind:
     return value
 
 
-def read_list(value: object, name: str) -> Sequence[object]:
+def read_list(value: Iterable[Item], name: str) -> Sequence[Item]:
     """Return a list of arguments; a text or a single number is none, although Python would walk through a text.
 
     >>> read_list((2, 3), "orders")

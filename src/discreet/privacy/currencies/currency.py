@@ -114,9 +114,10 @@ def from_json(text: str) -> Currency:
     record = read_json(text, "a promise")
     kind, neighbors = record.pop("currency", None), record.pop("neighbors", None)
     if not isinstance(kind, str) or kind not in Currency.kinds or neighbors is None:
+        known = ", ".join(sorted(Currency.kinds))
         msg = (
-            f"this JSON is no promise; write an object with 'currency' (one of {', '.join(sorted(Currency.kinds))}), its "
-            "numbers as text, and 'neighbors'."
+            f"this JSON is no promise; write an object with 'currency' (one of {known}), its numbers as text, and "
+            "'neighbors'."
         )
         raise ParameterError(msg)
     try:

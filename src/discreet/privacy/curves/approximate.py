@@ -57,7 +57,7 @@ class ApproximateBound(Part):
         return self.delta
 
     def grouped(self, size: int) -> Part:
-        """Chain the definition: (k e, d (1 + exp(e) + ... + exp((k-1) e))), rounded up; from 1 on nothing is promised."""
+        """Chain the definition: (k e, d (1 + exp(e) + ... + exp((k-1) e))), rounded up; nothing from 1 on."""
         total = self.delta * chain(self.epsilon, size).upper if size * self.epsilon <= _HUGE else Fraction(1)
         if self.delta and total >= 1:
             msg = (

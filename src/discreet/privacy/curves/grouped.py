@@ -40,7 +40,7 @@ class Grouped(Part):
     def check(self) -> None:
         """A curve of one mechanism, and a chain that is not too long to be summed."""
         base = require_kind(self.base, Curve, "base")
-        if len(base.terms) != 1 or base.terms[0][1] != 1:
+        if len(base.terms) != 1 or base.terms[0][1] != 1 or base.sampling_error:
             msg = f"base is {base!r}; a group's profile is chained for one mechanism at a time."
             raise ParameterError(msg)
         require_whole(self.size, "size", least=2)
@@ -82,7 +82,8 @@ def group(curve: Curve, size: int) -> Curve:
     for part, count in curve.terms:
         single = Curve(((part, 1),), curve.neighbors)
         terms.append((part.grouped(number) or Grouped(single, number), count))
-    return compose(tuple(terms), curve.neighbors.group(number))
+    # both ends of the chain are within the error of their ideal laws, whatever lies between them
+    return compose(tuple(terms), curve.neighbors.group(number), curve.sampling_error)
 
 
 OPERATIONS["group"] = group

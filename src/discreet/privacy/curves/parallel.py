@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -36,7 +36,8 @@ class Parallel(Part):
     def check(self) -> None:
         """At least two add/remove curves: about other neighbors no theorem speaks."""
         curves = [require_kind(curve, Curve, "curves") for curve in require_kind(self.curves, tuple, "curves")]
-        if len(curves) < 2 or any(curve.neighbors is not NeighborRelation.ADD_REMOVE for curve in curves):
+        odd = [c for c in curves if c.neighbors is not NeighborRelation.ADD_REMOVE or c.sampling_error]
+        if len(curves) < 2 or odd:
             msg = "parallel parts need at least two curves, all of them for add_remove neighbors."
             raise ParameterError(msg)
 
@@ -86,10 +87,13 @@ def parallel(first: Curve, *others: Curve) -> Curve:
             "gains a unit. Take .parallel of the add_remove curves, then .group(2)."
         )
         raise ParameterError(msg)
-    distinct = tuple(sorted(set(curves), key=repr))
+    # the other parts' data are the same for both neighbors, and so are the laws of their draws, exact or not
+    error = max(curve.sampling_error for curve in curves)
+    ideal = {replace(curve, sampling_error=Fraction(0)) for curve in curves}
+    distinct = tuple(sorted(ideal, key=Curve.to_json))
     if len(distinct) == 1:
-        return distinct[0]
-    return Curve(((Parallel(distinct), 1),), first.neighbors)
+        return replace(distinct[0], sampling_error=error)
+    return Curve(((Parallel(distinct), 1),), first.neighbors, error)
 
 
 OPERATIONS["parallel"] = parallel

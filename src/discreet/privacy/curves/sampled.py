@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -87,7 +87,7 @@ class FixedSizeSampled(Part):
 
 def _check(base: Curve, rate: Fraction, neighbors: NeighborRelation) -> None:
     """Refuse what no theorem about samples covers."""
-    if require_kind(base, Curve, "base").neighbors is not neighbors or not base.terms:
+    if require_kind(base, Curve, "base").neighbors is not neighbors or not base.terms or base.sampling_error:
         msg = f"base is {base!r}; this kind of sample has a proved bound for curves of {neighbors.value} neighbors."
         raise ParameterError(msg)
     if require_probability(rate, "rate") == 0:
@@ -135,9 +135,11 @@ def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve
     if share == 1 or not curve.terms:
         return curve
     if share == 0:
-        return Curve((), curve.neighbors)
-    part: Part = PoissonSampled(curve, share) if chosen is Scheme.POISSON else FixedSizeSampled(curve, share)
-    return Curve(((part, 1),), curve.neighbors)
+        return Curve((), curve.neighbors, curve.sampling_error)
+    # the noise is drawn for every sample, with the unit or without, so the sampler's error is not amplified
+    base, error = replace(curve, sampling_error=Fraction(0)), curve.sampling_error
+    part: Part = PoissonSampled(base, share) if chosen is Scheme.POISSON else FixedSizeSampled(base, share)
+    return Curve(((part, 1),), curve.neighbors, error)
 
 
 OPERATIONS["subsample"] = subsample
