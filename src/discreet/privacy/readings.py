@@ -132,5 +132,5 @@ def cost_text(value: float, digits: int) -> str:
     >>> cost_text(1.82823665, 6), cost_text(1258.6412, 6), cost_text(2.0, 6)
     ('1.82824', '1258.65', '2')
     """
-    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(value)))
     return f"{float(rounded):.{digits}g}"
