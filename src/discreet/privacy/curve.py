@@ -11,6 +11,7 @@ import json
 import math
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, PrecisionError
@@ -36,6 +37,7 @@ MOST_COMPOSITIONS = 10**18
 _SMALLEST_DELTA = Fraction(1, 10**300)  # below it floats lose their digits, and logarithms are used instead
 _LARGEST_EPSILON = Fraction(10**150)
 _LARGEST_ORDER = 10**60
+_MOST_FAILURES = 32
 _FARTHEST_ORDER = 10**6
 
 
@@ -104,27 +106,29 @@ class Curve:
             ideal = replace(self, sampling_error=Fraction(0))
             lower = ideal.interval(chance)[0]
             return lower, max(lower, epsilon_with_error(ideal.epsilon, ideal.delta, chance, self.sampling_error))
-        leak = self._leak()
-        if leak is not None and leak > chance:
+        leak, rest = self._split()
+        if leak > chance:
             return math.inf, math.inf
+        if leak:
+            return rest.interval((chance - leak) / (1 - leak))
         if 0 < chance < _SMALLEST_DELTA:
-            return self._far_interval(chance, leak)
+            return self._far_interval(chance)
         lower, upper = 0.0, 0.0
         with _quiet():
             for direction in self.directions():
-                target = float_down(chance) if leak is None else max(float_down(chance), direction.infinity)
+                target = float_down(chance)
                 if upper > 0 and dominated(direction, upper, target):
                     continue
                 ends = epsilon_interval(direction, target)
                 lower, upper = max(lower, ends[0]), max(upper, ends[1])
         return self._settled(chance, lower, upper)
 
-    def _far_interval(self, chance: Fraction, leak: Fraction | None) -> tuple[float, float]:
+    def _far_interval(self, chance: Fraction) -> tuple[float, float]:
         """Bound epsilon at a delta below all floats: above by Renyi divergences, below by a larger delta."""
         from discreet.privacy.numerics.far import far_epsilon
 
-        lower = 0.0 if leak else self.interval(_SMALLEST_DELTA)[0]
-        upper = max((far_epsilon(direction, chance, leak) for direction in self.directions()), default=0.0)
+        lower = self.interval(_SMALLEST_DELTA)[0]
+        upper = max((far_epsilon(direction, chance) for direction in self.directions()), default=0.0)
         return self._settled(chance, min(lower, upper), upper)
 
     def _settled(self, chance: Fraction, lower: float, upper: float) -> tuple[float, float]:
@@ -164,6 +168,10 @@ class Curve:
         if self.sampling_error:
             ideal = replace(self, sampling_error=Fraction(0))
             return ideal.delta_interval(bound)[0], delta_with_error(ideal.delta, bound, self.sampling_error)
+        leak, rest = self._split()
+        if leak:  # delta is leak + (1 - leak) times that of the rest
+            low, high = (leak + (1 - leak) * Fraction(end) for end in rest.delta_interval(bound))
+            return float_down(low), float_up(high)
         if bound > _LARGEST_EPSILON:  # delta falls with epsilon, to the mass at infinity
             return self._mass_at_infinity()[0], self.delta_interval(_LARGEST_EPSILON)[1]
         small, large = float_down(bound), float_up(bound)
@@ -255,7 +263,12 @@ class Curve:
         if not 0 <= chance <= 1:
             msg = f"fpr is {shown(fpr)}; a false positive rate lies between 0 and 1."
             raise ParameterError(msg)
-        return best_tradeoff(self.delta, float_up(chance))
+        if chance in {
+            0,
+            1,
+        }:  # a test that never accuses falsely finds what leaks, and one that always accuses misses none
+            return 0.0 if chance else max(math.nextafter(1 - self.delta(math.inf), 0.0), 0.0)
+        return best_tradeoff(partial(_delta_at, self), float_up(chance))
 
     def with_sampling_error(self, eta: Number) -> Curve:
         """Return the same curve, drawn by a sampler whose law is up to eta away in total variation.
@@ -403,19 +416,26 @@ class Curve:
             return (forward,)
         return forward, Direction(tuple((pair[1], count) for pair, count in pairs))
 
-    def _leak(self) -> Fraction | None:
-        """Return the exact mass at infinity where stated failure probabilities alone make it, at most a few of them."""
-        leaking = [(part, count) for part, count in self.terms if any(loss.leaks for loss in pair_of(part))]
-        if not leaking or sum(count for _, count in leaking) > 32:
-            return None
-        kept = Fraction(1)
-        for part, count in leaking:
-            if part.failure is None:
-                return None
-            kept *= (1 - part.failure) ** count
-        return 1 - kept
+    def _split(self) -> tuple[Fraction, Curve]:
+        """Return the exact chance that a stated failure happens, and the curve of the rest given that none does.
+
+        Failures are independent of what else is composed, so delta(e) = leak + (1 - leak) rest.delta(e). With more than
+        a few of them their exact product would be long, and the numerics keep them as mass at infinity.
+        """
+        failing = [(part, count) for part, count in self.terms if part.failure]
+        if not failing or sum(count for _, count in failing) > _MOST_FAILURES:
+            return Fraction(0), self
+        unbroken = Fraction(1)
+        for part, count in failing:
+            unbroken *= (1 - (part.failure or 0)) ** count
+        kept = [(part.kept(), count) for part, count in self.terms]
+        return 1 - unbroken, compose(tuple((part, count) for part, count in kept if part is not None), self.neighbors)
 
     def _mass_at_infinity(self) -> tuple[float, float]:
+        leak, rest = self._split()
+        if leak:
+            low, high = (leak + (1 - leak) * Fraction(end) for end in rest.delta_interval(math.inf))
+            return float_down(low), float_up(high)
         masses = [direction.infinity for direction in self.directions()]
         worst = max(masses, default=0.0)
         return worst * (1 - 2**-36), min(worst * (1 + 2**-36), 1.0)
@@ -438,6 +458,12 @@ def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation, sampling_e
             counts[part] = counts.get(part, 0) + count
     ordered = tuple(sorted(counts.items(), key=lambda term: term[0].key))
     return Curve(ordered, neighbors, min(sampling_error, Fraction(1)))
+
+
+@lru_cache(maxsize=1024)
+def _delta_at(curve: Curve, epsilon: float) -> float:
+    """Remember deltas: the searches for several false positive rates start from the same points."""
+    return curve.delta(epsilon)
 
 
 def _require_sane(part: Part, relation: Relation) -> None:

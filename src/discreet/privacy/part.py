@@ -88,6 +88,10 @@ class Part(ABC):
         """The stated probability of an infinite loss, the same in both directions; None if it is not one number."""
         return None
 
+    def kept(self) -> Part | None:
+        """Return the same mechanism given that its stated failure does not happen; None if nothing is left of it."""
+        return self
+
     def grouped(self, size: int) -> Part | None:
         """Return the same mechanism for groups of `size` units where that has a formula; None otherwise."""
         del size

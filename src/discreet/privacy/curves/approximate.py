@@ -56,6 +56,10 @@ class ApproximateBound(Part):
         """The stated delta."""
         return self.delta
 
+    def kept(self) -> Part | None:
+        """Randomized response: the worst pair is that with probability 1 - delta."""
+        return ApproximateBound(self.epsilon, Fraction(0)) if self.epsilon else None
+
     def grouped(self, size: int) -> Part:
         """Chain the definition: (k e, d (1 + exp(e) + ... + exp((k-1) e))), rounded up; nothing from 1 on."""
         total = self.delta * chain(self.epsilon, size).upper if size * self.epsilon <= _HUGE else Fraction(1)

@@ -107,8 +107,12 @@ def _base_losses(base: Curve) -> tuple[Loss, Loss]:
         return pair_of(base.terms[0][0])
     from discreet.privacy.numerics.composed import composed_pair
     from discreet.privacy.numerics.envelope import coarse_pair
+    from discreet.privacy.numerics.product import single_loss
 
     rho, directions = _base_rho(base), base.directions()
+    singles = [loss for direction in directions if (loss := single_loss(direction)) is not None]
+    if len(singles) == len(directions):
+        return singles[0], singles[-1]
     return coarse_pair(None if rho is None else float_up(rho), [directions]) or composed_pair(*directions)
 
 

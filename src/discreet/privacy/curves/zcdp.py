@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
@@ -11,8 +12,6 @@ from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
@@ -48,6 +47,10 @@ class ConcentratedBound(Part):
     def failure(self) -> Fraction:
         """The stated delta."""
         return self.delta
+
+    def kept(self) -> Part:
+        """The zCDP promise outside the events of probability delta."""
+        return ConcentratedBound(self.rho_, Fraction(0))
 
     def grouped(self, size: int) -> Part | None:
         """size^2 rho (Bun & Steinke 2016, Proposition 1.9), for delta = 0."""

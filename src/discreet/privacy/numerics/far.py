@@ -15,20 +15,18 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Direction
 
 
-def far_epsilon(direction: Direction, delta: Fraction, leak: Fraction | None) -> float:
+def far_epsilon(direction: Direction, delta: Fraction) -> float:
     """Return an upper bound on epsilon at a positive delta of any size, in one direction.
 
-    delta(e) <= leak + exp(K(s) - s e + log_conversion(s)) for every order s, so every order gives a bound,
-    e = (K(s) + log_conversion(s) - log(delta - leak)) / s (Canonne, Kamath & Steinke 2020, arXiv:2004.00010,
-    Proposition 12). It is a few percent above the truth; the largest loss bounds it as well. `leak` is the mass at
-    infinity where that is stated exactly.
+    delta(e) <= exp(K(s) - s e + log_conversion(s)) for every order s where nothing leaks, so every order gives a bound,
+    e = (K(s) + log_conversion(s) - log(delta)) / s (Canonne, Kamath & Steinke 2020, arXiv:2004.00010,
+    Proposition 12). It is a few percent above the truth; the largest loss bounds it as well.
     """
     direction = simplify(direction)
     top = max(direction.top, 0.0)
-    room = delta - leak if leak is not None else delta
-    if room <= 0 or (leak is None and direction.infinity > 0):
-        return top if leak is not None else math.inf
-    target = math.log(room.numerator) - math.log(room.denominator) - 1e-9
+    if direction.infinity > 0:
+        return math.inf
+    target = math.log(delta.numerator) - math.log(delta.denominator) - 1e-9
     found = minimize(lambda order: (direction.renyi(order) + log_conversion(order) - target) / order)[1]
     return min(max(found * (1 + 1e-12), 0.0), top)
 
