@@ -399,7 +399,8 @@ class Curve:
             part = known[term["kind"]].from_fields(rest)
             _require_sane(part, relation)
             terms.append((part, integer(term["count"], name="count", least=0)))
-        return compose(tuple(terms), relation, rational(record.get("sampling_error", 0), name="sampling_error"))
+        error = rational(record.get("sampling_error", 0), name="sampling_error")
+        return compose(tuple(terms), relation, require_probability(error, "sampling_error"))
 
     def directions(self) -> tuple[Direction, ...]:
         """Return one direction, or both where they differ.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["moments", "sampled_gaussian_rdp"]
 
 _LAMBDAS = range(1, 65)
-_LARGEST_EXPONENT = 10**6  # beyond it the sum is its last term, and sampling saves almost nothing
+_LARGEST_EXPONENT = 10**9  # beyond it the sum is its last term, and sampling saves almost nothing
 
 
 def sampled_gaussian_rdp(rate: Number, sigma: Number, order: int) -> RDP:
