@@ -210,6 +210,13 @@ def test_deltas_below_all_floats() -> None:
     assert p.finite_pair([TINY, 1 - TINY], [0, 1]).epsilon(0) == math.inf, "a mass at infinity does not vanish"
 
 
+def test_sampled_curves_at_deltas_below_all_floats() -> None:
+    curve = p.gaussian(2).subsample("0.1")
+    assert curve.interval("1e-300")[0] <= curve.epsilon(TINY) <= p.gaussian(2).epsilon(TINY)
+    with pytest.raises(ParameterError, match="rate"):
+        p.gaussian(2).subsample(TINY)
+
+
 def test_epsilons_beyond_all_floats() -> None:
     assert p.gaussian(1).delta_interval(BIG) == (0.0, 5e-324)
     low, high = p.approximate(1, "1e-6").delta_interval(BIG)

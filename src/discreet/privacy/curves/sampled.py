@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
-from discreet.exact import float_up
+from discreet.exact import float_up, shown
 from discreet.privacy.curve import Curve
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Loss
 
 __all__ = ["FixedSize", "FixedSizeSampled", "Poisson", "PoissonSampled", "Scheme", "examples", "subsample"]
+
+_MOST_UNITS = 10**100  # one of so many is the smallest rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,8 @@ def _check(base: Curve, rate: Fraction, neighbors: NeighborRelation) -> None:
     if require_kind(base, Curve, "base").neighbors is not neighbors or not base.terms or base.sampling_error:
         msg = f"base is {base!r}; this kind of sample has a proved bound for curves of {neighbors.value} neighbors."
         raise ParameterError(msg)
-    if require_probability(rate, "rate") == 0:
-        msg = "rate is 0; an empty sample costs nothing. Leave the part out."
+    if require_probability(rate, "rate") * _MOST_UNITS < 1:
+        msg = f"rate is {shown(rate)}; below 1e-100 it leaves the range of floats. Write 1e-100, which costs more."
         raise ParameterError(msg)
 
 
