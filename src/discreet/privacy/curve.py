@@ -37,6 +37,7 @@ MOST_COMPOSITIONS = 10**18
 _SMALLEST_DELTA = Fraction(1, 10**300)  # below it floats lose their digits, and logarithms are used instead
 _LARGEST_EPSILON = Fraction(10**150)
 _LARGEST_ORDER = 10**60
+_FAR_EPSILON = 50.0  # beyond it delta is first shown to be no float, where it is none
 _MOST_FAILURES = 32
 _FARTHEST_ORDER = 10**6
 
@@ -158,6 +159,7 @@ class Curve:
         (0.0, 0.0)
         """
         from discreet.privacy.numerics.account import delta_interval
+        from discreet.privacy.numerics.far import vanishes
 
         if isinstance(epsilon, float) and epsilon == math.inf:
             return self.delta_interval(_LARGEST_EPSILON) if self.sampling_error else self._mass_at_infinity()
@@ -176,6 +178,8 @@ class Curve:
             return self._mass_at_infinity()[0], self.delta_interval(_LARGEST_EPSILON)[1]
         small, large = float_down(bound), float_up(bound)
         with _quiet():
+            if small > _FAR_EPSILON and all(vanishes(direction, small) for direction in self.directions()):
+                return 0.0, math.ulp(0.0)
             found = [delta_interval(direction, small) for direction in self.directions()]
             if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
                 lows = [delta_interval(direction, large)[0] for direction in self.directions()]
@@ -326,6 +330,11 @@ class Curve:
         require_same_relation(self.neighbors, other.neighbors)
         error = self.sampling_error + other.sampling_error
         return compose((*self.terms, *other.terms), self.neighbors, error)
+
+    def __radd__(self, other: object) -> Curve:
+        """Refuse what is no curve, such as the 0 that sum() starts from."""
+        msg = f"{shown(other)} is no curve. Sum curves from the first one: sum(curves[1:], start=curves[0])."
+        raise ParameterError(msg)
 
     def __mul__(self, count: int) -> Curve:
         """Compose `count` times; 0 gives the curve that costs nothing."""
@@ -478,10 +487,10 @@ def _require_sane(part: Part, relation: Relation) -> None:
 
 
 def _quiet() -> AbstractContextManager[None]:
-    """Let intermediate results overflow to infinity or underflow to 0 in silence; the ends are checked afterwards."""
+    """Let intermediate results become infinity or 0 in silence; the ends are checked afterwards."""
     import numpy as np
 
-    return np.errstate(over="ignore", under="ignore")
+    return np.errstate(over="ignore", under="ignore", divide="ignore")
 
 
 READERS["curve"] = Curve.from_record

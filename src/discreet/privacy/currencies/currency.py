@@ -73,6 +73,9 @@ class Currency(ABC):
         require_same_relation(self.neighbors, other.neighbors)
         return self._plus(other)
 
+    def __radd__(self, other: object) -> Self:
+        raise ParameterError(_cannot_add(self, other))
+
     def __mul__(self, count: int) -> Self:
         return self._times(integer(count, name="count", least=0))
 

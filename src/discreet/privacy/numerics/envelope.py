@@ -33,8 +33,8 @@ FARTHEST = 300.0
 FARTHEST_CUT = 30.0
 """Profiles that are cut into cells: beyond it q (exp(-L) - 1) is -q in floating point, and cells would be empty."""
 
-LARGEST_MU = 15.0
-"""Up to this the quadrature of the sampled Gaussian stays in range."""
+SMALLEST_MU, LARGEST_MU = 1e-6, 15.0
+"""Between these the quadrature of the sampled Gaussian stays in range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +104,7 @@ def sampled_envelope(remove: Loss, add: Loss, rate: float) -> tuple[EnvelopedLos
     Both directions of the base are needed: the boxes below hold in either.
     """
     if isinstance(remove, GaussianLoss):
-        if remove.mu <= LARGEST_MU:
-            return None
-        from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
-
-        sigma = 1 / remove.mu
-        first, second = (EnvelopedLoss(remove, SampledGaussianLoss(sigma, rate, add=side)) for side in (False, True))
-        return first, second
+        return _gaussian_envelope(remove, rate)
     if isinstance(remove, EnvelopedLoss) and isinstance(add, EnvelopedLoss):
         return EnvelopedLoss(remove.whole), EnvelopedLoss(add.whole)
     if max(_extent(remove), _extent(add)) <= (FARTHEST if isinstance(remove, FiniteLoss) else FARTHEST_CUT):
@@ -125,6 +119,19 @@ def sampled_envelope(remove: Loss, add: Loss, rate: float) -> tuple[EnvelopedLos
     epsilon = (top + math.log(rate + (1 - rate) * math.exp(-top))) * (1 + 8 * ULP)
     box = EnvelopedLoss(two_point(epsilon, rate * infinity * (1 + 8 * ULP)))
     return box, box
+
+
+def _gaussian_envelope(loss: GaussianLoss, rate: float) -> tuple[EnvelopedLoss, EnvelopedLoss] | None:
+    """Let the whole mechanism stand for a sampled Gaussian outside the range of its quadrature."""
+    if SMALLEST_MU <= loss.mu <= LARGEST_MU:
+        return None
+    if loss.mu < SMALLEST_MU:
+        whole = EnvelopedLoss(loss)
+        return whole, whole
+    from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+
+    first, second = (EnvelopedLoss(loss, SampledGaussianLoss(1 / loss.mu, rate, add=side)) for side in (False, True))
+    return first, second
 
 
 def coarse_pair(rho: float | None, choices: Sequence[tuple[Direction, ...]]) -> tuple[Loss, Loss] | None:

@@ -13,6 +13,9 @@ from discreet.privacy.numerics.moments import RenyiLoss
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Direction
 
+UNDERFLOW = -746.0
+"""The logarithm of half the smallest float, and a little less."""
+
 ORDERS = tuple(2.0 ** (i / 4) for i in range(-40, 69))
 """From 0.001 to 131,072, each a fifth above the one before; moments of far higher orders cost time and save little."""
 
@@ -36,6 +39,17 @@ def far_epsilon(direction: Direction, delta: Fraction) -> float:
             break
         found = min(found, bound)
     return min(max(found * (1 + 1e-12), 0.0), top)
+
+
+def vanishes(direction: Direction, epsilon: float) -> bool:
+    """Whether the Renyi bound, at orders that are cheap, proves delta at this epsilon to be below the smallest float.
+
+    exp(K(s) - s e + log_conversion(s)) bounds delta; orders of far more than these are costly for sampled mechanisms.
+    """
+    if direction.infinity > 0:
+        return False
+    bounds = (direction.renyi(order) - order * epsilon + log_conversion(order) for order in ORDERS)
+    return any(bound < UNDERFLOW for bound in bounds)
 
 
 def listed_epsilon(direction: Direction, delta: Fraction) -> float:
