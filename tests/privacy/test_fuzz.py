@@ -43,7 +43,7 @@ CURVES: list[Callable[[Number, Number], p.Curve]] = [
     p.staircase,
     lambda a, _: p.exponential(a),
     lambda a, _: p.randomized_response(a, 3),
-    lambda a, b: p.gaussian(2).subsample(a) + p.pure(b),
+    lambda a, b: p.gaussian(b).subsample(a),
     lambda a, b: p.laplace(a).subsample(b),
     lambda a, b: p.pure(a).with_sampling_error(b),
     lambda a, b: p.finite_pair([a, b], [b, a]),
