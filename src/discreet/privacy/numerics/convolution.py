@@ -280,8 +280,13 @@ class _Work:
         slope = 0.5 * max(rate, tilt)
         while self._spread(period / points, tilt, start) * slope > 0.25 * goal * max(epsilon, 1e-3):
             points *= 2
-            if points > MOST_POINTS:
+            if points > MOST_POINTS and self._spread(period / MOST_POINTS, tilt, start) * slope > goal * max(
+                epsilon, 1e-3
+            ):
                 return None
+            if points > MOST_POINTS:
+                points = MOST_POINTS
+                break
         return Plan(tilt, far, period, points, start, self.uses)
 
     def _spread(self, span: float, tilt: float, start: float) -> float:

@@ -12,7 +12,8 @@ arXiv:2106.08567, Theorem 11 for the pair of each direction.)
 The moments of the remove direction grow like a log-normal's, faster than any exponential. Where that spoils the
 saddle point, the loss is trimmed: a share 1 - w(z), w(z) = Phi((cut - z) / soft), of the mass is sent to infinity,
 which bounds
-the truth from above, and left out altogether, which bounds it from below. The sums live in `sampled_nodes`.
+the truth from above, and left out altogether, which bounds it from below. The sums live in
+`sampled_nodes`. Proofs: docs/proofs/privacy/sampled.md.
 """
 
 from __future__ import annotations
@@ -25,28 +26,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.loss import ULP, Loss
+from discreet.privacy.numerics.sampled_nodes import Nodes, Sketch
+from discreet.privacy.numerics.sampled_pair import SOFTEST, SampledPair
+from discreet.privacy.numerics.sampled_tail import Tail
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
-    from discreet.privacy.numerics.sampled_nodes import Sketch
-    from discreet.privacy.numerics.sampled_tail import Tail
-
-SOFTEST = 0.4
-"""The largest width of a trimmed edge, in standard deviations: the softer, the fewer nodes the trapezoidal rule
-needs."""
 
 
 @dataclass(frozen=True)
-class SampledGaussianLoss(Loss):
+class SampledGaussianLoss(SampledPair, Loss):
     """One direction of the subsampled Gaussian, 0 < rate < 1."""
-
-    sigma: float
-    rate: float
-    add: bool
-    cut: float = math.inf
-    """Where the trimmed edge lies, in z; inf if nothing is trimmed."""
-    soft: float = SOFTEST
-    """The width of the trimmed edge."""
 
     @property
     def top(self) -> float:  # type: ignore[override]
@@ -65,14 +55,6 @@ class SampledGaussianLoss(Loss):
     def certain(self) -> float:
         """Nothing is at infinity for sure: what was trimmed may lie anywhere."""
         return 0.0
-
-    @cached_property
-    def lost(self) -> tuple[float, float]:
-        """E[1 - w] and E[(1 - w) exp(l)]: Phi(-cut / r) and Phi((1/sigma - cut) / r) with r^2 = 1 + soft^2."""
-        from scipy.special import ndtr
-
-        spread = math.hypot(1.0, self.soft)
-        return float(ndtr(-self.cut / spread)), float(ndtr((1 / self.sigma - self.cut) / spread))
 
     def trimmed(self, mass: float, order: float) -> SampledGaussianLoss:
         """Send at most this P-mass of the largest losses to infinity.
@@ -112,10 +94,6 @@ class SampledGaussianLoss(Loss):
         """The Q-probability of what was taken out."""
         return 0.0 if math.isinf(self.cut) else self.lost[0]
 
-    def exponent(self, order: float) -> float:
-        """Return a, with M(s) = E[(1 + x)^a]."""
-        return -order if self.add else order + 1
-
     # -- single use ---------------------------------------------------------------------------------------------
 
     def delta(self, epsilon: Reals) -> Reals:
@@ -150,27 +128,19 @@ class SampledGaussianLoss(Loss):
 
     @cached_property
     def _sketch(self) -> Sketch:
-        from discreet.privacy.numerics.sampled_nodes import Sketch
-
         return Sketch.of(self)
 
     def moment(self, order: float) -> float:
         """K on the real axis, rounded up."""
-        from discreet.privacy.numerics.sampled_nodes import Nodes
-
         return Nodes.at(self, order, 0.0).log_moment[1]
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K on a vertical line; many heights must be multiples of the first positive one."""
-        from discreet.privacy.numerics.sampled_nodes import Nodes
-
         return Nodes.at(self, real, float(heights[-1])).log_moments(heights)
 
     def tail(self, real: float, height: float) -> float:
         """Bound |M(c + it)| for all t >= height by moving the path of integration; see `sampled_tail`."""
         if real not in self._tails:
-            from discreet.privacy.numerics.sampled_tail import Tail
-
             self._tails.clear()
             self._tails[real] = Tail.at(self, real)
         return self._tails[real].above(height)
@@ -178,24 +148,3 @@ class SampledGaussianLoss(Loss):
     @cached_property
     def _tails(self) -> dict[float, Tail]:
         return {}
-
-    # -- the integrand ------------------------------------------------------------------------------------------
-
-    def ratio(self, z: Reals) -> Reals:
-        """Return log(1 + x) at each z."""
-        exponent = z / self.sigma - 0.5 / self.sigma**2
-        inside = np.log1p(self.rate * np.expm1(np.minimum(exponent, 30.0)))
-        if float(z[-1]) / self.sigma < 30.0:
-            return np.asarray(inside)
-        outside = (
-            math.log(self.rate) + exponent + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(exponent, 30.0)))
-        )
-        return np.asarray(np.where(exponent < 30.0, inside, outside))
-
-    def kept(self, z: Reals) -> Reals:
-        """Return log w at each z; 0 where nothing is trimmed."""
-        if math.isinf(self.cut):
-            return np.zeros_like(z)
-        from scipy.special import log_ndtr
-
-        return np.asarray(log_ndtr((self.cut - z) / self.soft))

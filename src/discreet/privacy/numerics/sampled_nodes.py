@@ -28,7 +28,7 @@ from discreet.privacy.numerics.transform import exponential_sums
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
-    from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+    from discreet.privacy.numerics.sampled_pair import SampledPair
 
 REACH = 9.2
 """Normal mass beyond this many standard deviations is below 2^-63."""
@@ -43,12 +43,12 @@ LEAK = math.exp(-38.0)
 """The error of the rule relative to the integral of the absolute integrand on the real line."""
 
 
-def stretch(loss: SampledGaussianLoss) -> float:
+def stretch(loss: SampledPair) -> float:
     """Return the factor of d^2 / 2 in log of the growth of phi(z) w(z) on the line Im z = d."""
     return 1.0 if math.isinf(loss.cut) else 1 + 1 / loss.soft**2
 
 
-def window(loss: SampledGaussianLoss, a: float) -> tuple[float, float]:
+def window(loss: SampledPair, a: float) -> tuple[float, float]:
     """Return an interval of z outside which the integrand of M is below exp(-45) of its largest value.
 
     It has its modes where z = a p(z) / sigma, p = q exp(l) / (1 + x), all between 0 and a / sigma. For a < 0 it is
@@ -83,7 +83,7 @@ class Sketch:
     logs: Reals
 
     @staticmethod
-    def of(loss: SampledGaussianLoss) -> Sketch:
+    def of(loss: SampledPair) -> Sketch:
         """Draw it: a trimmed loss ends with its cut; the mode of the add direction lies left of 0, but not far."""
         upper = 10.0 if loss.add else loss.cut + REACH * loss.soft
         z = np.arange(-25.0 if loss.add else -10.0, upper, min(0.4, loss.sigma, loss.soft))
@@ -105,7 +105,7 @@ class Sketch:
 class Nodes:
     """The nodes in z for one line Re s = c, fine enough for heights up to a maximum."""
 
-    loss: SampledGaussianLoss
+    loss: SampledPair
     tilt: float
     lower: float
     upper: float
@@ -113,7 +113,7 @@ class Nodes:
 
     @staticmethod
     @lru_cache(maxsize=64)
-    def at(loss: SampledGaussianLoss, real: float, height: float) -> Nodes:
+    def at(loss: SampledPair, real: float, height: float) -> Nodes:
         """Choose the nodes."""
         tilt = loss.exponent(real)
         lower, upper = window(loss, tilt)
@@ -246,14 +246,14 @@ def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple
     return -2 * real + 2j * imaginary, error
 
 
-def _is_near_one(loss: SampledGaussianLoss, a: float, lower: float, upper: float) -> bool:
+def _is_near_one(loss: SampledPair, a: float, lower: float, upper: float) -> bool:
     """Decide whether M - 1 is computed instead of M: nowhere do the logarithms grow large."""
     z = np.linspace(lower, upper, 12)
     log = a * loss.ratio(z)
     return float(log.max()) < 300 and upper / loss.sigma < 300 and float((log - 0.5 * z * z).max()) < 5
 
 
-def _real_step(loss: SampledGaussianLoss, a: float) -> float:
+def _real_step(loss: SampledPair, a: float) -> float:
     """Return a step for the real axis, where the growth is known in closed form.
 
     With a > 0, |1 - q + q exp(l + i theta)| <= 1 + x. With a < 0, it is at least cos(theta / 2) (1 + x).
@@ -266,7 +266,7 @@ def _real_step(loss: SampledGaussianLoss, a: float) -> float:
     return best
 
 
-def _step(loss: SampledGaussianLoss, a: float, lower: float, upper: float, height: float) -> float:
+def _step(loss: SampledPair, a: float, lower: float, upper: float, height: float) -> float:
     """Return the largest step whose error is below LEAK of M(c), by evaluating the integrand on several lines."""
     z = np.linspace(lower, upper, 128)
     exponent = z / loss.sigma - 0.5 / loss.sigma**2

@@ -34,7 +34,7 @@ from discreet.privacy.numerics.sampled_nodes import FRACTIONS, Nodes, stretch
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Reals
-    from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+    from discreet.privacy.numerics.sampled_pair import SampledPair
 
 ANGLES = 0.5 * math.pi * 0.6 ** np.arange(26)
 """From a right angle down to 4.5e-6."""
@@ -58,7 +58,7 @@ class Tail:
     leak: Reals
 
     @staticmethod
-    def at(loss: SampledGaussianLoss, real: float) -> Tail:
+    def at(loss: SampledPair, real: float) -> Tail:
         """Evaluate the integrands."""
         nodes = Nodes.at(loss, real, 0.0)
         a, sigma, z = nodes.tilt, loss.sigma, nodes.z
@@ -85,7 +85,7 @@ class Tail:
 
 
 def _ends(  # noqa: PLR0913, PLR0917  the arrays that the caller has at hand
-    loss: SampledGaussianLoss, a: float, z: Reals, odds: Reals, theta: Reals, log: Reals, angles: Reals
+    loss: SampledPair, a: float, z: Reals, odds: Reals, theta: Reals, log: Reals, angles: Reals
 ) -> tuple[Reals, Reals]:
     """Return the weights of the ends of the paths, over the law of the cut, and their rates of decay."""
     if math.isinf(loss.cut):
@@ -96,7 +96,7 @@ def _ends(  # noqa: PLR0913, PLR0917  the arrays that the caller has at hand
     return edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1)
 
 
-def _leak(loss: SampledGaussianLoss, a: float, theta: Reals, step: float) -> Reals:
+def _leak(loss: SampledPair, a: float, theta: Reals, step: float) -> Reals:
     """Bound the error of the trapezoidal sum at each angle, relative to M(c)."""
     shift = np.minimum(np.multiply.outer(math.pi - theta, FRACTIONS), 9.5 / loss.sigma)
     away = theta[:, None]
