@@ -1,0 +1,47 @@
+"""A statistic made private: one mechanism, one file, found by walking the folders of `registry.GROUPS`.
+
+Names are imported when they are first used, here and as `discreet.Laplace`.
+
+>>> from discreet import mechanisms as m
+>>> m.Laplace(sensitivity=1, epsilon="0.5").promise
+'ε = 0.5'
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.mechanism import Example as Example
+    from discreet.mechanisms.mechanism import Mechanism as Mechanism
+    from discreet.mechanisms.mechanism import mechanisms as mechanisms
+    from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+    from discreet.mechanisms.numbers.laplace import Laplace as Laplace
+    from discreet.mechanisms.release import Release as Release
+
+# One line per file. Whoever adds a name writes it twice: above for type checkers, here for everyone else.
+_HOMES: dict[str, tuple[str, ...]] = {
+    "mechanism": ("Example", "Mechanism", "mechanisms"),
+    "numbers.discrete_laplace": ("DiscreteLaplace",),
+    "numbers.laplace": ("Laplace",),
+    "release": ("Release",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605  the table above is the list
+
+
+def __getattr__(name: str) -> object:
+    """Import a name from its home when it is first used."""
+    if name not in _HOME_OF:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List all public names, loaded or not."""
+    return sorted({*globals(), *__all__})

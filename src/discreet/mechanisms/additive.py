@@ -1,0 +1,290 @@
+"""What mechanisms that add noise to numbers share: reading parameters, snapping values, searching for a scale."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from numbers import Integral
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import Grid, Interval, Number, integer, rational, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, SupportsIndex
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.mechanisms.mechanism import Mechanism
+
+__all__ = [
+    "FarthestGrid",
+    "Inputs",
+    "added",
+    "choose_grid",
+    "exact_integers",
+    "exactly_one",
+    "largest_within",
+    "miss",
+    "read_dimensions",
+    "read_grid",
+    "read_positive",
+    "require_size",
+    "snapped",
+]
+
+FarthestGrid = 1 << 61
+"""How many steps from 0 a value may lie; values beyond are clamped, which no two neighbors can be moved apart by."""
+
+_FINE = 20  # the step is at most 2**-20 of what one coordinate may move
+_COARSE = 38  # and at least 2**-38 of the noise, so that 64 bits hold the noise with room to spare
+_MOST = np.iinfo(np.int64).max
+_LEAST = np.iinfo(np.int64).min
+
+
+class Inputs(Enum):
+    """For which values a sensitivity is stated.
+
+    >>> Inputs("raw")
+    <Inputs.RAW: 'raw'>
+    """
+
+    RAW = "raw"
+    """For the values as they are given: snapping them to the grid is counted."""
+    SNAPPED = "snapped"
+    """For the values after snapping, as where rows were snapped before they were summed: nothing is added."""
+
+
+Built = TypeVar("Built", bound="Mechanism[Any, Any]")
+
+
+def read_positive(value: Number, name: str, *, zero: str) -> Fraction:
+    """Read a number above 0; `zero` says why 0 makes no sense.
+
+    >>> read_positive("0.5", "epsilon", zero="")
+    Fraction(1, 2)
+    """
+    number = rational(value, name=name)
+    if number <= 0:
+        msg = f"{name} is {shown(value)}; it must be above 0{': ' + zero if zero else ''}."
+        raise ParameterError(msg)
+    return number
+
+
+def exactly_one(**given: Number | None) -> str:
+    """Return the name of the one argument that was given; refuse none and several.
+
+    >>> exactly_one(epsilon=1, scale=None)
+    'epsilon'
+    """
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
+        msg = f"give exactly one of {', '.join(given)}; {', '.join(names) or 'none'} was given."
+        raise ParameterError(msg)
+    return names[0]
+
+
+def read_dimensions(value: SupportsIndex) -> int:
+    """Read how many coordinates are released together.
+
+    >>> read_dimensions(3)
+    3
+    """
+    return integer(value, name="dimensions", least=1, most=1 << 40)
+
+
+def miss(confidence: float, together: int = 1) -> Fraction:
+    """Return the probability with which one coordinate may miss, so that `together` independent ones keep confidence.
+
+    c**(1/n) is the confidence of one; it is rounded up, so the probability is rounded down.
+
+    >>> miss(0.95)
+    Fraction(1, 20)
+    >>> 0.00051 < miss(0.95, together=100) < 0.00052
+    True
+    """
+    chance = rational(confidence, name="confidence")
+    if not 0 < chance < 1:
+        msg = f"confidence is {shown(confidence)}; it must lie strictly between 0 and 1, such as 0.95."
+        raise ParameterError(msg)
+    count = integer(together, name="together", least=1)
+    if count == 1:
+        return 1 - chance
+    return 1 - Interval.of(chance, 128).power(Fraction(1, count)).upper
+
+
+def choose_grid(sensitivity: Fraction, scale: Fraction, dimensions: int) -> Grid:
+    """Choose the grid on which values are snapped: from public parameters alone.
+
+    Snapping d coordinates adds d steps to an L1 sensitivity (sqrt(d) to an L2 one): with a step of at most
+    2**-20 sensitivity / d that is a millionth. A step below 2**-38 of the noise would leave the range of the sampler.
+
+    >>> choose_grid(Fraction(1), Fraction(2), 1).step == Fraction(1, 2**20)
+    True
+    """
+    fine, coarse = Grid.below(sensitivity / dimensions, bits=_FINE), Grid.below(scale, bits=_COARSE)
+    return fine if fine.step >= coarse.step else coarse
+
+
+def read_grid(grid: Grid | Number) -> Grid:
+    """Read a grid, or the step of one.
+
+    >>> read_grid("1/4") == Grid("1/4")
+    True
+    """
+    return grid if isinstance(grid, Grid) else Grid(grid)
+
+
+def require_size(size: int, dimensions: int) -> None:
+    """Refuse values of another size than was stated; the size is public.
+
+    >>> require_size(3, 3)
+    """
+    if size != dimensions:
+        msg = (
+            f"value holds {size} numbers, but the mechanism was made for dimensions={dimensions}, on which depends how "
+            "far snapping moves neighbors. State dimensions when the mechanism is made."
+        )
+        raise ParameterError(msg)
+
+
+def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[np.int64]:
+    """Round numbers to the nearest grid points, counted in steps; total, so that no error depends on a value.
+
+    Beyond 2**61 steps values are clamped; infinities too; NaN counts as 0.
+
+    >>> snapped(0.7, Grid("1/4")), snapped([float("nan"), 1e300], Grid(1))[0]
+    (3, np.int64(0))
+    """
+    if isinstance(value, Fraction | Decimal) or (isinstance(value, Integral) and not isinstance(value, bool)):
+        if isinstance(value, Decimal) and not value.is_finite():
+            value = Fraction(0) if value.is_nan() else Fraction(int(math.copysign(1, value)) * FarthestGrid) * grid.step
+        steps = round(Fraction(value) / grid.step)
+        return max(-FarthestGrid, min(steps, FarthestGrid))
+    array = _numbers(value)
+    if array.dtype.kind in "iu":
+        found = _snapped_integers(exact_integers(array), grid)
+    else:
+        scaled = np.ldexp(np.nan_to_num(array.astype(np.float64), nan=0.0), -grid.exponent)
+        found = np.rint(np.clip(scaled, -float(FarthestGrid), float(FarthestGrid))).astype(np.int64)
+    return int(found) if np.ndim(found) == 0 else found
+
+
+def _numbers(value: ArrayLike) -> NDArray[Any]:
+    """Read an array of real numbers; types are public, values are not looked at."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O":
+            array = np.array([_one(each) for each in array.ravel()], dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError):
+        array = np.empty(0, dtype="U1")
+    if array.dtype.kind not in "iuf":
+        msg = "value must be a real number, or a list or array of them, of one length in each dimension."
+        raise ParameterError(msg)
+    return array
+
+
+def _one(each: object) -> float:
+    """Read one number of a list of mixed types; integers too large for floats become infinite, and are clamped."""
+    if each is None:
+        return math.nan
+    try:
+        return float(cast("float", each))
+    except OverflowError:
+        return math.inf if cast("int", each) > 0 else -math.inf
+
+
+def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
+    """Snap integers without passing through floats."""
+    exponent = grid.exponent
+    if exponent <= 0:
+        most = FarthestGrid >> -exponent if -exponent < 62 else 0
+        found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 61)
+        return found
+    if exponent > 62:
+        return np.zeros_like(array)
+    limited = np.clip(array, -FarthestGrid, FarthestGrid)
+    rounded: NDArray[np.int64] = (limited + (1 << (exponent - 1))) >> exponent
+    return rounded
+
+
+def exact_integers(value: ArrayLike) -> NDArray[np.int64]:
+    """Read integers as 64-bit ones, clamped where they are larger; refuse other types, which are public.
+
+    >>> exact_integers([1, 2**70]).tolist() == [1, 2**63 - 1]
+    True
+    """
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        array = np.empty(0, dtype="U1")
+    if array.dtype.kind == "O" and all(isinstance(each, Integral) for each in array.ravel()):
+        flat = [max(_LEAST, min(int(each), _MOST)) for each in array.ravel()]
+        return np.array(flat, dtype=np.int64).reshape(array.shape)
+    if array.dtype.kind == "f" and array.size and isinstance(value, list) and all(type(each) is int for each in value):
+        return exact_integers(np.array(value, dtype=object))  # [2**63, -1] becomes floats in NumPy
+    if array.dtype.kind not in "iu" and array.size:
+        msg = (
+            "value must be a whole number, or a list or array of them. For other numbers use a mechanism on a grid, "
+            "such as Laplace or Gaussian."
+        )
+        raise ParameterError(msg)
+    if array.dtype.kind == "u":
+        array = np.minimum(array, np.uint64(_MOST))
+    return array.astype(np.int64)
+
+
+def added(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add noise; where 64 bits do not hold a sum, it stays at their end, which is post-processing.
+
+    >>> added(np.array([2**63 - 1, 5]), np.array([7, -7])).tolist() == [2**63 - 1, -2]
+    True
+    """
+    with np.errstate(over="ignore"):
+        total = values + noise
+    wrapped = ((values ^ total) & (noise ^ total)) < 0
+    ends = np.where(values < 0, _LEAST, _MOST)
+    found: NDArray[np.int64] = np.where(wrapped, ends, total)
+    return found
+
+
+def largest_within(build: Callable[[float], Built], *, within: Number, confidence: float, start: float) -> Built:
+    """Return the mechanism with the most noise whose error at this confidence is at most `within`.
+
+    The error grows with the scale. The search doubles or halves to a bracket and closes in on a relative width of
+    1e-12; what is returned was checked.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> made = largest_within(lambda b: Laplace(sensitivity=1, scale=b), within=5, confidence=0.95, start=1.0)
+    >>> 4.99 < made.error(0.95) <= 5
+    True
+    """
+    bound = read_positive(within, "within", zero="noise that never errs protects nobody")
+
+    def fits(scale: float) -> bool:
+        return Fraction(cast("float", build(scale).error(confidence))) <= bound
+
+    low, high = _bracket(fits, start, within)
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return build(low)
+
+
+def _bracket(fits: Callable[[float], bool], start: float, within: Number) -> tuple[float, float]:
+    """Find a scale that fits and its double that does not."""
+    low = start
+    try:
+        while not fits(low):
+            low /= 2
+        while fits(2 * low):
+            low *= 2
+    except ParameterError:
+        msg = f"within is {shown(within)}; no noise of an allowed scale comes with this error. Count in other units."
+        raise ParameterError(msg) from None
+    return low, 2 * low

@@ -1,0 +1,151 @@
+"""Discrete Laplace noise on whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from discreet.exact import integer
+from discreet.mechanisms.additive import (
+    added,
+    exact_integers,
+    exactly_one,
+    largest_within,
+    miss,
+    read_positive,
+)
+from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.quantiles import discrete_laplace_reach
+from discreet.mechanisms.release import Release
+from discreet.noise import SYSTEM, BitSource, discrete_laplace
+from discreet.noise.scale import checked_scale
+from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy.relations import require_relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+    from typing import SupportsIndex
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.exact import Number
+    from discreet.privacy import Curve
+    from discreet.privacy.relations import Relation
+
+__all__ = ["DiscreteLaplace"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "int | NDArray[np.int64]"]):
+    r"""Add whole-number noise to whole numbers: counts, histograms, sums of integers.
+
+    Privacy. For neighbors whose values x, x' are at most the sensitivity apart in L1, and every output z,
+
+    $$\frac{\Pr[x + Z = z]}{\Pr[x' + Z = z]} = \prod_i e^{(|z_i - x'_i| - |z_i - x_i|) / \text{scale}}
+    \le e^{\|x - x'\|_1 / \text{scale}},$$
+
+    so epsilon = sensitivity / scale, for any number of coordinates. One moved coordinate has a sharper curve for
+    delta > 0. It is used where only one can move: where the sensitivity is 1.
+
+    A histogram has sensitivity 1 under add/remove and 2 under change-one. Python's integers are released exactly
+    whatever their size; arrays hold 64 bits, and stay at their ends where a sum would leave them.
+
+    Ghosh, Roughgarden & Sundararajan 2009 (arXiv:0811.2841); Canonne, Kamath & Steinke 2020 (arXiv:2004.00010).
+
+    >>> DiscreteLaplace(sensitivity=1, epsilon="0.1").scale
+    Fraction(10, 1)
+    >>> DiscreteLaplace(sensitivity=1, epsilon="0.1").error(confidence=0.95)
+    30.0
+    """
+
+    kind: ClassVar[str] = "discrete_laplace"
+    guarantee: ClassVar[str] = (
+        "Whole numbers that move by at most the sensitivity in L1, with noise of probability proportional to "
+        "exp(-|z| / scale) on each, are (sensitivity / scale)-differentially private."
+    )
+    accuracy: ClassVar[str] = "smallest m with 2 r^(m+1) / (1 + r) <= 1 - confidence, r = exp(-1 / scale)"
+    source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2009, arXiv:0811.2841"
+
+    sensitivity: int
+    scale: Fraction
+    neighbors: Relation
+
+    def __init__(
+        self,
+        sensitivity: SupportsIndex,
+        *,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> None:
+        distance = integer(sensitivity, name="sensitivity", least=1)
+        exactly_one(epsilon=epsilon, scale=scale)
+        if epsilon is not None:
+            scale = distance / read_positive(epsilon, "epsilon", zero="no finite noise reaches it")
+        object.__setattr__(self, "sensitivity", distance)
+        object.__setattr__(self, "scale", checked_scale(scale if scale is not None else 0))
+        object.__setattr__(self, "neighbors", require_relation(neighbors))
+
+    @classmethod
+    def for_accuracy(
+        cls,
+        sensitivity: SupportsIndex,
+        *,
+        within: Number,
+        confidence: float = 0.95,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> Self:
+        """Return the mechanism with the most noise that stays within a distance, with this probability.
+
+        >>> made = DiscreteLaplace.for_accuracy(sensitivity=1, within=30, confidence=0.95)
+        >>> made.error(0.95), 0.097 < made.claim.epsilon < 0.1
+        (30.0, True)
+        """
+        return largest_within(
+            lambda scale: cls(sensitivity, scale=scale, neighbors=neighbors),
+            within=within,
+            confidence=confidence,
+            start=1.0,
+        )
+
+    @property
+    def claim(self) -> Pure:
+        """Sensitivity / scale, exactly."""
+        return Pure(self.sensitivity / self.scale, neighbors=self.neighbors)
+
+    @property
+    def privacy(self) -> Curve:
+        """The exact curve where one coordinate moves by 1, the worst pure one otherwise."""
+        if self.sensitivity == 1:
+            return curves.discrete_laplace(self.scale, 1, neighbors=self.neighbors)
+        return self.claim.curve()
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The sensitivity."""
+        return (f"one unit moves the whole numbers by at most {self.sensitivity} in L1.",)
+
+    def error(self, confidence: float = 0.95, *, together: int = 1) -> float:
+        """Return the smallest m that the noise of `together` coordinates exceeds nowhere, with this probability."""
+        return float(discrete_laplace_reach(self.scale, miss(confidence, together)))
+
+    def release(
+        self, value: int | Sequence[int] | NDArray[np.integer], *, bits: BitSource = SYSTEM
+    ) -> Release[int | NDArray[np.int64]]:
+        """Return the whole numbers with noise, in one call for an array of any shape."""
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            return Release(int(value) + discrete_laplace(self.scale, bits=bits), self)
+        counts = exact_integers(value)
+        return Release(added(counts, discrete_laplace(self.scale, size=counts.shape, bits=bits)), self)
+
+    @classmethod
+    def examples(cls) -> tuple[Example[int | Sequence[int] | NDArray[np.integer]], ...]:
+        """Return three scalars, from much noise to little."""
+        return (
+            Example(cls(1, scale=100), 0, 1),
+            Example(cls(3, epsilon="1/2"), 0, 3),
+            Example(cls(1, epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), 5, 4),
+        )
