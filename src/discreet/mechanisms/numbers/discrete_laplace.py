@@ -16,7 +16,7 @@ from discreet.mechanisms.additive import (
     read_positive,
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
-from discreet.mechanisms.quantiles import discrete_laplace_reach
+from discreet.mechanisms.reach import discrete_laplace_reach
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
 from discreet.noise.scale import checked_scale

@@ -24,7 +24,7 @@ from discreet.mechanisms.additive import (
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
-from discreet.mechanisms.quantiles import rounded_laplace_reach
+from discreet.mechanisms.reach import rounded_laplace_reach
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, laplace_steps
 from discreet.noise.laplace import checked_ratio
