@@ -1,0 +1,90 @@
+"""Every registered mechanism is attacked on its worst neighbors and never refuted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.checks.audits import Case, cases
+from discreet.mechanisms import mechanisms
+from tests.noise.replay import ReplayBits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+CONFIDENCE = "0.999999999"
+FALSE_ALARM = 1e-9
+ALL = [pytest.param(case, id=f"{kind}: {case.name}") for kind, found in cases().items() for case in found]
+WRITTEN = [each for each in ALL if isinstance(each.values[0], Case) and each.values[0].law is not None]
+
+
+def without_case(kinds: set[str], found: Mapping[str, tuple[Case, ...]]) -> list[str]:
+    """Name the mechanisms that nothing attacks, and the files of cases that attack another mechanism."""
+    idle = [kind for kind, pairs in found.items() if not pairs or any(case.mechanism.kind != kind for case in pairs)]
+    return sorted({*(kinds - set(found)), *idle})
+
+
+def test_every_mechanism_has_a_case() -> None:
+    assert without_case(set(mechanisms()), cases()) == []
+
+
+def test_a_mechanism_without_a_case_is_seen() -> None:
+    found = cases()
+    assert without_case({*mechanisms(), "unheard_of"}, found) == ["unheard_of"]
+    assert without_case(set(mechanisms()), {**found, "laplace": ()}) == ["laplace"]
+    assert without_case(set(mechanisms()), {**found, "laplace": found["discrete_laplace"]}) == ["laplace"]
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("case", ALL)
+def test_no_claim_is_refuted(case: Case, seed: int) -> None:
+    found = case.audit(confidence=CONFIDENCE, bits=ReplayBits(seed))
+    assert not found.refuted, str(found)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("case", WRITTEN)
+def test_no_claim_is_below_the_written_laws(case: Case) -> None:
+    found = case.audit_exactly()
+    assert not found.refuted, str(found)
+    assert not case.tight or found.gap <= 1e-12
+
+
+def follows(draws: NDArray[Any], law: Mapping[Any, float | Fraction]) -> bool:
+    """Chi-square of outputs against a written law; outcomes are joined until each cell expects at least 25."""
+    if draws.dtype.kind in "if":  # tails are joined
+        draws = np.clip(draws, min(law), max(law))
+    seen = Counter(draws.tolist())
+    if not set(seen) <= set(law):
+        return False
+    cells, cell = [], np.zeros(2)
+    for outcome, chance in sorted(law.items(), key=lambda item: item[1]):
+        cell += (seen[outcome], float(chance) * len(draws))
+        if cell[1] >= 25:
+            cells.append(cell)
+            cell = np.zeros(2)
+    table = np.array(cells)
+    table[-1] += cell
+    if len(table) == 1:
+        return True
+    statistic = ((table[:, 0] - table[:, 1]) ** 2 / table[:, 1]).sum()
+    return bool(stats.chi2.sf(statistic, len(table) - 1) > FALSE_ALARM / 10)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("case", WRITTEN)
+def test_releases_follow_the_written_law(case: Case, seed: int) -> None:
+    assert case.law is not None
+    draws = [case.draw(case.mechanism, value, 3_000, ReplayBits(seed)) for value in (case.first, case.second)]
+    laws = [case.law(case.mechanism, value) for value in (case.first, case.second)]
+    assert follows(draws[0], laws[0])
+    assert follows(draws[1], laws[1])
+    if laws[0] != laws[1]:
+        assert not follows(np.concatenate([draws[0][:1500], draws[1][:1500]]), laws[0]), "the partner: half of each"
