@@ -13,6 +13,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.mechanisms.choices.exponential import Exponential as Exponential
+    from discreet.mechanisms.choices.exponential import exponential as exponential
+    from discreet.mechanisms.choices.mode import Mode as Mode
+    from discreet.mechanisms.choices.noisy_max import NoisyMax as NoisyMax
+    from discreet.mechanisms.choices.noisy_max import RaceNoise as RaceNoise
+    from discreet.mechanisms.choices.top_k import TopK as TopK
+    from discreet.mechanisms.choices.top_k import TopKMethod as TopKMethod
     from discreet.mechanisms.mechanism import Example as Example
     from discreet.mechanisms.mechanism import Mechanism as Mechanism
     from discreet.mechanisms.mechanism import mechanisms as mechanisms
@@ -22,6 +29,10 @@ if TYPE_CHECKING:
 
 # One line per file. Whoever adds a name writes it twice: above for type checkers, here for everyone else.
 _HOMES: dict[str, tuple[str, ...]] = {
+    "choices.exponential": ("Exponential", "exponential"),
+    "choices.mode": ("Mode",),
+    "choices.noisy_max": ("NoisyMax", "RaceNoise"),
+    "choices.top_k": ("TopK", "TopKMethod"),
     "mechanism": ("Example", "Mechanism", "mechanisms"),
     "numbers.discrete_laplace": ("DiscreteLaplace",),
     "numbers.laplace": ("Laplace",),
