@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.mechanisms.additive import Inputs as Inputs
     from discreet.mechanisms.choices.exponential import Exponential as Exponential
     from discreet.mechanisms.choices.exponential import exponential as exponential
     from discreet.mechanisms.choices.mode import Mode as Mode
@@ -23,19 +24,28 @@ if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import Example as Example
     from discreet.mechanisms.mechanism import Mechanism as Mechanism
     from discreet.mechanisms.mechanism import mechanisms as mechanisms
+    from discreet.mechanisms.norms import Norm as Norm
+    from discreet.mechanisms.numbers.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+    from discreet.mechanisms.numbers.gaussian import Gaussian as Gaussian
     from discreet.mechanisms.numbers.laplace import Laplace as Laplace
+    from discreet.mechanisms.numbers.staircase import Staircase as Staircase
     from discreet.mechanisms.release import Release as Release
 
 # One line per file. Whoever adds a name writes it twice: above for type checkers, here for everyone else.
 _HOMES: dict[str, tuple[str, ...]] = {
+    "additive": ("Inputs",),
     "choices.exponential": ("Exponential", "exponential"),
     "choices.mode": ("Mode",),
     "choices.noisy_max": ("NoisyMax", "RaceNoise"),
     "choices.top_k": ("TopK", "TopKMethod"),
     "mechanism": ("Example", "Mechanism", "mechanisms"),
+    "norms": ("Norm",),
+    "numbers.discrete_gaussian": ("DiscreteGaussian",),
     "numbers.discrete_laplace": ("DiscreteLaplace",),
+    "numbers.gaussian": ("Gaussian",),
     "numbers.laplace": ("Laplace",),
+    "numbers.staircase": ("Staircase",),
     "release": ("Release",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, Interval, Number, integer, rational, shown
+from discreet.mechanisms.norms import Norm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,28 +24,35 @@ if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import Mechanism
 
 __all__ = [
-    "FarthestGrid",
+    "FARTHEST",
     "Inputs",
     "added",
+    "assign",
     "choose_grid",
     "exact_integers",
     "exactly_one",
     "largest_within",
+    "limited",
     "miss",
+    "place",
+    "read_choice",
     "read_dimensions",
     "read_grid",
+    "read_optional_delta",
     "read_positive",
     "require_size",
     "snapped",
 ]
 
-FarthestGrid = 1 << 61
-"""How many steps from 0 a value may lie; values beyond are clamped, which no two neighbors can be moved apart by."""
+FARTHEST = 1 << 62
+"""Values, and sums with noise, are clamped to this many steps either side of 0.
+
+Clamping values moves no two neighbors further apart, and clamping sums is post-processing. Noise held in 64 bits ends
+at 2**63 - 1, so a sum that it reaches is clamped in any case: the law is that of unbounded noise, clamped.
+"""
 
 _FINE = 20  # the step is at most 2**-20 of what one coordinate may move
 _COARSE = 38  # and at least 2**-38 of the noise, so that 64 bits hold the noise with room to spare
-_MOST = np.iinfo(np.int64).max
-_LEAST = np.iinfo(np.int64).min
 
 
 class Inputs(Enum):
@@ -60,6 +68,7 @@ class Inputs(Enum):
     """For the values after snapping, as where rows were snapped before they were summed: nothing is added."""
 
 
+Choice = TypeVar("Choice", bound=Enum)
 Built = TypeVar("Built", bound="Mechanism[Any, Any]")
 
 
@@ -140,6 +149,74 @@ def read_grid(grid: Grid | Number) -> Grid:
     return grid if isinstance(grid, Grid) else Grid(grid)
 
 
+def place(  # noqa: PLR0913  each is a public fact of the release
+    distance: Fraction,
+    rough: Fraction,
+    *,
+    norm: Norm,
+    dimensions: int,
+    grid: Grid | Number | None,
+    inputs: Inputs,
+) -> tuple[Grid, Fraction]:
+    """Return the grid, and how far apart in this norm two neighbors' snapped values can be.
+
+    Snapped are d coordinates after summing, each by at most half a step in either of the two: d steps more in L1,
+    sqrt(d) steps more in L2.
+
+    >>> place(Fraction(1), Fraction(1), norm=Norm.L1, dimensions=2, grid="1/8", inputs=Inputs.RAW)[1]
+    Fraction(5, 4)
+    """
+    points = choose_grid(distance, rough, dimensions) if grid is None else read_grid(grid)
+    if inputs is Inputs.SNAPPED:
+        return points, distance
+    return points, distance + (points.rounding_l1 if norm is Norm.L1 else points.rounding_l2)(dimensions)
+
+
+def read_choice(choices: type[Choice], value: Choice | str, name: str) -> Choice:
+    """Read one of an enumeration, or its name.
+
+    >>> read_choice(Norm, "l2", "norm")
+    <Norm.L2: 'l2'>
+    """
+    try:
+        return choices(value)
+    except ValueError:
+        allowed = ", ".join(repr(each.value) for each in choices)
+        msg = f"{name} is {shown(value)}; it must be one of {allowed}."
+        raise ParameterError(msg) from None
+
+
+def read_optional_delta(delta: Number | None, *, needed: bool) -> Fraction | None:
+    """Read the delta at which a promise is stated: above 0, below 1; None where it may be missing and is.
+
+    >>> read_optional_delta(1e-6, needed=True)
+    Fraction(1, 1000000)
+    """
+    if delta is None and not needed:
+        return None
+    chance = rational(delta if delta is not None else 0, name="delta")
+    if not 0 < chance < 1:
+        msg = (
+            f"delta is {shown(delta)}; Gaussian noise keeps an epsilon only with a delta above 0 and below 1, such as "
+            "delta=1e-6. Choose it well below 1/n for n units."
+        )
+        raise ParameterError(msg)
+    return chance
+
+
+def assign(mechanism: object, **fields: object) -> None:
+    """Set the fields of a frozen value, in its constructor alone.
+
+    >>> from types import SimpleNamespace
+    >>> value = SimpleNamespace()
+    >>> assign(value, scale=2)
+    >>> value.scale
+    2
+    """
+    for name, value in fields.items():
+        object.__setattr__(mechanism, name, value)
+
+
 def require_size(size: int, dimensions: int) -> None:
     """Refuse values of another size than was stated; the size is public.
 
@@ -156,22 +233,23 @@ def require_size(size: int, dimensions: int) -> None:
 def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[np.int64]:
     """Round numbers to the nearest grid points, counted in steps; total, so that no error depends on a value.
 
-    Beyond 2**61 steps values are clamped; infinities too; NaN counts as 0.
+    Beyond 2**62 steps values are clamped; infinities too; NaN counts as 0.
 
     >>> snapped(0.7, Grid("1/4")), snapped([float("nan"), 1e300], Grid(1))[0]
     (3, np.int64(0))
     """
     if isinstance(value, Fraction | Decimal) or (isinstance(value, Integral) and not isinstance(value, bool)):
         if isinstance(value, Decimal) and not value.is_finite():
-            value = Fraction(0) if value.is_nan() else Fraction(int(math.copysign(1, value)) * FarthestGrid) * grid.step
+            value = Fraction(0) if value.is_nan() else Fraction(int(math.copysign(1, value)) * FARTHEST) * grid.step
         steps = round(Fraction(value) / grid.step)
-        return max(-FarthestGrid, min(steps, FarthestGrid))
+        return limited(steps)
     array = _numbers(value)
     if array.dtype.kind in "iu":
         found = _snapped_integers(exact_integers(array), grid)
     else:
-        scaled = np.ldexp(np.nan_to_num(array.astype(np.float64), nan=0.0), -grid.exponent)
-        found = np.rint(np.clip(scaled, -float(FarthestGrid), float(FarthestGrid))).astype(np.int64)
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.ldexp(np.nan_to_num(array.astype(np.float64), nan=0.0), -grid.exponent)
+        found = np.rint(np.clip(scaled, -float(FARTHEST), float(FARTHEST))).astype(np.int64)
     return int(found) if np.ndim(found) == 0 else found
 
 
@@ -203,20 +281,20 @@ def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]
     """Snap integers without passing through floats."""
     exponent = grid.exponent
     if exponent <= 0:
-        most = FarthestGrid >> -exponent if -exponent < 62 else 0
-        found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 61)
-        return found
-    if exponent > 62:
+        most = FARTHEST >> -exponent
+        found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 62)
+        beyond: NDArray[np.int64] = np.where(array > most, FARTHEST, np.where(array < -most, -FARTHEST, found))
+        return beyond
+    if exponent > 61:
         return np.zeros_like(array)
-    limited = np.clip(array, -FarthestGrid, FarthestGrid)
-    rounded: NDArray[np.int64] = (limited + (1 << (exponent - 1))) >> exponent
+    rounded: NDArray[np.int64] = (array + (1 << (exponent - 1))) >> exponent
     return rounded
 
 
-def exact_integers(value: ArrayLike) -> NDArray[np.int64]:
-    """Read integers as 64-bit ones, clamped where they are larger; refuse other types, which are public.
+def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
+    """Read integers as 64-bit ones, clamped to 2**62; refuse other types, which are public.
 
-    >>> exact_integers([1, 2**70]).tolist() == [1, 2**63 - 1]
+    >>> exact_integers([1, 2**70]).tolist() == [1, 2**62]
     True
     """
     try:
@@ -224,7 +302,7 @@ def exact_integers(value: ArrayLike) -> NDArray[np.int64]:
     except (TypeError, ValueError):
         array = np.empty(0, dtype="U1")
     if array.dtype.kind == "O" and all(isinstance(each, Integral) for each in array.ravel()):
-        flat = [max(_LEAST, min(int(each), _MOST)) for each in array.ravel()]
+        flat = [limited(int(each)) for each in array.ravel()]
         return np.array(flat, dtype=np.int64).reshape(array.shape)
     if array.dtype.kind == "f" and array.size and isinstance(value, list) and all(type(each) is int for each in value):
         return exact_integers(np.array(value, dtype=object))  # [2**63, -1] becomes floats in NumPy
@@ -235,22 +313,32 @@ def exact_integers(value: ArrayLike) -> NDArray[np.int64]:
         )
         raise ParameterError(msg)
     if array.dtype.kind == "u":
-        array = np.minimum(array, np.uint64(_MOST))
-    return array.astype(np.int64)
+        array = np.minimum(array, np.uint64(FARTHEST))
+    found: NDArray[np.int64] = np.clip(array.astype(np.int64), -FARTHEST, FARTHEST)
+    return found
 
 
 def added(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Add noise; where 64 bits do not hold a sum, it stays at their end, which is post-processing.
+    """Add noise to values of at most 2**62, and clamp the sums to 2**62.
 
-    >>> added(np.array([2**63 - 1, 5]), np.array([7, -7])).tolist() == [2**63 - 1, -2]
+    Noise beyond 2**63 - 2**62 on either side leads to a clamped sum whatever the value, so nothing wraps.
+
+    >>> added(np.array([2**62, 5]), np.array([2**63 - 1, -7])).tolist() == [2**62, -2]
     True
     """
-    with np.errstate(over="ignore"):
-        total = values + noise
-    wrapped = ((values ^ total) & (noise ^ total)) < 0
-    ends = np.where(values < 0, _LEAST, _MOST)
-    found: NDArray[np.int64] = np.where(wrapped, ends, total)
+    room = np.iinfo(np.int64).max - FARTHEST
+    total = values + np.clip(noise, -room, room)
+    found: NDArray[np.int64] = np.clip(total, -FARTHEST, FARTHEST, out=total)
     return found
+
+
+def limited(steps: int) -> int:
+    """Clamp a whole number to 2**62.
+
+    >>> limited(-(2**70)) == -(2**62)
+    True
+    """
+    return max(-FARTHEST, min(steps, FARTHEST))
 
 
 def largest_within(build: Callable[[float], Built], *, within: Number, confidence: float, start: float) -> Built:

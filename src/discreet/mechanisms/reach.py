@@ -6,12 +6,23 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.exact import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["discrete_laplace_reach", "rounded_laplace_reach"]
+__all__ = [
+    "discrete_gaussian_reach",
+    "discrete_laplace_reach",
+    "rounded_gaussian_reach",
+    "rounded_laplace_reach",
+    "staircase_reach",
+]
+
+_SUMMED = 2_000  # discrete Gaussian weights are added up to this sigma
+_SLACK = 1e-12  # relative, for the errors of erfc and of sums
 
 
 def discrete_laplace_reach(scale: Fraction, miss: Fraction) -> int:
@@ -45,6 +56,77 @@ def rounded_laplace_reach(scale: Fraction, miss: Fraction) -> int:
         return (-Interval.of(miss, precision).log()).scaled(scale) - Interval.of(Fraction(1, 2), precision)
 
     return max(_ceiling(bound), 0)
+
+
+def rounded_gaussian_reach(sigma: Fraction, miss: Fraction) -> int:
+    """Return the smallest m with Pr[|N| > m] <= miss for N the integer nearest to normal noise of this sigma.
+
+    |N| > m means |Z| > m + 1/2, of probability erfc((m + 1/2) / (sigma sqrt(2))).
+
+    >>> rounded_gaussian_reach(Fraction(100), Fraction(1, 20))
+    196
+    """
+    width = float(sigma) * math.sqrt(2)
+    return _smallest(lambda m: math.erfc((m + 0.5) / width) <= float(miss) * (1 + _SLACK))
+
+
+def discrete_gaussian_reach(sigma: Fraction, miss: Fraction) -> int:
+    """Return the smallest m with Pr[|Z| > m] <= miss for Pr[Z = z] proportional to exp(-z**2 / (2 sigma**2)).
+
+    Up to a sigma of 2000 the weights are added. Beyond, the tail is bounded by that of the rounded normal law, which
+    gives the same m or one more: exp(-x**2 / (2 sigma**2)) is convex from sigma on, where a weight is at most the
+    integral over its cell, and concave below, where it is at least that; and the weights' sum is sigma sqrt(2 pi)
+    (1 + 2 exp(-2 pi**2 sigma**2) + ...), by Poisson summation.
+
+    >>> discrete_gaussian_reach(Fraction(1), Fraction(1, 20))
+    2
+    """
+    width = float(sigma)
+    if width > _SUMMED:
+        return rounded_gaussian_reach(sigma, miss)
+    most = math.ceil(40 * width) + 1  # exp(-800) of the largest weight
+    weights = np.exp(-((np.arange(most + 1) / width) ** 2) / 2)
+    tails = 2 * np.cumsum(weights[::-1])[::-1]  # at m: twice the sum from m on; small terms are added first
+    total = float(tails[1]) + 1.0
+    fits = tails[1:] / total <= float(miss) * (1 + _SLACK)
+    return int(np.argmax(fits)) if fits.any() else most
+
+
+def staircase_reach(epsilon: Fraction, sensitivity: int, near: int, miss: Fraction) -> int:
+    """Return the smallest m with Pr[|Z| > m] <= miss for the staircase law on the integers.
+
+    With b = exp(-epsilon) and S = near + (sensitivity - near) b, the weights b**k and b**(k+1) of the magnitudes
+    k * sensitivity + j, j below near or not, sum to S / (1 - b), and those from k * sensitivity + j on to
+    b**k (max(near - j, 0) + b (sensitivity - max(j, near))) + b**(k+1) S / (1 - b).
+    All magnitudes but 0 have two signs.
+
+    >>> staircase_reach(Fraction(1, 10), 1, 1, Fraction(1, 20)) == discrete_laplace_reach(Fraction(10), Fraction(1, 20))
+    True
+    """
+    rate, whole = float(epsilon), float(sensitivity)
+    fall, rest = math.exp(-rate), -math.expm1(-rate)
+    period = near + (whole - near) * fall
+    total = 2 * period / rest - 1
+
+    def fits(m: int) -> bool:
+        k, j = divmod(m + 1, sensitivity)
+        here = max(near - j, 0) + fall * (sensitivity - max(j, near))
+        return 2 * math.exp(-rate * k) * (here + fall * period / rest) <= float(miss) * total * (1 + _SLACK)
+
+    return _smallest(fits)
+
+
+def _smallest(fits: Callable[[int], bool]) -> int:
+    """Return the smallest whole number that fits, where all larger ones do."""
+    high = 1
+    while not fits(high - 1):
+        high *= 2
+    low = high // 2 - 1  # -1, or a number that does not fit
+    high -= 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
 
 
 def _ceiling(bound: Callable[[int], Interval]) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.words import error_in_words, percent
+from discreet.mechanisms.words import error_in_words, percent, value_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,6 @@ __all__ = ["Release"]
 Released = TypeVar("Released")
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
-_LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -123,16 +122,9 @@ class Release(Generic[Released]):
 
     def __repr__(self) -> str:
         """Show value, ± and promise on one line."""
-        value = self.value
-        text = f"array of shape {value.shape}" if isinstance(value, np.ndarray) and value.size > 6 else _line(value)
-        error = error_in_words(self.error(0.95))
-        return f"Release(value={text}, {error}{'' if error == 'no ±' else ' at 95 %'}, {self.mechanism.promise})"
-
-
-def _line(value: object) -> str:
-    """Print a value on one line that is not too long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        error = self.error(0.95)
+        words = error_in_words(error) + ("" if error is None else " at 95 %")
+        return f"Release(value={value_in_words(self.value, error)}, {words}, {self.mechanism.promise})"
 
 
 def _encode(value: object) -> object:

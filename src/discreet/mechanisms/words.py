@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from discreet.privacy import ZCDP
 
-__all__ = ["error_in_words", "number_up", "percent", "promise_in_words"]
+__all__ = ["error_in_words", "number_up", "percent", "promise_in_words", "value_in_words"]
+
+_FEW, _LONGEST = 6, 60
 
 
 def number_up(value: Fraction | float, digits: int = 6) -> str:
@@ -58,7 +60,7 @@ def percent(confidence: float) -> str:
 def error_in_words(error: float | NDArray[np.float64] | None) -> str:
     """Print an error bar; of an array, its largest.
 
-    >>> error_in_words(6.0), error_in_words(None), error_in_words(np.array([1.5, 3.0]))
+    >>> error_in_words(5.991), error_in_words(None), error_in_words(np.array([1.5, 3.0]))
     ('± 6.0', 'no ±', 'each ± 3.0 or less')
     """
     if error is None:
@@ -69,6 +71,29 @@ def error_in_words(error: float | NDArray[np.float64] | None) -> str:
 
 
 def _plain(error: float) -> str:
-    """Print 6.0 as 6.0 and 5.991464547 as 5.992: four digits, rounded up."""
-    text = number_up(error, 4)
+    """Print an error with at least two digits and none behind the point from 10 on, rounded up."""
+    if 10 <= error < 1e15:
+        return f"{math.ceil(error)}.0"
+    text = number_up(error, 2)
     return text if any(mark in text for mark in ".e∞") else f"{text}.0"
+
+
+def value_in_words(value: object, error: float | NDArray[np.float64] | None) -> str:
+    """Print a value on one line, numbers to a tenth of the error's leading digit: the rest is noise.
+
+    >>> value_in_words(43.872814178, 5.99), value_in_words(1203, 30.0), value_in_words("blue", None)
+    ('43.9', '1203', "'blue'")
+    """
+    size = float(np.max(error)) if error is not None and np.size(error) else 0.0
+    if 0 < size < math.inf:
+        digits = 1 - math.floor(math.log10(size))
+        if isinstance(value, float):
+            value = round(value, max(digits, 0)) + 0.0  # no -0.0
+        elif isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size <= _FEW:
+            value = np.round(value, max(digits, 0))
+    if isinstance(value, np.ndarray):
+        text = repr(value.tolist()) if value.size <= _FEW else f"array of shape {value.shape}"
+    else:
+        text = repr(value)
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

@@ -18,7 +18,7 @@ from discreet.mechanisms.additive import (
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.reach import discrete_laplace_reach
 from discreet.mechanisms.release import Release
-from discreet.noise import SYSTEM, BitSource, discrete_laplace
+from discreet.noise import SYSTEM, BitSource, discrete_laplace, geometric
 from discreet.noise.scale import checked_scale
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscreteLaplace"]
 
+_END = (1 << 63) - 1  # where 64 bits end the noise
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "int | NDArray[np.int64]"]):
@@ -50,8 +52,8 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     so epsilon = sensitivity / scale, for any number of coordinates. One moved coordinate has a sharper curve for
     delta > 0. It is used where only one can move: where the sensitivity is 1.
 
-    A histogram has sensitivity 1 under add/remove and 2 under change-one. Python's integers are released exactly
-    whatever their size; arrays hold 64 bits, and stay at their ends where a sum would leave them.
+    A histogram has sensitivity 1 under add/remove and 2 under change-one. A single Python integer is released exactly
+    whatever its size; in arrays, values and sums are clamped to 2**62.
 
     Ghosh, Roughgarden & Sundararajan 2009 (arXiv:0811.2841); Canonne, Kamath & Steinke 2020 (arXiv:2004.00010).
 
@@ -137,7 +139,7 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     ) -> Release[int | NDArray[np.int64]]:
         """Return the whole numbers with noise, in one call for an array of any shape."""
         if isinstance(value, Integral) and not isinstance(value, bool):
-            return Release(int(value) + discrete_laplace(self.scale, bits=bits), self)
+            return Release(int(value) + _unbounded(self.scale, bits), self)
         counts = exact_integers(value)
         return Release(added(counts, discrete_laplace(self.scale, size=counts.shape, bits=bits)), self)
 
@@ -149,3 +151,13 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
             Example(cls(3, epsilon="1/2"), 0, 3),
             Example(cls(1, epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), 5, 4),
         )
+
+
+def _unbounded(scale: Fraction, bits: BitSource) -> int:
+    """Draw noise without an end: a draw that stopped at 2**63 - 1 goes on, as the law beyond a point is geometric."""
+    total = discrete_laplace(scale, bits=bits)
+    more = abs(total)
+    while more == _END:
+        more = geometric(scale, bits=bits)
+        total += more if total > 0 else -more
+    return total

@@ -12,12 +12,14 @@ from discreet.exact import Grid, float_up
 from discreet.mechanisms.additive import (
     Inputs,
     added,
-    choose_grid,
+    assign,
     exactly_one,
     largest_within,
+    limited,
     miss,
+    place,
+    read_choice,
     read_dimensions,
-    read_grid,
     read_positive,
     require_size,
     snapped,
@@ -61,7 +63,7 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
     A sensitivity in L2 or in the largest coordinate is turned into an L1 one: $\Delta_1 \le \sqrt d\,\Delta_2$,
     $\Delta_1 \le d\,\Delta_\infty$. For whole numbers use `DiscreteLaplace`.
 
-    Values beyond 2**61 steps are clamped, and NaN counts as 0, so that no error depends on a value.
+    Values beyond 2**62 steps are clamped, and NaN counts as 0, so that no error depends on a value.
 
     Dwork, McSherry, Nissim & Smith 2006 (doi:10.1007/11681878_14), Proposition 1; the grid: Mironov 2012
     (doi:10.1145/2382196.2382264) shows why floats without one are not private.
@@ -102,23 +104,16 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
         given = exactly_one(epsilon=epsilon, scale=scale)
         size = read_dimensions(dimensions)
         stated = read_positive(sensitivity, "sensitivity", zero="what no unit can move needs no noise")
-        distance = converted(stated, Norm(norm), Norm.L1, size)
+        in_norm = read_choice(Norm, norm, "norm")
+        distance = converted(stated, in_norm, Norm.L1, size)
         rate = read_positive(epsilon, "epsilon", zero="no finite noise reaches it") if epsilon is not None else None
         rough = distance / rate if rate is not None else read_positive(scale or 0, "scale", zero="it protects nobody")
-        points = choose_grid(distance, rough, size) if grid is None else read_grid(grid)
-        moved = distance + (points.rounding_l1(size) if Inputs(inputs) is Inputs.RAW else 0)
+        kind = read_choice(Inputs, inputs, "inputs")
+        points, moved = place(distance, rough, norm=Norm.L1, dimensions=size, grid=grid, inputs=kind)
         spread = moved / rate if rate is not None else rough
         checked_ratio(spread, points, name=given if given == "scale" else "sensitivity / epsilon")
-        for name, value in (
-            ("sensitivity", stated),
-            ("scale", spread),
-            ("grid", points),
-            ("dimensions", size),
-            ("norm", Norm(norm)),
-            ("inputs", Inputs(inputs)),
-            ("neighbors", require_relation(neighbors)),
-        ):
-            object.__setattr__(self, name, value)
+        assign(self, sensitivity=stated, scale=spread, grid=points, dimensions=size, norm=in_norm, inputs=kind)
+        assign(self, neighbors=require_relation(neighbors))
 
     @classmethod
     def for_accuracy(  # noqa: PLR0913
@@ -151,7 +146,9 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
     def moved(self) -> Fraction:
         """How far two neighbors' snapped values can be apart in L1."""
         distance = converted(self.sensitivity, self.norm, Norm.L1, self.dimensions)
-        return distance + (self.grid.rounding_l1(self.dimensions) if self.inputs is Inputs.RAW else 0)
+        return place(
+            distance, self.scale, norm=Norm.L1, dimensions=self.dimensions, grid=self.grid, inputs=self.inputs
+        )[1]
 
     @property
     def claim(self) -> Pure:
@@ -182,7 +179,8 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
         steps = snapped(value, self.grid)
         require_size(np.size(steps), self.dimensions)
         if isinstance(steps, int):
-            return Release(self.grid.value(steps + laplace_steps(self.scale, self.grid, bits=bits)), self)
+            noisy = limited(steps + laplace_steps(self.scale, self.grid, bits=bits))
+            return Release(self.grid.value(noisy), self)
         noise = laplace_steps(self.scale, self.grid, size=steps.shape, bits=bits)
         return Release(self.grid.values(added(steps, noise)), self)
 
