@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from discreet.mechanisms.choices.mode import Mode as Mode
     from discreet.mechanisms.choices.noisy_max import NoisyMax as NoisyMax
     from discreet.mechanisms.choices.noisy_max import RaceNoise as RaceNoise
+    from discreet.mechanisms.choices.quantile import Quantile as Quantile
+    from discreet.mechanisms.choices.quantile import median as median
+    from discreet.mechanisms.choices.quantile import quantile as quantile
+    from discreet.mechanisms.choices.quantiles import Quantiles as Quantiles
+    from discreet.mechanisms.choices.quantiles import quantiles as quantiles
     from discreet.mechanisms.choices.top_k import TopK as TopK
     from discreet.mechanisms.choices.top_k import TopKMethod as TopKMethod
     from discreet.mechanisms.mechanism import Example as Example
@@ -31,6 +36,13 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numbers.laplace import Laplace as Laplace
     from discreet.mechanisms.numbers.staircase import Staircase as Staircase
     from discreet.mechanisms.release import Release as Release
+    from discreet.mechanisms.responses.randomized_response import RandomizedResponse as RandomizedResponse
+    from discreet.mechanisms.responses.randomized_response import Shares as Shares
+    from discreet.mechanisms.thresholds.above_threshold import AboveThreshold as AboveThreshold
+    from discreet.mechanisms.thresholds.above_threshold import Watch as Watch
+    from discreet.mechanisms.thresholds.count_distinct import CountDistinct as CountDistinct
+    from discreet.mechanisms.thresholds.partition_selection import PartitionSelection as PartitionSelection
+    from discreet.mechanisms.thresholds.partition_selection import SelectionMethod as SelectionMethod
 
 # One line per file. Whoever adds a name writes it twice: above for type checkers, here for everyone else.
 _HOMES: dict[str, tuple[str, ...]] = {
@@ -38,6 +50,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "choices.exponential": ("Exponential", "exponential"),
     "choices.mode": ("Mode",),
     "choices.noisy_max": ("NoisyMax", "RaceNoise"),
+    "choices.quantile": ("Quantile", "median", "quantile"),
+    "choices.quantiles": ("Quantiles", "quantiles"),
     "choices.top_k": ("TopK", "TopKMethod"),
     "mechanism": ("Example", "Mechanism", "mechanisms"),
     "norms": ("Norm",),
@@ -47,6 +61,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "numbers.laplace": ("Laplace",),
     "numbers.staircase": ("Staircase",),
     "release": ("Release",),
+    "responses.randomized_response": ("RandomizedResponse", "Shares"),
+    "thresholds.above_threshold": ("AboveThreshold", "Watch"),
+    "thresholds.count_distinct": ("CountDistinct",),
+    "thresholds.partition_selection": ("PartitionSelection", "SelectionMethod"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -14,6 +14,8 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import Grid, Interval, Number, integer, rational, shown
 from discreet.mechanisms.norms import Norm
+from discreet.noise import BitSource, discrete_laplace, geometric
+from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.mechanisms.mechanism import Mechanism
+    from discreet.privacy.relations import Relation
 
 __all__ = [
     "FARTHEST",
@@ -40,17 +43,23 @@ __all__ = [
     "read_grid",
     "read_optional_delta",
     "read_positive",
+    "read_whole_move",
+    "require_single",
     "require_size",
     "snapped",
+    "steps_moved",
+    "unbounded_laplace",
 ]
 
-FARTHEST = 1 << 62
+FARTHEST = (1 << 62) - 1
 """Values, and sums with noise, are clamped to this many steps either side of 0.
 
 Clamping values moves no two neighbors further apart, and clamping sums is post-processing. Noise held in 64 bits ends
-at 2**63 - 1, so a sum that it reaches is clamped in any case: the law is that of unbounded noise, clamped.
+at 2**63 - 1, and a value of at most 2**62 - 1 with such noise is beyond 2**62 - 1 in any case: the law is that of
+unbounded noise, clamped.
 """
 
+_END = (1 << 63) - 1  # where 64 bits end the noise
 _FINE = 20  # the step is at most 2**-20 of what one coordinate may move
 _COARSE = 38  # and at least 2**-38 of the noise, so that 64 bits hold the noise with room to spare
 
@@ -172,6 +181,36 @@ def place(  # noqa: PLR0913  each is a public fact of the release
     return points, distance + (points.rounding_l1 if norm is Norm.L1 else points.rounding_l2)(dimensions)
 
 
+def steps_moved(sensitivity: Fraction, grid: Grid, inputs: Inputs) -> int:
+    """Return how many steps apart two neighbors' snapped numbers can be.
+
+    Each is snapped by at most half a step, and what is left is a whole number of steps: floor(sensitivity / step + 1).
+
+    >>> steps_moved(Fraction(1), Grid("1/4"), Inputs.RAW), steps_moved(Fraction(1), Grid("1/4"), Inputs.SNAPPED)
+    (5, 4)
+    """
+    return math.floor(sensitivity / grid.step) + (inputs is Inputs.RAW)
+
+
+def read_whole_move(sensitivity: Number, stated: Norm, wanted: Norm, dimensions: int | None) -> Fraction:
+    """Read how far one unit moves whole numbers; refuse what says nothing in the wanted norm.
+
+    >>> read_whole_move(1, Norm.L1, Norm.L1, None)
+    Fraction(1, 1)
+    """
+    move = rational(sensitivity, name="sensitivity")
+    if move < 1:
+        msg = f"sensitivity is {shown(sensitivity)}; whole numbers move by at least 1. Snap the bounds first."
+        raise ParameterError(msg)
+    if dimensions is None and stated is not wanted and (stated, wanted) != (Norm.L1, Norm.L2):
+        msg = (
+            f"norm is {stated.value!r}, which bounds nothing in {wanted.value!r} without the number of coordinates. "
+            "State dimensions."
+        )
+        raise ParameterError(msg)
+    return move
+
+
 def read_choice(choices: type[Choice], value: Choice | str, name: str) -> Choice:
     """Read one of an enumeration, or its name.
 
@@ -204,6 +243,21 @@ def read_optional_delta(delta: Number | None, *, needed: bool) -> Fraction | Non
     return chance
 
 
+def require_single(neighbors: Relation) -> NeighborRelation:
+    """Return a relation of single units; refuse groups, whose moves the mechanism does not count.
+
+    >>> require_single(NeighborRelation.CHANGE_ONE).value
+    'change_one'
+    """
+    if not isinstance(neighbors, NeighborRelation):
+        msg = (
+            f"neighbors is {shown(neighbors)}; state the promise for single units, and take .privacy.group(k) for "
+            "groups of k."
+        )
+        raise ParameterError(msg)
+    return neighbors
+
+
 def assign(mechanism: object, **fields: object) -> None:
     """Set the fields of a frozen value, in its constructor alone.
 
@@ -233,7 +287,7 @@ def require_size(size: int, dimensions: int) -> None:
 def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[np.int64]:
     """Round numbers to the nearest grid points, counted in steps; total, so that no error depends on a value.
 
-    Beyond 2**62 steps values are clamped; infinities too; NaN counts as 0.
+    From 2**62 steps on values are clamped; infinities too; NaN counts as 0.
 
     >>> snapped(0.7, Grid("1/4")), snapped([float("nan"), 1e300], Grid(1))[0]
     (3, np.int64(0))
@@ -249,7 +303,8 @@ def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[
     else:
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.ldexp(np.nan_to_num(array.astype(np.float64), nan=0.0), -grid.exponent)
-        found = np.rint(np.clip(scaled, -float(FARTHEST), float(FARTHEST))).astype(np.int64)
+        found = np.rint(np.clip(scaled, -(2.0**62), 2.0**62)).astype(np.int64)
+        found = np.clip(found, -FARTHEST, FARTHEST)
     return int(found) if np.ndim(found) == 0 else found
 
 
@@ -282,7 +337,7 @@ def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]
     exponent = grid.exponent
     if exponent <= 0:
         most = FARTHEST >> -exponent
-        found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 62)
+        found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 61)
         beyond: NDArray[np.int64] = np.where(array > most, FARTHEST, np.where(array < -most, -FARTHEST, found))
         return beyond
     if exponent > 61:
@@ -292,9 +347,9 @@ def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]
 
 
 def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
-    """Read integers as 64-bit ones, clamped to 2**62; refuse other types, which are public.
+    """Read integers as 64-bit ones, clamped to below 2**62; refuse other types, which are public.
 
-    >>> exact_integers([1, 2**70]).tolist() == [1, 2**62]
+    >>> exact_integers([1, 2**70]).tolist() == [1, 2**62 - 1]
     True
     """
     try:
@@ -319,23 +374,41 @@ def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
 
 
 def added(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Add noise to values of at most 2**62, and clamp the sums to 2**62.
+    """Add noise to values below 2**62, and clamp the sums to below 2**62.
 
-    Noise beyond 2**63 - 2**62 on either side leads to a clamped sum whatever the value, so nothing wraps.
+    Where a sum wraps around, both terms have its sign, and it is clamped to that side.
 
-    >>> added(np.array([2**62, 5]), np.array([2**63 - 1, -7])).tolist() == [2**62, -2]
+    >>> added(np.array([2**61, 5, -(2**61)]), np.array([2**63 - 1, -7, 2**62])).tolist() == [2**62 - 1, -2, 2**61]
     True
     """
-    room = np.iinfo(np.int64).max - FARTHEST
-    total = values + np.clip(noise, -room, room)
-    found: NDArray[np.int64] = np.clip(total, -FARTHEST, FARTHEST, out=total)
-    return found
+    with np.errstate(over="ignore"):
+        total = values + noise
+    wrapped = ((values ^ total) & (noise ^ total)) < 0
+    np.clip(total, -FARTHEST, FARTHEST, out=total)
+    if wrapped.any():
+        total = np.where(wrapped, np.where(noise < 0, -FARTHEST, FARTHEST), total)
+    return total
+
+
+def unbounded_laplace(scale: Fraction, bits: BitSource) -> int:
+    """Draw discrete Laplace noise without an end: where 64 bits stop a draw it goes on, as the law is geometric there.
+
+    >>> from discreet.noise import SYSTEM
+    >>> isinstance(unbounded_laplace(Fraction(10), SYSTEM), int)
+    True
+    """
+    total = discrete_laplace(scale, bits=bits)
+    more = abs(total)
+    while more == _END:
+        more = geometric(scale, bits=bits)
+        total += more if total > 0 else -more
+    return total
 
 
 def limited(steps: int) -> int:
-    """Clamp a whole number to 2**62.
+    """Clamp a whole number to below 2**62 on either side.
 
-    >>> limited(-(2**70)) == -(2**62)
+    >>> limited(-(2**70)) == 1 - 2**62
     True
     """
     return max(-FARTHEST, min(steps, FARTHEST))

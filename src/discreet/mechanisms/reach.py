@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.exact import Interval
+from discreet.exact import Interval, exp_lower, exp_upper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "discrete_gaussian_above",
     "discrete_gaussian_reach",
+    "discrete_laplace_above",
     "discrete_laplace_reach",
     "rounded_gaussian_reach",
     "rounded_laplace_reach",
@@ -138,3 +140,48 @@ def _ceiling(bound: Callable[[int], Interval]) -> int:
         if low == high or precision >= 1 << 14:  # at equality, which no precision decides, the larger one is safe
             return high
         precision *= 2
+
+
+def discrete_laplace_above(scale: Fraction, distance: int) -> Fraction:
+    """Return Pr[Z >= distance] for Pr[Z = z] proportional to exp(-|z| / scale), rounded up to a float.
+
+    With r = exp(-1/scale) it is r**distance / (1 + r) from 1 on, 1 - r**(1 - distance) / (1 + r) below.
+
+    >>> float(discrete_laplace_above(Fraction(1), 0)) + float(discrete_laplace_above(Fraction(1), 1)) >= 1
+    True
+    """
+    ratio_low, ratio_high = exp_lower(-1 / scale), exp_upper(-1 / scale)
+    if distance >= 1:
+        return min(exp_upper(-distance / scale) / (1 + ratio_low), Fraction(1))
+    return 1 - exp_lower((distance - 1) / scale) / (1 + ratio_high)
+
+
+def discrete_gaussian_above(sigma: Fraction, distance: int) -> Fraction:
+    """Bound Pr[Z >= distance] for Pr[Z = z] proportional to exp(-z**2 / (2 sigma**2)), rounded up.
+
+    Up to a sigma of 2000 the weights are added, of which all beyond 40 sigma together are below exp(-799); a relative
+    1e-12 is added for rounding. Beyond, the tail of the rounded normal law is a bound (see `discrete_gaussian_reach`).
+
+    >>> 0.5 < discrete_gaussian_above(Fraction(1), 0) < 0.7
+    True
+    """
+    width = float(sigma)
+    if distance <= 0:
+        return 1 - _gaussian_tail_low(sigma, 1 - distance)
+    if width > _SUMMED:
+        tail = math.erfc((distance - 0.5) / (width * math.sqrt(2))) / 2
+    else:
+        most = math.ceil(40 * width) + 1
+        weights = np.exp(-((np.arange(most + 1) / width) ** 2) / 2)
+        tail = float(np.sum(weights[distance:][::-1])) / (2 * float(np.sum(weights[1:][::-1])) + 1.0) + 1e-300
+    return min(Fraction(tail) * (1 + Fraction(1, 10**12)) + Fraction(1, 10**300), Fraction(1))
+
+
+def _gaussian_tail_low(sigma: Fraction, distance: int) -> Fraction:
+    """Bound Pr[Z >= distance] from below, for distances from 1 on; 0 where the weights are not added."""
+    width = float(sigma)
+    if width > _SUMMED:
+        return Fraction(0)
+    weights = np.exp(-((np.arange(math.ceil(40 * width) + 2) / width) ** 2) / 2)
+    tail = float(np.sum(weights[distance:][::-1])) / (2 * float(np.sum(weights[1:][::-1])) + 1.0)
+    return Fraction(tail) * (1 - Fraction(1, 10**12))

@@ -8,8 +8,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from discreet.errors import ParameterError
-from discreet.exact import rational, shown, sqrt_upper
+from discreet.exact import rational, sqrt_upper
 from discreet.mechanisms.additive import (
     added,
     assign,
@@ -22,6 +21,7 @@ from discreet.mechanisms.additive import (
     read_dimensions,
     read_optional_delta,
     read_positive,
+    read_whole_move,
     require_size,
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
@@ -58,7 +58,7 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
     The law is neither rotation- nor scale-invariant: a move by (1, 1, 1, 1) tells more than one by 2. The exact curve
     is therefore used where one coordinate alone moves: with dimensions = 1, and where the sensitivity is
     below $\sqrt 2$, because a whole-number move that short is 1 in one coordinate. Otherwise the curve is that of
-    rho-zCDP. A single value and arrays are clamped to 2**62.
+    rho-zCDP. Values and sums are clamped to below 2**62.
 
     >>> DiscreteGaussian(sensitivity=1, rho="0.5").sigma
     Fraction(1, 1)
@@ -98,13 +98,7 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
         exactly_one(epsilon=epsilon, rho=rho, sigma=sigma)
         size = None if dimensions is None else read_dimensions(dimensions)
         in_norm = read_choice(Norm, norm, "norm")
-        stated = rational(sensitivity, name="sensitivity")
-        if stated < 1:
-            msg = f"sensitivity is {shown(sensitivity)}; whole numbers move by at least 1. Snap the bounds first."
-            raise ParameterError(msg)
-        if in_norm is Norm.LINF and size is None:
-            msg = "norm is 'linf', which says nothing about L2 without the number of coordinates. State dimensions."
-            raise ParameterError(msg)
+        stated = read_whole_move(sensitivity, in_norm, Norm.L2, size)
         chance = read_optional_delta(delta, needed=epsilon is not None)
         assign(self, sensitivity=stated, delta=chance, dimensions=size, norm=in_norm)
         assign(self, neighbors=require_relation(neighbors))

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from discreet.exact import integer
 from discreet.mechanisms.additive import (
     added,
+    assign,
     exact_integers,
     exactly_one,
     largest_within,
     miss,
+    read_choice,
+    read_dimensions,
     read_positive,
+    read_whole_move,
+    require_size,
+    unbounded_laplace,
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_laplace_reach
 from discreet.mechanisms.release import Release
-from discreet.noise import SYSTEM, BitSource, discrete_laplace, geometric
+from discreet.noise import SYSTEM, BitSource, discrete_laplace
 from discreet.noise.scale import checked_scale
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
@@ -37,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscreteLaplace"]
 
-_END = (1 << 63) - 1  # where 64 bits end the noise
+_LARGEST_EXACT = 1 << 12  # the exact curve keeps one loss for each step of a move
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -50,10 +57,11 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     \le e^{\|x - x'\|_1 / \text{scale}},$$
 
     so epsilon = sensitivity / scale, for any number of coordinates. One moved coordinate has a sharper curve for
-    delta > 0. It is used where only one can move: where the sensitivity is 1.
+    delta > 0. It is used where only one can move: with dimensions = 1, and where the sensitivity is 1. A sensitivity in
+    L2 or in the largest coordinate is turned into an L1 one, which takes the number of coordinates.
 
     A histogram has sensitivity 1 under add/remove and 2 under change-one. A single Python integer is released exactly
-    whatever its size; in arrays, values and sums are clamped to 2**62.
+    whatever its size; in arrays, values and sums are clamped to below 2**62.
 
     Ghosh, Roughgarden & Sundararajan 2009 (arXiv:0811.2841); Canonne, Kamath & Steinke 2020 (arXiv:2004.00010).
 
@@ -71,33 +79,40 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     accuracy: ClassVar[str] = "smallest m with 2 r^(m+1) / (1 + r) <= 1 - confidence, r = exp(-1 / scale)"
     source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2009, arXiv:0811.2841"
 
-    sensitivity: int
+    sensitivity: Fraction
     scale: Fraction
+    dimensions: int | None
+    norm: Norm
     neighbors: Relation
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  each is a public fact of the release
         self,
-        sensitivity: SupportsIndex,
+        sensitivity: Number,
         *,
         epsilon: Number | None = None,
         scale: Number | None = None,
+        dimensions: SupportsIndex | None = None,
+        norm: Norm | str = Norm.L1,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        distance = integer(sensitivity, name="sensitivity", least=1)
         exactly_one(epsilon=epsilon, scale=scale)
+        size = None if dimensions is None else read_dimensions(dimensions)
+        in_norm = read_choice(Norm, norm, "norm")
+        stated = read_whole_move(sensitivity, in_norm, Norm.L1, size)
+        assign(self, sensitivity=stated, dimensions=size, norm=in_norm, neighbors=require_relation(neighbors))
         if epsilon is not None:
-            scale = distance / read_positive(epsilon, "epsilon", zero="no finite noise reaches it")
-        object.__setattr__(self, "sensitivity", distance)
-        object.__setattr__(self, "scale", checked_scale(scale if scale is not None else 0))
-        object.__setattr__(self, "neighbors", require_relation(neighbors))
+            scale = self.moved / read_positive(epsilon, "epsilon", zero="no finite noise reaches it")
+        assign(self, scale=checked_scale(scale if scale is not None else 0))
 
     @classmethod
-    def for_accuracy(
+    def for_accuracy(  # noqa: PLR0913
         cls,
-        sensitivity: SupportsIndex,
+        sensitivity: Number,
         *,
         within: Number,
         confidence: float = 0.95,
+        dimensions: SupportsIndex | None = None,
+        norm: Norm | str = Norm.L1,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> Self:
         """Return the mechanism with the most noise that stays within a distance, with this probability.
@@ -107,28 +122,33 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
         (30.0, True)
         """
         return largest_within(
-            lambda scale: cls(sensitivity, scale=scale, neighbors=neighbors),
+            lambda scale: cls(sensitivity, scale=scale, dimensions=dimensions, norm=norm, neighbors=neighbors),
             within=within,
             confidence=confidence,
             start=1.0,
         )
 
     @property
+    def moved(self) -> int:
+        """How far two neighbors' whole numbers can be apart in L1, a whole number too."""
+        return math.floor(converted(self.sensitivity, self.norm, Norm.L1, self.dimensions or 1))
+
+    @property
     def claim(self) -> Pure:
         """Sensitivity / scale, exactly."""
-        return Pure(self.sensitivity / self.scale, neighbors=self.neighbors)
+        return Pure(self.moved / self.scale, neighbors=self.neighbors)
 
     @property
     def privacy(self) -> Curve:
-        """The exact curve where one coordinate moves by 1, the worst pure one otherwise."""
-        if self.sensitivity == 1:
-            return curves.discrete_laplace(self.scale, 1, neighbors=self.neighbors)
+        """The exact curve where one coordinate alone moves, the worst pure one otherwise."""
+        if self.moved == 1 or (self.dimensions == 1 and self.moved <= _LARGEST_EXACT):
+            return curves.discrete_laplace(self.scale, self.moved, neighbors=self.neighbors)
         return self.claim.curve()
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """The sensitivity."""
-        return (f"one unit moves the whole numbers by at most {self.sensitivity} in L1.",)
+        return (f"one unit moves the whole numbers by at most {self.sensitivity} in the norm {self.norm.value}.",)
 
     def error(self, confidence: float = 0.95, *, together: int = 1) -> float:
         """Return the smallest m that the noise of `together` coordinates exceeds nowhere, with this probability."""
@@ -139,25 +159,18 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     ) -> Release[int | NDArray[np.int64]]:
         """Return the whole numbers with noise, in one call for an array of any shape."""
         if isinstance(value, Integral) and not isinstance(value, bool):
-            return Release(int(value) + _unbounded(self.scale, bits), self)
+            return Release(int(value) + unbounded_laplace(self.scale, bits), self)
         counts = exact_integers(value)
+        if self.dimensions is not None:
+            require_size(counts.size, self.dimensions)
         return Release(added(counts, discrete_laplace(self.scale, size=counts.shape, bits=bits)), self)
 
     @classmethod
     def examples(cls) -> tuple[Example[int | Sequence[int] | NDArray[np.integer]], ...]:
-        """Return three scalars, from much noise to little."""
+        """Return scalars, and a vector that moves in both coordinates."""
         return (
             Example(cls(1, scale=100), 0, 1),
-            Example(cls(3, epsilon="1/2"), 0, 3),
+            Example(cls(3, epsilon="1/2", dimensions=1), 0, 3),
+            Example(cls(2, epsilon=1), [0, 5], [1, 6]),
             Example(cls(1, epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), 5, 4),
         )
-
-
-def _unbounded(scale: Fraction, bits: BitSource) -> int:
-    """Draw noise without an end: a draw that stopped at 2**63 - 1 goes on, as the law beyond a point is geometric."""
-    total = discrete_laplace(scale, bits=bits)
-    more = abs(total)
-    while more == _END:
-        more = geometric(scale, bits=bits)
-        total += more if total > 0 else -more
-    return total

@@ -63,7 +63,7 @@ class Gaussian(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"])
     Wang 2018, arXiv:1805.06530, Theorem 8). With rho, sigma = sensitivity / sqrt(2 rho) is rho-zCDP (Bun & Steinke
     2016, arXiv:1605.02065, Proposition 1.6). `Gaussian.classic` is the textbook's formula, refused from epsilon = 1 on.
 
-    A sensitivity in L1 is an L2 one as it stands; $\Delta_2 \le \sqrt d\,\Delta_\infty$. Values beyond 2**62 steps are
+    A sensitivity in L1 is an L2 one as it stands; $\Delta_2 \le \sqrt d\,\Delta_\infty$. Values from 2**62 steps on are
     clamped, and NaN counts as 0, so that no error depends on a value.
 
     >>> mechanism = Gaussian(sensitivity=1, epsilon=1, delta=1e-5)

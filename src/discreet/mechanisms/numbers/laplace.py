@@ -63,7 +63,7 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
     A sensitivity in L2 or in the largest coordinate is turned into an L1 one: $\Delta_1 \le \sqrt d\,\Delta_2$,
     $\Delta_1 \le d\,\Delta_\infty$. For whole numbers use `DiscreteLaplace`.
 
-    Values beyond 2**62 steps are clamped, and NaN counts as 0, so that no error depends on a value.
+    Values from 2**62 steps on are clamped, and NaN counts as 0, so that no error depends on a value.
 
     Dwork, McSherry, Nissim & Smith 2006 (doi:10.1007/11681878_14), Proposition 1; the grid: Mironov 2012
     (doi:10.1145/2382196.2382264) shows why floats without one are not private.

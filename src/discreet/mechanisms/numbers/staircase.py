@@ -23,6 +23,7 @@ from discreet.mechanisms.additive import (
     read_positive,
     require_size,
     snapped,
+    steps_moved,
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.reach import staircase_reach
@@ -130,7 +131,7 @@ class Staircase(Mechanism["float | Fraction", "int | float"]):
         """D: how many steps apart two neighbors' numbers can be."""
         if self.grid is None:
             return int(self.sensitivity)
-        return math.floor(self.sensitivity / self.grid.step) + (self.inputs is Inputs.RAW)
+        return steps_moved(self.sensitivity, self.grid, self.inputs)
 
     @property
     def claim(self) -> Pure:
