@@ -49,13 +49,14 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
     r"""Tell of one answer after another whether it is above a threshold, and stop after the first few that are.
 
     Privacy. The threshold gets noise $\mathrm{Lap}(D/\varepsilon_1)$ once, each answer
-    $\mathrm{Lap}(2cD/\varepsilon_2)$, and the run ends after c answers above; then it is
-    $(\varepsilon_1 + \varepsilon_2)$-differentially private, however many answers below it gives.
-    Sketch: compare a run on x with noisy threshold t with one on x' with t + D. Answers below stay below, which costs nothing; each of the c answers above needs its noise to be larger by at most 2D, a
-    factor of at most $e^{\varepsilon_2/c}$; and the threshold's move costs $e^{\varepsilon_1}$. If for each pair of
-    neighbors all answers move in the same direction (`monotone`), D instead of 2D suffices. Here noise and answers are
-    whole numbers of steps of a grid, D counts how many of them a unit can move an answer, and the noise is discrete
-    Laplace noise, for which each step of the argument holds as it stands.
+    $\mathrm{Lap}(2cD/\varepsilon_2)$, and the run ends after c answers above; then it is $(\varepsilon_1 +
+    \varepsilon_2)$-differentially private, however many answers below it gives. Sketch: compare a run on x with
+    noisy threshold t with one on x' with t + D. Answers below stay below, which costs nothing; each of the c
+    answers above needs its noise to be larger by at most 2D, a factor of at most $e^{\varepsilon_2/c}$; and the
+    threshold's move costs $e^{\varepsilon_1}$. If for each pair of neighbors all answers move in the same direction
+    (`monotone`), D instead of 2D suffices. Here noise and answers are whole numbers of steps of a grid, D counts
+    how many of them a unit can move an answer, and the noise is discrete Laplace noise, for which each step of the
+    argument holds as it stands.
 
     Lyu, Su & Li 2017 (arXiv:1603.01699), Algorithm 7 and Theorems 2, 4 and 5; of the variants in the literature that
     they examine, several are not private at all. The threshold's share of epsilon is 1 / (1 + (2c)^(2/3)), or
