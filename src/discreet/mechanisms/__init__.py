@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from discreet.mechanisms.release import Release as Release
     from discreet.mechanisms.responses.randomized_response import RandomizedResponse as RandomizedResponse
     from discreet.mechanisms.responses.randomized_response import Shares as Shares
+    from discreet.mechanisms.statistics.count import Count as Count
+    from discreet.mechanisms.statistics.count import count as count
+    from discreet.mechanisms.statistics.mean import Mean as Mean
+    from discreet.mechanisms.statistics.mean import mean as mean
+    from discreet.mechanisms.statistics.sum import Sum as Sum
+    from discreet.mechanisms.statistics.sum import sum as sum
+    from discreet.mechanisms.statistics.variance import Variance as Variance
+    from discreet.mechanisms.statistics.variance import variance as variance
     from discreet.mechanisms.thresholds.above_threshold import AboveThreshold as AboveThreshold
     from discreet.mechanisms.thresholds.above_threshold import Watch as Watch
     from discreet.mechanisms.thresholds.count_distinct import CountDistinct as CountDistinct
@@ -62,6 +70,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "numbers.staircase": ("Staircase",),
     "release": ("Release",),
     "responses.randomized_response": ("RandomizedResponse", "Shares"),
+    "statistics.count": ("Count", "count"),
+    "statistics.mean": ("Mean", "mean"),
+    "statistics.sum": ("Sum", "sum"),
+    "statistics.variance": ("Variance", "variance"),
     "thresholds.above_threshold": ("AboveThreshold", "Watch"),
     "thresholds.count_distinct": ("CountDistinct",),
     "thresholds.partition_selection": ("PartitionSelection", "SelectionMethod"),

@@ -37,6 +37,7 @@ Sampler: TypeAlias = "Callable[[int, BitSource], NDArray[Any]]"
 """Makes so many independent releases on one input: a number or a text each, nan for no answer."""
 
 LEAST_DRAWS = 100
+PLACES = 12
 LOOKED_AT = 4
 """One release in so many is looked at to choose the event."""
 
@@ -56,8 +57,7 @@ def audit(  # noqa: PLR0913  all but the two samplers are named
 
     Two orders, two bounds each: every bound is wrong with at most a quarter of what the confidence leaves, so all four
     hold together. For one event the bounds on its two chances serve every delta at once; so beside epsilon at the given
-    delta, the whole curve is held against them: no test with this false positive rate may find more than the curve's
-    trade-off allows.
+    delta, other points of the curve are held against them.
 
     >>> import discreet.privacy as p
     >>> from discreet.noise import discrete_laplace
@@ -80,7 +80,7 @@ def audit(  # noqa: PLR0913  all but the two samplers are named
         hits = event.hits(over[looked:]), event.hits(under[looked:])
         top, bottom = chance_at_least(hits[0], count - looked, error), chance_at_most(hits[1], count - looked, error)
         proven = _proven(top, bottom, float_up(chance))
-        beyond = proven > claimed or top > 1 - claim.tradeoff(bottom)
+        beyond = proven > claimed or _beyond(claim, top, bottom)
         found.append(
             Audit(
                 name=name,
@@ -113,3 +113,12 @@ def _proven(top: float, bottom: float, delta: float) -> float:
     if top <= delta or bottom >= top - delta:
         return 0.0
     return max(0.0, math.log((top - delta) / bottom) * (1 - 2**-40))
+
+
+def _beyond(claim: Curve, top: float, bottom: float) -> bool:
+    """Tell whether the bounds break the claim at one of some epsilons below the largest that they could prove."""
+    if bottom >= top:
+        return False
+    reach = math.log(top / bottom)
+    places = [reach * i / PLACES for i in range(PLACES)]
+    return any(top - math.exp(place) * bottom > claim.delta(place) + 2**-40 for place in places)

@@ -71,7 +71,7 @@ class Case:
     second: Any
     draw: Callable[[Any, Any, int, BitSource], NDArray[Any]] = one_by_one
     delta: Fraction = Fraction(0)
-    draws: int = 5_000
+    draws: int = 1_000
     law: Callable[[Any, Any], Mapping[Any, float | Fraction]] | None = None
     tight: bool = False
     """Whether the claim is as small as these two laws let it be, so that the exact audit must find no gap."""
