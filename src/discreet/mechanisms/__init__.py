@@ -38,10 +38,16 @@ if TYPE_CHECKING:
     from discreet.mechanisms.release import Release as Release
     from discreet.mechanisms.responses.randomized_response import RandomizedResponse as RandomizedResponse
     from discreet.mechanisms.responses.randomized_response import Shares as Shares
+    from discreet.mechanisms.statistics.correlation import Correlation as Correlation
+    from discreet.mechanisms.statistics.correlation import correlation as correlation
     from discreet.mechanisms.statistics.count import Count as Count
     from discreet.mechanisms.statistics.count import count as count
+    from discreet.mechanisms.statistics.covariance import Covariance as Covariance
+    from discreet.mechanisms.statistics.covariance import covariance as covariance
     from discreet.mechanisms.statistics.mean import Mean as Mean
     from discreet.mechanisms.statistics.mean import mean as mean
+    from discreet.mechanisms.statistics.standard_deviation import StandardDeviation as StandardDeviation
+    from discreet.mechanisms.statistics.standard_deviation import std as std
     from discreet.mechanisms.statistics.sum import Sum as Sum
     from discreet.mechanisms.statistics.sum import sum as sum
     from discreet.mechanisms.statistics.variance import Variance as Variance
@@ -70,8 +76,11 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "numbers.staircase": ("Staircase",),
     "release": ("Release",),
     "responses.randomized_response": ("RandomizedResponse", "Shares"),
+    "statistics.correlation": ("Correlation", "correlation"),
     "statistics.count": ("Count", "count"),
+    "statistics.covariance": ("Covariance", "covariance"),
     "statistics.mean": ("Mean", "mean"),
+    "statistics.standard_deviation": ("StandardDeviation", "std"),
     "statistics.sum": ("Sum", "sum"),
     "statistics.variance": ("Variance", "variance"),
     "thresholds.above_threshold": ("AboveThreshold", "Watch"),

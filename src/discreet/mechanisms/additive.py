@@ -59,6 +59,7 @@ at 2**63 - 1, and a value of at most 2**62 - 1 with such noise is beyond 2**62 -
 unbounded noise, clamped.
 """
 
+_FAR = 1000  # decimal digits: beyond all grids
 _END = (1 << 63) - 1  # where 64 bits end the noise
 _FINE = 20  # the step is at most 2**-20 of what one coordinate may move
 _COARSE = 38  # and at least 2**-38 of the noise, so that 64 bits hold the noise with room to spare
@@ -293,10 +294,7 @@ def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[
     (3, np.int64(0))
     """
     if isinstance(value, Fraction | Decimal) or (isinstance(value, Integral) and not isinstance(value, bool)):
-        if isinstance(value, Decimal) and not value.is_finite():
-            value = Fraction(0) if value.is_nan() else Fraction(int(math.copysign(1, value)) * FARTHEST) * grid.step
-        steps = round(Fraction(value) / grid.step)
-        return limited(steps)
+        return limited(round(_exact(value) / grid.step))
     array = _numbers(value)
     if array.dtype.kind in "iu":
         found = _snapped_integers(exact_integers(array), grid)
@@ -306,6 +304,19 @@ def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[
         found = np.rint(np.clip(scaled, -(2.0**62), 2.0**62)).astype(np.int64)
         found = np.clip(found, -FARTHEST, FARTHEST)
     return int(found) if np.ndim(found) == 0 else found
+
+
+def _exact(value: Fraction | Decimal | Integral) -> Fraction:
+    """Read one exact number; decimals beyond 10**1000 stop there and their inverses at 0, before they fill memory."""
+    if isinstance(value, Fraction):
+        return value
+    if not isinstance(value, Decimal):
+        return Fraction(int(value))
+    if value.is_nan() or (value.is_finite() and value.adjusted() < -_FAR):
+        return Fraction(0)
+    if value.is_infinite() or value.adjusted() > _FAR:
+        return Fraction(10**_FAR * (-1 if value.is_signed() else 1))
+    return Fraction(value)
 
 
 def _numbers(value: ArrayLike) -> NDArray[Any]:
@@ -355,7 +366,7 @@ def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
-        array = np.empty(0, dtype="U1")
+        array = np.array(["of unequal lengths"])
     if array.dtype.kind == "O" and all(isinstance(each, Integral) for each in array.ravel()):
         flat = [limited(int(each)) for each in array.ravel()]
         return np.array(flat, dtype=np.int64).reshape(array.shape)

@@ -22,7 +22,7 @@ from discreet.privacy import Approximate, NeighborRelation, calibrate, curves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import SupportsIndex
+    from typing import Any, SupportsIndex
 
     from numpy.typing import NDArray
 
@@ -52,7 +52,7 @@ class SelectionMethod(Enum):
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class PartitionSelection(Mechanism["Mapping[str, int]", "dict[str, int] | tuple[str, ...]"]):
+class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[Any, ...]"]):
     r"""Show keys that enough units hold, where the list of keys is itself private.
 
     Given are the keys that occur with the number of units that hold each; a unit holds at most `keys` of them and
@@ -187,8 +187,8 @@ class PartitionSelection(Mechanism["Mapping[str, int]", "dict[str, int] | tuple[
         return self._passed((self.threshold or 1) - held)
 
     def release(
-        self, value: Mapping[str, int], *, bits: BitSource = SYSTEM
-    ) -> Release[dict[str, int] | tuple[str, ...]]:
+        self, value: Mapping[Any, int], *, bits: BitSource = SYSTEM
+    ) -> Release[dict[Any, int] | tuple[Any, ...]]:
         """Return the selected keys in their order, with noisy counts where the method has them.
 
         Counts are whole numbers; below 1 they mean that no unit holds the key, and it is never shown.
@@ -204,7 +204,7 @@ class PartitionSelection(Mechanism["Mapping[str, int]", "dict[str, int] | tuple[
         return Release({present[i]: int(noisy[i]) for i in np.flatnonzero(seen)}, self)
 
     @classmethod
-    def examples(cls) -> tuple[Example[Mapping[str, int]], ...]:
+    def examples(cls) -> tuple[Example[Mapping[Any, int]], ...]:
         """Return a key that a single unit holds, present and absent, and one that passes or fails by a unit."""
         return (
             Example(cls(epsilon="0.1", delta="0.001"), {"a": 50}, {"a": 51}),
