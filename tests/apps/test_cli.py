@@ -150,3 +150,26 @@ def test_naming_one_command_loads_no_other() -> None:
         text=True,
     )
     assert run.stdout.splitlines() == ["scale  1", "False False False"]
+
+
+def test_every_mechanism_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    from discreet.mechanisms import mechanisms
+
+    assert main(["mechanisms", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["mechanisms"]
+    assert [row["kind"] for row in rows] == list(mechanisms())
+    assert all(row["guarantee"] and row["error"] and row["source"] and row["summary"] for row in rows)
+    assert main(["mechanisms"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"{row['name']}: {row['summary']}" in text for row in rows)
+    assert max(map(len, text.splitlines())) <= 130
+
+
+def test_one_mechanism_is_shown_by_name_or_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("DiscreteLaplace", "discrete_laplace", "discretelaplace"):
+        assert main(["mechanisms", name]) == 0
+        text = capsys.readouterr().out
+        assert "arXiv:0811.2841" in text
+        assert "Staircase" not in text
+    assert main(["mechanisms", "nothing"]) == 2
+    assert "'nothing' is no mechanism; known are" in capsys.readouterr().err
