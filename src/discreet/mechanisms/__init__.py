@@ -38,12 +38,22 @@ if TYPE_CHECKING:
     from discreet.mechanisms.release import Release as Release
     from discreet.mechanisms.responses.randomized_response import RandomizedResponse as RandomizedResponse
     from discreet.mechanisms.responses.randomized_response import Shares as Shares
+    from discreet.mechanisms.statistics.cdf import Cdf as Cdf
+    from discreet.mechanisms.statistics.cdf import cdf as cdf
+    from discreet.mechanisms.statistics.contingency_table import ContingencyTable as ContingencyTable
+    from discreet.mechanisms.statistics.contingency_table import contingency_table as contingency_table
     from discreet.mechanisms.statistics.correlation import Correlation as Correlation
     from discreet.mechanisms.statistics.correlation import correlation as correlation
     from discreet.mechanisms.statistics.count import Count as Count
     from discreet.mechanisms.statistics.count import count as count
     from discreet.mechanisms.statistics.covariance import Covariance as Covariance
     from discreet.mechanisms.statistics.covariance import covariance as covariance
+    from discreet.mechanisms.statistics.extremes import Maximum as Maximum
+    from discreet.mechanisms.statistics.extremes import Minimum as Minimum
+    from discreet.mechanisms.statistics.extremes import maximum as maximum
+    from discreet.mechanisms.statistics.extremes import minimum as minimum
+    from discreet.mechanisms.statistics.histogram import Histogram as Histogram
+    from discreet.mechanisms.statistics.histogram import histogram as histogram
     from discreet.mechanisms.statistics.mean import Mean as Mean
     from discreet.mechanisms.statistics.mean import mean as mean
     from discreet.mechanisms.statistics.standard_deviation import StandardDeviation as StandardDeviation
@@ -76,9 +86,13 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "numbers.staircase": ("Staircase",),
     "release": ("Release",),
     "responses.randomized_response": ("RandomizedResponse", "Shares"),
+    "statistics.cdf": ("Cdf", "cdf"),
+    "statistics.contingency_table": ("ContingencyTable", "contingency_table"),
     "statistics.correlation": ("Correlation", "correlation"),
     "statistics.count": ("Count", "count"),
     "statistics.covariance": ("Covariance", "covariance"),
+    "statistics.extremes": ("Maximum", "Minimum", "maximum", "minimum"),
+    "statistics.histogram": ("Histogram", "histogram"),
     "statistics.mean": ("Mean", "mean"),
     "statistics.standard_deviation": ("StandardDeviation", "std"),
     "statistics.sum": ("Sum", "sum"),

@@ -14,25 +14,37 @@ that two neighbors differ by, and sums of them are exact whatever their order (C
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, rational, shown
+from discreet.exact import Grid, float_down, float_up, rational, shown
 from discreet.mechanisms.additive import read_grid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
 
-__all__ = ["Clamp", "default_grid", "exact_sum", "read_bounds", "read_column", "whole_numbers"]
+__all__ = [
+    "Clamp",
+    "default_grid",
+    "exact_sum",
+    "points_below",
+    "read_bounds",
+    "read_column",
+    "read_points",
+    "whole_numbers",
+]
 
 _FLOAT_BITS = 52  # bounds are at most 2**52 steps from 0, so that floats count steps exactly
 _MOST_STEPS = 1 << 62
@@ -246,3 +258,39 @@ def exact_sum(rows: NDArray[np.int64], most: int) -> int:
     """
     block = max(1, (2**63 - 1) // max(most, 1))
     return sum(int(rows[start : start + block].sum()) for start in range(0, rows.size, block))
+
+
+def read_points(points: Sequence[Number], *, name: str, least: int) -> tuple[Fraction, ...]:
+    """Read public points that rise strictly.
+
+    >>> read_points([0, "0.5", 1], name="edges", least=2)
+    (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
+    """
+    found = tuple(rational(point, name=f"a number of {name}") for point in points)
+    if len(found) < least or any(a >= b for a, b in pairwise(found)):
+        msg = f"{name} is {shown(list(points))}; it must hold at least {least} numbers, each above the one before."
+        raise ParameterError(msg)
+    return found
+
+
+def points_below(column: NDArray[Any], points: Sequence[Fraction], *, at: bool) -> NDArray[np.int64]:
+    """Count for every row how many of the points lie below it, or `at` it too; -1 where the row is missing.
+
+    Comparisons are exact: a float is above a number exactly if it is above the largest float that is not above it.
+
+    >>> points_below(np.array([0.1, 0.5, np.nan]), [Fraction(1, 10), Fraction(1, 2)], at=True).tolist()
+    [1, 2, -1]
+    """
+    if column.dtype.kind == "O":
+        found = [-1 if _is_missing(row) else (bisect_right if at else bisect_left)(points, row) for row in column]
+        return np.array(found, dtype=np.int64)
+    if column.dtype.kind == "f":
+        ends = np.array([float_up(point) if at else float_down(point) for point in points])
+        places = np.searchsorted(ends, column, side="right" if at else "left")
+        return np.where(np.isnan(column), -1, places).astype(np.int64)
+    info = np.iinfo(column.dtype)
+    whole = [math.ceil(point) if at else math.floor(point) for point in points]
+    ends = np.array([max(info.min, min(each, info.max)) for each in whole], dtype=column.dtype)
+    places = np.searchsorted(ends, column, side="right" if at else "left").astype(np.int64)
+    low, high = sum(each < info.min for each in whole), sum(each > info.max for each in whole)
+    return np.clip(places, low, len(whole) - high)

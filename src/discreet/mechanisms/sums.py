@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, integer, rational, shown, sqrt_upper
-from discreet.mechanisms.additive import assign, exactly_one, read_positive
+from discreet.mechanisms.additive import added, assign, exactly_one, read_positive
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import SupportsIndex
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from discreet.exact import Number
     from discreet.noise import BitSource
     from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
-__all__ = ["BoundedColumn", "Moved", "Noise", "adds_rows", "best_noise", "noisy", "read_size"]
+__all__ = ["BoundedColumn", "Moved", "Noise", "adds_rows", "best_noise", "noisy", "noisy_counts", "read_size"]
 
 Noise: TypeAlias = DiscreteLaplace | Gaussian
 _LARGEST = Fraction(1 << 54)
@@ -133,6 +136,19 @@ def noisy(values: Sequence[int], noise: Noise, bits: BitSource) -> list[int]:
     else:
         draws = gaussian_steps(noise.sigma, noise.grid, size=len(values), bits=bits)
     return [int(value) + int(draw) for value, draw in zip(values, draws, strict=True)]
+
+
+def noisy_counts(counts: NDArray[np.int64], noise: Noise, bits: BitSource) -> NDArray[np.int64]:
+    """Add noise to an array of counts in one call.
+
+    >>> import numpy as np
+    >>> from discreet.noise import SYSTEM
+    >>> noisy_counts(np.zeros((2, 3), dtype=np.int64), DiscreteLaplace(1, epsilon=1), SYSTEM).shape
+    (2, 3)
+    """
+    if isinstance(noise, DiscreteLaplace):
+        return added(counts, discrete_laplace(noise.scale, size=counts.shape, bits=bits))
+    return added(counts, gaussian_steps(noise.sigma, noise.grid, size=counts.shape, bits=bits))
 
 
 def read_size(size: SupportsIndex | None, neighbors: Relation) -> int | None:
