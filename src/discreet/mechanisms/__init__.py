@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.statistics.standard_deviation import StandardDeviation as StandardDeviation
     from discreet.mechanisms.statistics.standard_deviation import std as std
     from discreet.mechanisms.statistics.sum import Sum as Sum
-    from discreet.mechanisms.statistics.sum import sum as sum
+    from discreet.mechanisms.statistics.sum import sum as sum  # noqa: A004  called as dp.sum
     from discreet.mechanisms.statistics.variance import Variance as Variance
     from discreet.mechanisms.statistics.variance import variance as variance
     from discreet.mechanisms.thresholds.above_threshold import AboveThreshold as AboveThreshold

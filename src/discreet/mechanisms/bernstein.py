@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.additive import assign, exactly_one, read_positive
+from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.columns import Clamp, default_grid, exact_sum, read_bounds, read_column
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy, read_size
+from discreet.mechanisms.sums import Moved, Noise, best_noise, largest_move, noisy, read_size
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PairedColumns", "Shares"]
 
-_LARGEST = Fraction(1 << 54)
 _FEWEST_BITS = 3
 _BINOMIALS = {1: (1, 1), 2: (1, 2, 1)}
 Bounds = tuple["Number", "Number"]
@@ -113,9 +112,8 @@ class PairedColumns(Mechanism[Any, Any]):
         bounds = read_bounds(first), read_bounds(second)
         assign(self, first=bounds[0], second=bounds[1], neighbors=relation, size=read_size(size, relation))
         exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
-        price = epsilon if epsilon is not None else rho
-        target = read_positive(1 if price is None else price, "epsilon or rho", zero="no noise reaches it")
-        steps = self._fitting(target) if grids is None else tuple(grids)
+        reach = largest_move(epsilon=epsilon, delta=delta, rho=rho)
+        steps = self._fitting(reach) if grids is None else tuple(grids)
         if len(steps) != 2:
             msg = f"grids holds {len(steps)} steps; give one for each column."
             raise ParameterError(msg)
@@ -126,14 +124,14 @@ class PairedColumns(Mechanism[Any, Any]):
         self._moved().require(noise, relation)
         assign(self, noise=noise)
 
-    def _fitting(self, target: Fraction) -> tuple[Grid, Grid]:
-        """Choose the finest grids on which 64 bits hold the noise."""
+    def _fitting(self, reach: Fraction) -> tuple[Grid, Grid]:
+        """Choose the finest grids on which the sampler holds the noise."""
         for bits in range(self._bits // self.degree, _FEWEST_BITS - 1, -1):
             grids = default_grid(*self.first, bits=bits), default_grid(*self.second, bits=bits)
             assign(self, grids=grids)
-            if self._moved().l1 / target <= _LARGEST:
+            if self._moved().l1 <= reach:
                 return grids
-        msg = f"epsilon or rho is {target}; the noise would not fit into 64 bits on any grid. Ask for more."
+        msg = "epsilon or rho is so small that the samplers do not hold the noise on any grid; ask for more."
         raise ParameterError(msg)
 
     def _require_small(self) -> None:

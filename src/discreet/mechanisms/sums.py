@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, integer, rational, shown, sqrt_upper
+from discreet.exact import Grid, integer, rational, shown, sqrt_lower, sqrt_upper
 from discreet.mechanisms.additive import added, assign, exactly_one, read_positive
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.mechanism import Mechanism
@@ -36,10 +36,21 @@ if TYPE_CHECKING:
     from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
-__all__ = ["BoundedColumn", "Moved", "Noise", "adds_rows", "best_noise", "noisy", "noisy_counts", "read_size"]
+__all__ = [
+    "BoundedColumn",
+    "Moved",
+    "Noise",
+    "adds_rows",
+    "best_noise",
+    "largest_move",
+    "noisy",
+    "noisy_counts",
+    "read_size",
+]
 
 Noise: TypeAlias = DiscreteLaplace | Gaussian
-_LARGEST = Fraction(1 << 54)
+_LAPLACE, _GAUSSIAN = Fraction(1 << 54), Fraction(1 << 36)
+_TOO_PRIVATE = "epsilon or rho is so small that the samplers do not hold the noise on any grid; ask for more."
 _FEWEST_BITS = 6
 _MOST_TO_SQUARE = 1 << 31
 
@@ -121,6 +132,23 @@ def best_noise(
         return laplace
     other = made(epsilon=epsilon, delta=delta)
     return other if other.sigma**2 < 2 * laplace.scale**2 else laplace
+
+
+def largest_move(*, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Fraction:
+    """Return how far a unit may move whole numbers so that the samplers hold the noise that this takes.
+
+    Discrete Laplace noise may have a scale of 2**57, Gaussian noise a sigma of 2**40 steps; some bits are left for
+    delta.
+
+    >>> largest_move(epsilon=1, delta=None, rho=None) == 2**54
+    True
+    """
+    if rho is not None:
+        return _GAUSSIAN * sqrt_lower(read_positive(rho, "rho", zero="no finite noise reaches it"))
+    if epsilon is None:
+        return _LAPLACE
+    price = read_positive(epsilon, "epsilon", zero="no finite noise reaches it")
+    return price * (_LAPLACE if delta is None else _GAUSSIAN)
 
 
 def noisy(values: Sequence[int], noise: Noise, bits: BitSource) -> list[int]:
@@ -205,10 +233,8 @@ class BoundedColumn(Mechanism[Any, Any]):
         relation = require_relation(neighbors)
         assign(self, lower=low, upper=high, neighbors=relation, size=read_size(size, relation))
         exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
-        target = read_positive(
-            epsilon if epsilon is not None else rho or 1, "epsilon or rho", zero="no noise reaches it"
-        )
-        points = self._fitting(low, high, target) if grid is None else grid
+        reach = largest_move(epsilon=epsilon, delta=delta, rho=rho)
+        points = self._fitting(low, high, reach) if grid is None else grid
         assign(self, grid=Clamp.of(low, high, points).grid)
         if noise is None:
             noise = best_noise(self._moved(), neighbors=relation, epsilon=epsilon, delta=delta, rho=rho)
@@ -218,15 +244,14 @@ class BoundedColumn(Mechanism[Any, Any]):
         assign(self, noise=noise)
         self._moved().require(noise, relation)
 
-    def _fitting(self, low: Fraction, high: Fraction, target: Fraction) -> Grid:
-        """Choose the finest grid, up to the statistic's bits, on which 64 bits hold the noise."""
+    def _fitting(self, low: Fraction, high: Fraction, reach: Fraction) -> Grid:
+        """Choose the finest grid, up to the statistic's bits, on which the sampler holds the noise."""
         for bits in range(self._bits, _FEWEST_BITS - 1, -1):
             grid = default_grid(low, high, bits=bits)
             assign(self, grid=grid)
-            if self._moved().l1 / target <= _LARGEST:
+            if self._moved().l1 <= reach:
                 return grid
-        msg = f"epsilon or rho is {shown(target)}; the noise would not fit into 64 bits on any grid. Ask for more."
-        raise ParameterError(msg)
+        raise ParameterError(_TOO_PRIVATE)
 
     def _moved(self) -> Moved:
         """Return how far one unit moves the sums, in steps of the grid."""
