@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.checks.audits import cases
-from discreet.mechanisms import mechanisms
+from discreet.mechanisms import registered
 from discreet.noise import BitSource
 from docs.pictures.svg import BLUE, GRAY, INK, ORANGE, Drawing
 
@@ -60,7 +60,7 @@ def file_of(kind: str) -> str:
 def pictures() -> dict[str, str]:
     """Draw every registered mechanism."""
     known = cases()
-    return {file_of(kind): picture(each, known.get(kind, ())) for kind, each in mechanisms().items()}
+    return {file_of(kind): picture(each, known.get(kind, ())) for kind, each in registered().items()}
 
 
 def picture(mechanism: type[Mechanism[Any, Any]], known: Sequence[Case]) -> str:

@@ -153,11 +153,11 @@ def test_naming_one_command_loads_no_other() -> None:
 
 
 def test_every_mechanism_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    from discreet.mechanisms import mechanisms
+    from discreet.mechanisms import registered
 
     assert main(["mechanisms", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["mechanisms"]
-    assert [row["kind"] for row in rows] == list(mechanisms())
+    assert [row["kind"] for row in rows] == list(registered())
     assert all(row["guarantee"] and row["error"] and row["source"] and row["summary"] for row in rows)
     assert main(["mechanisms"]) == 0
     text = capsys.readouterr().out

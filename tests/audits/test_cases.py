@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from discreet.checks.audits import Case, audit, cases
-from discreet.mechanisms import mechanisms
+from discreet.mechanisms import registered
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def without_case(kinds: set[str], found: Mapping[str, tuple[Case, ...]]) -> list
 
 
 def test_every_mechanism_has_a_case() -> None:
-    assert without_case(set(mechanisms()), cases()) == []
+    assert without_case(set(registered()), cases()) == []
 
 
 def test_a_mechanism_without_a_case_is_seen() -> None:
     found = cases()
-    assert without_case({*mechanisms(), "unheard_of"}, found) == ["unheard_of"]
-    assert without_case(set(mechanisms()), {**found, "laplace": ()}) == ["laplace"]
-    assert without_case(set(mechanisms()), {**found, "laplace": found["discrete_laplace"]}) == ["laplace"]
+    assert without_case({*registered(), "unheard_of"}, found) == ["unheard_of"]
+    assert without_case(set(registered()), {**found, "laplace": ()}) == ["laplace"]
+    assert without_case(set(registered()), {**found, "laplace": found["discrete_laplace"]}) == ["laplace"]
 
 
 @pytest.mark.audit

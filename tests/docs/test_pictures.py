@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.mechanisms import mechanisms
+from discreet.mechanisms import registered
 from docs.pictures.gallery import drawn_by, scripts
 from docs.pictures.mechanisms import file_of
 
@@ -36,12 +36,12 @@ def test_a_stale_picture_is_seen(tmp_path: Path) -> None:
 
 def test_no_picture_lacks_its_script() -> None:
     light = {name for script in scripts() if script != "mechanisms" for name in drawn_by(script)}
-    assert {path.name for path in FOLDER.glob("*.svg")} == light | {file_of(kind) for kind in mechanisms()}
+    assert {path.name for path in FOLDER.glob("*.svg")} == light | {file_of(kind) for kind in registered()}
 
 
-@pytest.mark.parametrize("kind", mechanisms())
+@pytest.mark.parametrize("kind", registered())
 def test_every_mechanism_has_a_page_with_its_picture(kind: str) -> None:
     """The page renders the class from its docstring, and shows what it answers on two neighbors."""
-    home = f"{mechanisms()[kind].__module__}.{mechanisms()[kind].__name__}"
+    home = f"{registered()[kind].__module__}.{registered()[kind].__name__}"
     pages = [path.read_text(encoding="utf-8") for path in REFERENCE.glob("*.md")]
     assert any(f"::: {home}\n" in page and f"pictures/{file_of(kind)}" in page for page in pages)

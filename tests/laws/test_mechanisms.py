@@ -6,22 +6,28 @@ import dataclasses
 import importlib
 import json
 import math
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from discreet.checks.audits import cases
 from discreet.errors import ParameterError
 from discreet.exact import rational
-from discreet.mechanisms import Laplace, Mechanism, Release, mechanisms
+from discreet.mechanisms import Laplace, Mechanism, Release, registered
 from discreet.mechanisms.registry import modules
 from discreet.privacy import ZCDP, Approximate, Curve, Pure
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from discreet.checks.audits.case import Case
     from discreet.mechanisms import Example
 
-ALL = mechanisms()
+ALL = registered()
 EXAMPLES = [
     pytest.param(example, id=f"{kind}-{place}")
     for kind, each in ALL.items()
@@ -166,6 +172,9 @@ def noisier(mechanism: Mechanism[Any, Any]) -> Mechanism[Any, Any]:
         if record.get(name) is not None:
             record[name] = str(rational(record[name]) * rational(factor))
             return Mechanism.from_record(record)
+    for name, inner in record.items():
+        if isinstance(inner, dict):  # a statistic holds the mechanism of its noise
+            return Mechanism.from_record({**record, name: noisier(Mechanism.from_record(inner)).record()})
     pytest.fail(f"{mechanism.kind} has no parameter of its noise in COARSER; add it there")
 
 
@@ -201,3 +210,57 @@ def test_a_forged_promise_is_refused() -> None:
     record = Laplace(sensitivity=1, epsilon=1).record()
     with pytest.raises(ParameterError, match="scale"):
         Mechanism.from_record({**record, "scale": "-1"})
+
+
+def test_every_name_is_at_hand_in_the_root() -> None:
+    import discreet
+    from discreet import mechanisms as package
+
+    for name in set(dir(package)) & {name for names in package._HOMES.values() for name in names}:
+        assert getattr(discreet, name) is getattr(package, name)
+        assert name in dir(discreet)
+
+
+WRITTEN = [
+    pytest.param(case, id=f"{kind}: {case.name}")
+    for kind, known in cases().items()
+    for case in known
+    if case.law is not None
+]
+
+
+def merged(law: Mapping[Any, float | Fraction], seed: int) -> dict[int, float]:
+    """Look at a law through a function of the outcome: each outcome falls into one of three, by a hash."""
+    found = dict.fromkeys(range(3), 0.0)
+    for outcome, chance in law.items():
+        found[zlib.crc32(f"{seed} {outcome}".encode()) % 3] += float(chance)
+    return found
+
+
+def largest_gap(left: Mapping[Any, float | Fraction], right: Mapping[Any, float | Fraction], epsilon: float) -> float:
+    """Return the delta of two laws at this epsilon, the larger of both directions."""
+    keys = {*left, *right}
+
+    def one_way(over: Mapping[Any, float | Fraction], under: Mapping[Any, float | Fraction]) -> float:
+        return math.fsum(max(float(over.get(z, 0)) - math.exp(epsilon) * float(under.get(z, 0)), 0.0) for z in keys)
+
+    return max(one_way(left, right), one_way(right, left))
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_post_processing_is_free(case: Case) -> None:
+    """Whatever function one looks through, two neighbors are told apart no better than the curve says."""
+    assert case.law is not None
+    laws = case.law(case.mechanism, case.first), case.law(case.mechanism, case.second)
+    for seed in range(3):
+        seen = [merged(law, seed) for law in laws]
+        for epsilon in (0.0, 0.5, 1.0):
+            found = largest_gap(seen[0], seen[1], epsilon)
+            assert found <= largest_gap(*laws, epsilon) + 1e-12
+            assert found <= case.claim.delta(epsilon) + 1e-9
+
+
+def test_a_function_that_looks_at_the_data_again_is_seen() -> None:
+    """The partner: post-processing that depends on the data is none."""
+    half = {"a": 0.5, "b": 0.5}
+    assert largest_gap({0: 1.0}, {1: 1.0}, 1.0) > largest_gap(half, half, 1.0)

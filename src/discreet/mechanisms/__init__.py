@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from discreet.mechanisms.choices.quantiles import quantiles as quantiles
     from discreet.mechanisms.choices.top_k import TopK as TopK
     from discreet.mechanisms.choices.top_k import TopKMethod as TopKMethod
+    from discreet.mechanisms.instances.smooth_quantile import SmoothQuantile as SmoothQuantile
+    from discreet.mechanisms.instances.trimmed_mean import TrimmedMean as TrimmedMean
     from discreet.mechanisms.mechanism import Example as Example
     from discreet.mechanisms.mechanism import Mechanism as Mechanism
-    from discreet.mechanisms.mechanism import mechanisms as mechanisms
+    from discreet.mechanisms.mechanism import registered as registered
     from discreet.mechanisms.norms import Norm as Norm
     from discreet.mechanisms.numbers.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace as DiscreteLaplace
@@ -77,7 +79,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "choices.quantile": ("Quantile", "median", "quantile"),
     "choices.quantiles": ("Quantiles", "quantiles"),
     "choices.top_k": ("TopK", "TopKMethod"),
-    "mechanism": ("Example", "Mechanism", "mechanisms"),
+    "instances.smooth_quantile": ("SmoothQuantile",),
+    "instances.trimmed_mean": ("TrimmedMean",),
+    "mechanism": ("Example", "Mechanism", "registered"),
     "norms": ("Norm",),
     "numbers.discrete_gaussian": ("DiscreteGaussian",),
     "numbers.discrete_laplace": ("DiscreteLaplace",),
@@ -103,7 +107,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605  the table above is the list
+if not TYPE_CHECKING:  # type checkers take the imports above, which they can read
+    __all__ = sorted(_HOME_OF)  # noqa: PLE0605  the table above is the list
 
 
 def __getattr__(name: str) -> object:
@@ -118,4 +123,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """List all public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOME_OF})

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Error: TypeAlias = float | NDArray[np.float64] | None
 
-__all__ = ["Example", "Mechanism", "Outcome", "mechanisms"]
+__all__ = ["Example", "Mechanism", "Outcome", "registered"]
 
 Given = TypeVar("Given")
 Released = TypeVar("Released")
@@ -178,7 +178,7 @@ class Mechanism(ABC, Generic[Given, Released]):
     @staticmethod
     def from_record(record: dict[str, Any]) -> Mechanism[Any, Any]:
         """Read what `record` wrote; every number passes the constructor's checks again."""
-        known = mechanisms()
+        known = registered()
         kind = record.get("kind")
         if kind not in known:
             msg = f"{kind!r} is no kind of mechanism; known are {', '.join(sorted(known))}."
@@ -189,10 +189,10 @@ class Mechanism(ABC, Generic[Given, Released]):
         return known[kind](**rest)
 
 
-def mechanisms() -> dict[str, type[Mechanism[Any, Any]]]:
+def registered() -> dict[str, type[Mechanism[Any, Any]]]:
     """Return every mechanism by its kind, in the order of groups and files.
 
-    >>> mechanisms()["laplace"].__name__
+    >>> registered()["laplace"].__name__
     'Laplace'
     """
     order = {name: place for place, name in enumerate(load())}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.mechanisms.additive import miss
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.words import error_in_words, percent, value_in_words
 
@@ -53,6 +54,7 @@ class Release(Generic[Released]):
         >>> DiscreteLaplace(sensitivity=1, epsilon="0.1").release(1203).error(confidence=0.95)
         30.0
         """
+        miss(confidence)  # refuse what is no probability, whatever the mechanism does with it
         return self.mechanism.error_of(self.value, self.details, confidence)
 
     @property

@@ -27,7 +27,7 @@ def mechanisms(name: Name = None, *, as_json: Json = False) -> None:
 
     Example: discreet mechanisms Laplace
     """
-    from discreet.mechanisms import mechanisms as registered
+    from discreet.mechanisms import registered
 
     rows = [_row(each) for each in registered().values()]
     if name is not None:
