@@ -158,15 +158,14 @@ COARSER = {"scale": 2.0, "sigma": 2.0, "epsilon": 0.5, "level_epsilon": 0.5, "ro
 DERIVED = {  # fields that a constructor finds again from the promise
     "partition_selection": ("scale", "threshold"),
     "randomized_response": ("truth",),
-    "smooth_quantile": ("law", "shape", "smoothing"),
-    "trimmed_mean": ("law", "shape", "smoothing"),
 }
+SMOOTH = ("law", "shape", "smoothing")  # of all mechanisms with a smoothing
 
 
 def noisier(mechanism: Mechanism[Any, Any]) -> Mechanism[Any, Any]:
     """Return the same mechanism with about twice the noise, by the first parameter that says how much there is."""
     record = mechanism.record()
-    for name in DERIVED.get(mechanism.kind, ()):
+    for name in SMOOTH if "smoothing" in record else DERIVED.get(mechanism.kind, ()):
         record[name] = None
     for name, factor in COARSER.items():
         if record.get(name) is not None:
