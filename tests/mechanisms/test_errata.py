@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from discreet.checks.audits.laws import discrete_law, softmax
 from discreet.errors import ParameterError
 from discreet.mechanisms import AboveThreshold, Exponential, Laplace, Mean, RandomizedResponse, Sum
 from discreet.privacy import NeighborRelation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CHANGED = NeighborRelation.CHANGE_ONE
 
@@ -110,15 +114,15 @@ def test_four_counts_move_together_by_two_or_four() -> None:
     """What is left out: men, men below, women, women below. One person moves 2 of them, an exchanged one 4."""
     people = list(product((0, 1), repeat=2))  # woman or man, below or not
 
-    def counts(table: list[tuple[int, int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        men, women = [x for x in table if x[0]], [x for x in table if not x[0]]
-        return np.array([sum(x[1] for x in men), len(men), sum(x[1] for x in women), len(women)])
+    def counts(person: tuple[int, ...]) -> NDArray[np.int64]:
+        man, below = person
+        return np.array([man * below, man, (1 - man) * below, 1 - man])
 
-    added = max(int(np.abs(counts([a])).sum()) for a in people)
-    exchanged = max(int(np.abs(counts([a]) - counts([b])).sum()) for a, b in product(people, repeat=2))
+    added = max(int(np.abs(counts(a)).sum()) for a in people)
+    exchanged = max(int(np.abs(counts(a) - counts(b)).sum()) for a, b in product(people, repeat=2))
     assert (added, exchanged) == (2, 4)
-    variance = 2 * 2**2 * 4
-    assert variance == 32 < 128, "noise for the joint move is a quarter of the variance of four separate budgets"
+    together, apart = (4 * 2 * scale**2 for scale in (added, 4))
+    assert (together, apart) == (32, 128), "noise for the joint move has a quarter of the variance"
 
 
 def test_a_vote_is_decided_by_bob_only_if_the_others_tie() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.additive import Inputs as Inputs
     from discreet.mechanisms.choices.exponential import Exponential as Exponential
     from discreet.mechanisms.choices.exponential import exponential as exponential
+    from discreet.mechanisms.choices.joint_quantiles import JointQuantiles as JointQuantiles
     from discreet.mechanisms.choices.mode import Mode as Mode
     from discreet.mechanisms.choices.noisy_max import NoisyMax as NoisyMax
     from discreet.mechanisms.choices.noisy_max import RaceNoise as RaceNoise
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 _HOMES: dict[str, tuple[str, ...]] = {
     "additive": ("Inputs",),
     "choices.exponential": ("Exponential", "exponential"),
+    "choices.joint_quantiles": ("JointQuantiles",),
     "choices.mode": ("Mode",),
     "choices.noisy_max": ("NoisyMax", "RaceNoise"),
     "choices.quantile": ("Quantile", "median", "quantile"),
