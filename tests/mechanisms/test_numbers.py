@@ -238,6 +238,36 @@ def test_the_classic_formula_breaks_where_it_is_refused() -> None:
     assert Gaussian(1, epsilon=epsilon, delta=1e-5).privacy.delta(epsilon) <= 1e-5
 
 
+@pytest.mark.parametrize("split", [(1, 1, 1, 1), (2, 2), (3, 1), (1, 2, 1)])
+@pytest.mark.parametrize("scale", ["0.5", "2", "10"])
+def test_one_coordinate_that_moves_all_the_way_is_the_worst_for_laplace(split: tuple[int, ...], scale: str) -> None:
+    """However an L1 move is spread over coordinates, its curve lies below that of one coordinate that makes it all."""
+    from discreet import privacy as p
+
+    for whole, part in (
+        (DiscreteLaplace(4, scale=scale).privacy, p.discrete_laplace),
+        (Laplace(4, scale=scale, grid="1/1024", inputs="snapped", dimensions=4).privacy, p.laplace),
+    ):
+        spread = part(scale, split[0])
+        for move in split[1:]:
+            spread += part(scale, move)
+        for epsilon in np.linspace(0, 4 / float(scale), 9):
+            assert spread.delta_interval(float(epsilon))[0] <= whole.delta(float(epsilon)) * (1 + 1e-9) + 1e-15
+        assert spread.delta(0) < whole.delta_interval(0)[0]
+
+
+def test_coordinates_that_each_move_all_the_way_are_composed() -> None:
+    from discreet import privacy as p
+
+    each = DiscreteGaussian(2, sigma=9, norm="linf", dimensions=5)
+    assert each.privacy == p.discrete_gaussian(9, 2) * 5
+    assert each.privacy.epsilon(1e-6) < p.zcdp(each.claim.rho).epsilon(1e-6)  # type: ignore[union-attr]
+    assert DiscreteLaplace(2, scale=30, norm="linf", dimensions=5).privacy == p.discrete_laplace(30, 2) * 5
+    laplace = Laplace(2, scale=30, norm="linf", dimensions=5, grid="1/8")
+    assert laplace.privacy == p.laplace(30, Fraction(17, 8)) * 5
+    assert laplace.claim.epsilon == Fraction(5 * 17, 8 * 30)
+
+
 def test_the_discrete_gaussian_is_not_rotation_invariant() -> None:
     """At sigma 1 and L2 distance 2, (1, 1, 1, 1) tells more than one coordinate: vectors use zCDP."""
     alone, together = DiscreteGaussian(2, sigma=1, dimensions=1), DiscreteGaussian(2, sigma=1)

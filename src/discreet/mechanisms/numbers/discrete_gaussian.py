@@ -55,10 +55,11 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
     move by at most the sensitivity in L2 are zCDP with rho = sensitivity^2 / (2 sigma^2) (Canonne, Kamath & Steinke
     2020, arXiv:2004.00010, Theorem 4 for one coordinate; the divergences of independent coordinates add).
 
-    The law is neither rotation- nor scale-invariant: a move by (1, 1, 1, 1) tells more than one by 2. The exact curve
-    is therefore used where one coordinate alone moves: with dimensions = 1, and where the sensitivity is
-    below $\sqrt 2$, because a whole-number move that short is 1 in one coordinate. Otherwise the curve is that of
-    rho-zCDP. Values and sums are clamped to below 2**62.
+    The law is neither rotation- nor scale-invariant: a move by (1, 1, 1, 1) tells more than one by 2. The exact
+    curve is therefore used where one coordinate alone moves: with dimensions = 1, and where the sensitivity is
+    below $\sqrt 2$, because a whole-number move that short is 1 in one coordinate. If each of d coordinates may
+    move by the sensitivity (norm="linf"), the curve is that of d such moves. Otherwise it is that of rho-zCDP.
+    Values and sums are clamped to below 2**62.
 
     >>> DiscreteGaussian(sensitivity=1, rho="0.5").sigma
     Fraction(1, 1)
@@ -156,10 +157,13 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
 
     @property
     def privacy(self) -> Curve:
-        """The exact curve where one coordinate alone moves, that of zCDP otherwise."""
+        """The exact curve where one coordinate alone moves or each may move so far, that of zCDP otherwise."""
         return self._curve(self.sigma)
 
     def _curve(self, sigma: Number) -> Curve:
+        if self.norm is Norm.LINF and self.dimensions:
+            each = math.floor(self.sensitivity)
+            return curves.discrete_gaussian(sigma, each, neighbors=self.neighbors) * self.dimensions
         if self.dimensions == 1 or self.moved**2 < 2:
             return curves.discrete_gaussian(sigma, int(self._whole), neighbors=self.neighbors)
         return curves.zcdp(self.moved**2 / (2 * rational(sigma) ** 2), neighbors=self.neighbors)

@@ -56,9 +56,13 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     $$\frac{\Pr[x + Z = z]}{\Pr[x' + Z = z]} = \prod_i e^{(|z_i - x'_i| - |z_i - x_i|) / \text{scale}}
     \le e^{\|x - x'\|_1 / \text{scale}},$$
 
-    so epsilon = sensitivity / scale, for any number of coordinates. One moved coordinate has a sharper curve for
-    delta > 0. It is used where only one can move: with dimensions = 1, and where the sensitivity is 1. A sensitivity in
-    L2 or in the largest coordinate is turned into an L1 one, which takes the number of coordinates.
+    so epsilon = sensitivity / scale, for any number of coordinates. For delta > 0 the curve is that of one coordinate
+    that moves by the whole sensitivity, however the move is spread. With $b = e^{1/\text{scale}}$ a test that accepts
+    one law with probability $\alpha$ accepts the law moved by 1 with at most
+    $h(\alpha) = \min(b\alpha, 1 - (1 - \alpha)/b)$; after k moves, in whatever coordinates, with at most $h$ applied k
+    times (the argument of group privacy: Dong, Roth & Su 2022, arXiv:1905.02383, Theorem 2.14). That has slopes
+    $b^k, b^{k-2}, \dots, b^{-k}$, as has the best test for k moves of one coordinate, which therefore reaches it.
+    A sensitivity in L2 or in the largest coordinate is turned into an L1 one, which takes the number of coordinates.
 
     A histogram has sensitivity 1 under add/remove and 2 under change-one. A single Python integer is released exactly
     whatever its size; in arrays, values and sums are clamped to below 2**62.
@@ -131,6 +135,8 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     @property
     def moved(self) -> int:
         """How far two neighbors' whole numbers can be apart in L1, a whole number too."""
+        if self.norm is Norm.LINF:
+            return math.floor(self.sensitivity) * (self.dimensions or 1)
         return math.floor(converted(self.sensitivity, self.norm, Norm.L1, self.dimensions or 1))
 
     @property
@@ -140,10 +146,14 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
 
     @property
     def privacy(self) -> Curve:
-        """The exact curve where one coordinate alone moves, the worst pure one otherwise."""
-        if self.moved == 1 or (self.dimensions == 1 and self.moved <= _LARGEST_EXACT):
-            return curves.discrete_laplace(self.scale, self.moved, neighbors=self.neighbors)
-        return self.claim.curve()
+        """The curve of one coordinate that moves by the whole distance; of d of them, if each may move so far.
+
+        Moves of more than 4096 are accounted as any pure promise, which is no less.
+        """
+        times = self.dimensions if self.norm is Norm.LINF and self.dimensions else 1
+        if self.moved // times > _LARGEST_EXACT:
+            return self.claim.curve()
+        return curves.discrete_laplace(self.scale, self.moved // times, neighbors=self.neighbors) * times
 
     @property
     def assumed(self) -> tuple[str, ...]:

@@ -60,8 +60,16 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
     sensitivity unless a grid is given. `inputs="snapped"` states that the sensitivity holds for the snapped values, as
     it does for rows that were snapped before they were summed; nothing is added then.
 
-    A sensitivity in L2 or in the largest coordinate is turned into an L1 one: $\Delta_1 \le \sqrt d\,\Delta_2$,
-    $\Delta_1 \le d\,\Delta_\infty$. For whole numbers use `DiscreteLaplace`.
+    For delta > 0 the curve is that of one number that moves by the whole distance x (in scales), whatever the number of
+    coordinates. A test that accepts one law with probability $\alpha$ accepts the law x away with at most
+    $h_x(\alpha)$, which is $e^x\alpha$ up to $e^{-x}/2$, $1 - e^{-x}/(4\alpha)$ up to 1/2 and $1 - e^{-x}(1 - \alpha)$
+    beyond. Moving the coordinates one after the other, it accepts with at most $h_{x_d}(\dots h_{x_1}(\alpha))$ (the
+    argument of group privacy: Dong, Roth & Su 2022, arXiv:1905.02383, Theorem 2.14), and
+    $h_y(h_x(\alpha)) = h_{x+y}(\alpha)$ in each of the cases.
+
+    A sensitivity in L2 is turned into an L1 one: $\Delta_1 \le \sqrt d\,\Delta_2$. If each coordinate moves by at most
+    $\Delta_\infty$, then $\Delta_1 \le d\,\Delta_\infty$, and the curve is that of d numbers. For whole numbers use
+    `DiscreteLaplace`.
 
     Values from 2**62 steps on are clamped, and NaN counts as 0, so that no error depends on a value.
 
@@ -157,10 +165,11 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
 
     @property
     def privacy(self) -> Curve:
-        """The exact curve of one number; for vectors the worst pure one."""
-        if self.dimensions == 1:
-            return curves.laplace(self.scale, self.moved, neighbors=self.neighbors)
-        return self.claim.curve()
+        """The curve of one number that moves by the whole distance; of d numbers, if each may move so far."""
+        if self.norm is Norm.LINF:
+            each = self.moved / self.dimensions
+            return curves.laplace(self.scale, each, neighbors=self.neighbors) * self.dimensions
+        return curves.laplace(self.scale, self.moved, neighbors=self.neighbors)
 
     @property
     def assumed(self) -> tuple[str, ...]:

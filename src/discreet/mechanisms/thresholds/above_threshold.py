@@ -33,6 +33,7 @@ from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import SupportsIndex
 
     from numpy.typing import ArrayLike
@@ -166,6 +167,11 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
             count * both / (rest * float(chance))
         )
         return float_up(Fraction(reach + 1) * self.grid.step)
+
+    def error_of(self, value: tuple[bool, ...], details: Mapping[str, object], confidence: float = 0.95) -> float:
+        """Return the error for as many questions as were answered, which is public by then."""
+        del details
+        return self.error(confidence, questions=max(1, len(value)))
 
     def start(self, *, bits: BitSource = SYSTEM) -> Watch:
         """Begin a run in which the next question may depend on the answers so far.
