@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, rational
+from discreet.exact import Grid
 from discreet.mechanisms.registry import load
 from discreet.mechanisms.words import promise_in_words
 from discreet.noise import SYSTEM, BitSource
@@ -138,7 +138,7 @@ class Mechanism(ABC, Generic[Given, Released]):
         if epsilon == float("inf"):
             msg = f"{type(self).__name__} keeps no pure promise; its class must state its own claim."
             raise NotImplementedError(msg)
-        return Pure(rational(epsilon), neighbors=self.neighbors)
+        return Pure(Fraction(epsilon), neighbors=self.neighbors)
 
     @property
     def promise(self) -> str:
@@ -186,7 +186,11 @@ class Mechanism(ABC, Generic[Given, Released]):
         rest = {name: _decode(value) for name, value in record.items() if name != "kind"}
         if "neighbors" in rest:
             rest["neighbors"] = read_relation(str(rest["neighbors"]))
-        return known[kind](**rest)
+        try:
+            return known[kind](**rest)
+        except TypeError as error:  # a missing or an unknown field
+            msg = f"this is no {kind} ({error}); take what Mechanism.record wrote."
+            raise ParameterError(msg) from None
 
 
 def registered() -> dict[str, type[Mechanism[Any, Any]]]:

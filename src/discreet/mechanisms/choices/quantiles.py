@@ -128,7 +128,7 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
         """The sum of the levels' epsilons, or what the curve keeps at delta."""
         if self.delta == 0:
             return Pure(self.levels * self.level_epsilon, neighbors=self.neighbors)
-        return Approximate(rational(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
+        return Approximate(Fraction(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
 
     @property
     def assumed(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -27,7 +28,6 @@ from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
     from typing import SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
@@ -144,7 +144,7 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
         """The sum of the rounds' epsilons, or what the curve keeps at delta."""
         if self.delta == 0:
             return Pure(self.k * self.round_epsilon, neighbors=self.neighbors)
-        return Approximate(rational(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
+        return Approximate(Fraction(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
 
     @property
     def assumed(self) -> tuple[str, ...]:

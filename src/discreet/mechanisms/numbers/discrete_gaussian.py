@@ -147,7 +147,7 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
         """The epsilon at the stated delta; without one, rho."""
         if self.delta is None:
             return ZCDP(self._whole**2 / (2 * self.sigma**2), neighbors=self.neighbors)
-        return Approximate(rational(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
+        return Approximate(Fraction(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
 
     @property
     def _whole(self) -> Fraction:

@@ -201,7 +201,7 @@ class Gaussian(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"])
         """The epsilon at the stated delta; without one, rho."""
         if self.delta is None:
             return ZCDP((self.moved / self.sigma) ** 2 / 2, neighbors=self.neighbors)
-        return Approximate(rational(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
+        return Approximate(Fraction(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
 
     @property
     def privacy(self) -> Curve:

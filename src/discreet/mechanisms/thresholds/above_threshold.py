@@ -152,8 +152,8 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
         """Return a such that, with this probability, all answers more than a from the threshold are told apart.
 
         The difference of the two noises exceeds x + y only if one exceeds its part: the chance of a miss is at most
-        exp(-x / s1) + k exp(-y / s2), and x + y is least where the parts are in proportion to the scales. This
-        includes half a step for the threshold's and half a step for the answer's snap.
+        exp(-x / s1) + k exp(-y / s2) for whole x and y, and x + y is least where the parts are in proportion to the
+        scales. Half a step is added for the snap of the threshold, and half a step for that of an answer.
 
         >>> mechanism = AboveThreshold(threshold=0, sensitivity=1, epsilon=1, share="1/2")
         >>> notes = 8 * (math.log(100) + math.log(2 / 0.05))
@@ -163,10 +163,10 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
         chance, count = miss(confidence), integer(questions, name="questions", least=1)
         first, rest = (float(scale) for scale in self.scales)
         both = first + rest
-        reach = first * math.log(both / (first * float(chance))) + rest * math.log(
-            count * both / (rest * float(chance))
-        )
-        return float_up(Fraction(reach + 1) * self.grid.step)
+        reach = math.ceil(first * math.log(both / (first * float(chance))))
+        reach += math.ceil(rest * math.log(count * both / (rest * float(chance))))
+        snap = Fraction(1) if self.inputs is Inputs.RAW else Fraction(1, 2)
+        return float_up((reach + snap) * self.grid.step)
 
     def error_of(self, value: tuple[bool, ...], details: Mapping[str, object], confidence: float = 0.95) -> float:
         """Return the error for as many questions as were answered, which is public by then."""
