@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from discreet.mechanisms.statistics.standard_deviation import std as std
     from discreet.mechanisms.statistics.sum import Sum as Sum
     from discreet.mechanisms.statistics.sum import sum as sum  # noqa: A004  called as dp.sum
+    from discreet.mechanisms.statistics.trimmed_mean import CountedTrimmedMean as CountedTrimmedMean
+    from discreet.mechanisms.statistics.trimmed_mean import trimmed_mean as trimmed_mean
     from discreet.mechanisms.statistics.variance import Variance as Variance
     from discreet.mechanisms.statistics.variance import variance as variance
     from discreet.mechanisms.thresholds.above_threshold import AboveThreshold as AboveThreshold
@@ -102,6 +104,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "statistics.mean": ("Mean", "mean"),
     "statistics.standard_deviation": ("StandardDeviation", "std"),
     "statistics.sum": ("Sum", "sum"),
+    "statistics.trimmed_mean": ("CountedTrimmedMean", "trimmed_mean"),
     "statistics.variance": ("Variance", "variance"),
     "thresholds.above_threshold": ("AboveThreshold", "Watch"),
     "thresholds.count_distinct": ("CountDistinct",),
