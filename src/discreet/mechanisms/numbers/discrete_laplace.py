@@ -148,12 +148,14 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     def privacy(self) -> Curve:
         """The curve of one coordinate that moves by the whole distance; of d of them, if each may move so far.
 
-        Moves of more than 4096 are accounted as any pure promise, which is no less.
+        A move by 1 has two losses alone, +-1/scale: the worst pure promise, and accounted as such. So are moves of
+        more than 4096, for which that is an upper bound.
         """
         times = self.dimensions if self.norm is Norm.LINF and self.dimensions else 1
-        if self.moved // times > _LARGEST_EXACT:
-            return self.claim.curve()
-        return curves.discrete_laplace(self.scale, self.moved // times, neighbors=self.neighbors) * times
+        each = self.moved // times
+        if each == 1 or each > _LARGEST_EXACT:
+            return curves.pure(each / self.scale, neighbors=self.neighbors) * times
+        return curves.discrete_laplace(self.scale, each, neighbors=self.neighbors) * times
 
     @property
     def assumed(self) -> tuple[str, ...]:
