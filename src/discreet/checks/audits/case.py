@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import Mechanism
     from discreet.privacy import Curve
 
-__all__ = ["Case", "one_by_one", "summed"]
+__all__ = ["Case", "everything", "one_by_one", "summed"]
 
 
 def one_by_one(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[Any]:
@@ -38,6 +38,17 @@ def one_by_one(mechanism: Mechanism[Any, Any], value: object, count: int, bits: 
     if all(each is None or isinstance(each, int | float | np.number) for each in found):
         return np.array([np.nan if each is None else each for each in found])
     return np.array([str(each) for each in found])
+
+
+def everything(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[np.str_]:
+    """Release so often and write all that is released as text: the value and the details that were paid for.
+
+    >>> from discreet.mechanisms import Mean
+    >>> str(everything(Mean(lower=0, upper=1, epsilon=1, grid=1), [], 1, SYSTEM)[0]).count("total")
+    1
+    """
+    found = [mechanism.release(value, bits=bits) for _ in range(count)]
+    return np.array([f"{each.value} {dict(each.details)}" for each in found])
 
 
 def summed(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[np.float64]:
