@@ -117,7 +117,7 @@ def test_runs_follow_the_written_law(answers: tuple[int, ...]) -> None:
 
 
 def test_the_best_share_beats_halves() -> None:
-    """1 : (2c)^(2/3) has the least variance of threshold and answer noise together (Lyu, Su, Li 2017, Section 4.2)."""
+    """1 : (2c)^(2/3) has the least variance of threshold and answer noise together (Lyu, Su, Li 2017)."""
 
     def variance(**options: object) -> float:
         first, rest = AboveThreshold(0, sensitivity=1, epsilon=1, above=10, **options).scales  # type: ignore[arg-type]
@@ -186,7 +186,7 @@ def test_optimal_chances_keep_and_exhaust_the_promise(epsilon: str, delta: str) 
 
 
 def test_the_optimum_is_that_of_the_paper() -> None:
-    """Desfontaines et al. 2022, Theorem 1: pi_n = delta (e^(n epsilon) - 1) / (e^epsilon - 1) up to the crossover."""
+    """Desfontaines et al. 2022: pi_n = delta (e^(n epsilon) - 1) / (e^epsilon - 1) up to the crossover."""
     mechanism = PartitionSelection(epsilon=1, delta="1e-5")
     crossover = 1 + math.floor(math.log((math.exp(1) + 2e-5 - 1) / (1e-5 * (math.exp(1) + 1))))
     for count in range(crossover + 1):

@@ -62,7 +62,7 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
     Optimal. A key held by n units is shown with probability $\pi_n$, $\pi_0 = 0$ and
     $\pi_{n+1} = \min(e^{\varepsilon'}\pi_n + \delta',\ 1 - e^{-\varepsilon'}(1 - \pi_n - \delta'),\ 1)$: for each n the
     largest that is $(\varepsilon', \delta')$-private between n and n + 1 (Desfontaines, Voss, Gipson & Mandayam 2022,
-    arXiv:2006.03684, Theorem 1). Of the g coins of a unit each gets $\varepsilon' = \varepsilon/g$ and
+    arXiv:2006.03684). Of the g coins of a unit each gets $\varepsilon' = \varepsilon/g$ and
     $1 - (1 - \delta')^g = \delta$, which compose to $(\varepsilon, \delta)$. Here $e^{\varepsilon'}$ is rounded down
     to a rational number and every $\pi$ to a multiple of 2**-128, which keeps both inequalities.
 
