@@ -141,8 +141,8 @@ def choose_grid(sensitivity: Fraction, scale: Fraction, dimensions: int) -> Grid
     """Choose the grid on which values are snapped: from public parameters alone.
 
     Snapping d coordinates adds d steps to an L1 sensitivity (sqrt(d) to an L2 one): with a step of at most
-    2**-20 sensitivity / d that is a millionth; and a millionth of the noise, so that the snap does not count beside it. A
-    step below 2**-38 of the noise would leave the range of the sampler.
+    2**-20 sensitivity / d that is a millionth; and a millionth of the noise, so that the snap does not count beside it.
+    A step below 2**-38 of the noise would leave the range of the sampler.
 
     >>> choose_grid(Fraction(1), Fraction(2), 1).step == Fraction(1, 2**20)
     True
