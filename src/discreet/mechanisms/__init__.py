@@ -27,7 +27,18 @@ if TYPE_CHECKING:
     from discreet.mechanisms.choices.quantiles import quantiles as quantiles
     from discreet.mechanisms.choices.top_k import TopK as TopK
     from discreet.mechanisms.choices.top_k import TopKMethod as TopKMethod
+    from discreet.mechanisms.instances.local_sensitivity_bound import LocalSensitivityBound as LocalSensitivityBound
+    from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease as ProposeTestRelease
+    from discreet.mechanisms.instances.proposed_median import ProposedMedian as ProposedMedian
+    from discreet.mechanisms.instances.proposed_scale import ProposedScale as ProposedScale
+    from discreet.mechanisms.instances.reciprocal_count import ReciprocalCount as ReciprocalCount
+    from discreet.mechanisms.instances.sample_and_aggregate import Aggregator as Aggregator
+    from discreet.mechanisms.instances.sample_and_aggregate import SampleAndAggregate as SampleAndAggregate
     from discreet.mechanisms.instances.smooth_quantile import SmoothQuantile as SmoothQuantile
+    from discreet.mechanisms.instances.smooth_sensitivity import SmoothSensitivity as SmoothSensitivity
+    from discreet.mechanisms.instances.stable_top_k import StableTopK as StableTopK
+    from discreet.mechanisms.instances.stable_top_k import argmax_distance as argmax_distance
+    from discreet.mechanisms.instances.stable_value import StableValue as StableValue
     from discreet.mechanisms.instances.trimmed_mean import TrimmedMean as TrimmedMean
     from discreet.mechanisms.mechanism import Example as Example
     from discreet.mechanisms.mechanism import Mechanism as Mechanism
@@ -86,7 +97,16 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "choices.quantile": ("Quantile", "median", "quantile"),
     "choices.quantiles": ("Quantiles", "quantiles"),
     "choices.top_k": ("TopK", "TopKMethod"),
+    "instances.local_sensitivity_bound": ("LocalSensitivityBound",),
+    "instances.propose_test_release": ("ProposeTestRelease",),
+    "instances.proposed_median": ("ProposedMedian",),
+    "instances.proposed_scale": ("ProposedScale",),
+    "instances.reciprocal_count": ("ReciprocalCount",),
+    "instances.sample_and_aggregate": ("Aggregator", "SampleAndAggregate"),
     "instances.smooth_quantile": ("SmoothQuantile",),
+    "instances.smooth_sensitivity": ("SmoothSensitivity",),
+    "instances.stable_top_k": ("StableTopK", "argmax_distance"),
+    "instances.stable_value": ("StableValue",),
     "instances.trimmed_mean": ("TrimmedMean",),
     "mechanism": ("Example", "Mechanism", "registered"),
     "norms": ("Norm",),

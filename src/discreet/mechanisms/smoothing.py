@@ -133,6 +133,7 @@ def calibrated(law: Law, shape: Fraction, smoothing: Fraction, claim: Pure | App
     >>> round(float(noise.stretch), 3), round(noise.rms, 3)
     (1.316, 2.279)
     """
+    _require_shape(law, shape)
     move = _largest_move(law, shape, smoothing, claim)
     if move <= 0:
         msg = (
@@ -141,6 +142,19 @@ def calibrated(law: Law, shape: Fraction, smoothing: Fraction, claim: Pure | App
         )
         raise ParameterError(msg)
     return SmoothNoise(law, shape, smoothing, Fraction(float_up(1 / Fraction(move))), claim)
+
+
+def _require_shape(law: Law, shape: Fraction) -> None:
+    """Refuse shapes for which there is no sampler, or no proof."""
+    _FAMILIES[law](shape)
+    if law is Law.UNIFORM_LOG_NORMAL and shape < Fraction(4, 5):
+        msg = (
+            f"shape is {shape}; uniform-log-normal noise needs at least 4/5, below which its slope is not bounded here."
+        )
+        raise ParameterError(msg)
+    if law in {Law.LAPLACE, Law.GAUSSIAN} and shape != 1:
+        msg = f"shape is {shape}; {law.value} noise has only the shape 1."
+        raise ParameterError(msg)
 
 
 @lru_cache(maxsize=4096)
