@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 CONFIDENCE = "0.999999999"
 FALSE_ALARM = 1e-9
-ALL = [pytest.param(case, id=f"{kind}: {case.name}") for kind, found in cases().items() for case in found]
+SLOW = {"counted_trimmed_mean"}
+ALL = [
+    pytest.param(case, id=f"{kind}: {case.name}", marks=[pytest.mark.slow] if kind in SLOW else [])
+    for kind, found in cases().items()
+    for case in found
+]
 WRITTEN = [each for each in ALL if isinstance(each.values[0], Case) and each.values[0].law is not None]
 
 

@@ -47,7 +47,7 @@ def everything(mechanism: Mechanism[Any, Any], value: object, count: int, bits: 
     >>> str(everything(Mean(lower=0, upper=1, epsilon=1, grid=1), [], 1, SYSTEM)[0]).count("total")
     1
     """
-    found = [mechanism.release(value, bits=bits) for _ in range(count)]
+    found: list[Any] = [mechanism.release(value, bits=bits) for _ in range(count)]
     return np.array([f"{each.value} {dict(each.details)}" for each in found])
 
 
