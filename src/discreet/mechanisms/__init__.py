@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numbers.gaussian import Gaussian as Gaussian
     from discreet.mechanisms.numbers.laplace import Laplace as Laplace
     from discreet.mechanisms.numbers.staircase import Staircase as Staircase
-    from discreet.mechanisms.recommend import Option as Option
-    from discreet.mechanisms.recommend import Recommendation as Recommendation
-    from discreet.mechanisms.recommend import recommend as recommend
+    from discreet.mechanisms.recommendation import Option as Option
+    from discreet.mechanisms.recommendation import Recommendation as Recommendation
+    from discreet.mechanisms.recommendation import recommend as recommend
     from discreet.mechanisms.release import Release as Release
     from discreet.mechanisms.responses.randomized_response import RandomizedResponse as RandomizedResponse
     from discreet.mechanisms.responses.randomized_response import Shares as Shares
@@ -115,7 +115,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "numbers.gaussian": ("Gaussian",),
     "numbers.laplace": ("Laplace",),
     "numbers.staircase": ("Staircase",),
-    "recommend": ("Option", "Recommendation", "recommend"),
+    "recommendation": ("Option", "Recommendation", "recommend"),
     "release": ("Release",),
     "responses.randomized_response": ("RandomizedResponse", "Shares"),
     "statistics.cdf": ("Cdf", "cdf"),
