@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.checks.audits import Sampler
+    from discreet.checks.audits.black_box import Sampler
     from discreet.noise import BitSource
     from discreet.privacy import Curve
 

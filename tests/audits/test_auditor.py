@@ -21,7 +21,7 @@ from tests.noise.replay import ReplayBits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.checks.audits import Sampler
+    from discreet.checks.audits.black_box import Sampler
     from discreet.noise import BitSource
 
 CONFIDENCE = "0.999999999"
