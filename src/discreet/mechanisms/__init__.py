@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.choices.quantiles import quantiles as quantiles
     from discreet.mechanisms.choices.top_k import TopK as TopK
     from discreet.mechanisms.choices.top_k import TopKMethod as TopKMethod
+    from discreet.mechanisms.instances.inverse_sensitivity import InverseSensitivity as InverseSensitivity
     from discreet.mechanisms.instances.local_sensitivity_bound import LocalSensitivityBound as LocalSensitivityBound
     from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease as ProposeTestRelease
     from discreet.mechanisms.instances.proposed_median import ProposedMedian as ProposedMedian
@@ -97,6 +98,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "choices.quantile": ("Quantile", "median", "quantile"),
     "choices.quantiles": ("Quantiles", "quantiles"),
     "choices.top_k": ("TopK", "TopKMethod"),
+    "instances.inverse_sensitivity": ("InverseSensitivity",),
     "instances.local_sensitivity_bound": ("LocalSensitivityBound",),
     "instances.propose_test_release": ("ProposeTestRelease",),
     "instances.proposed_median": ("ProposedMedian",),
