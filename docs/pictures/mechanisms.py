@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from discreet.mechanisms import Example, Mechanism
 
 LEFT, WIDTH, BOTTOM, HEIGHT = 50.0, 640.0, 220.0, 145.0
-RELEASES, BINS, CATEGORIES = 600, 24, 8
+RELEASES, BINS, CATEGORIES, MANY = 300, 20, 8, 60
+FEWER = {"joint_quantiles": 24, "counted_trimmed_mean": 24}  # a release takes a fifth of a second
 NEGLIGIBLE = 2e-4  # of the largest probability: not drawn
 
 Law = dict[Any, float]
@@ -73,7 +74,7 @@ def picture(mechanism: type[Mechanism[Any, Any]], known: Sequence[Case]) -> str:
                 return drawn(title, pair, note=f"{case.mechanism.promise}; {case.name}")
     example = mechanism.examples()[1]
     pair = sampled(example, example.value, kind), sampled(example, example.neighbor, kind)
-    return drawn(title, pair, note=f"{example.mechanism.promise}; {RELEASES} releases on each of two neighbors")
+    return drawn(title, pair, note=f"{example.mechanism.promise}; {releases(kind)} releases on each of two neighbors")
 
 
 def _plain(law: Mapping[Any, Any]) -> Law:
@@ -87,8 +88,13 @@ def _is_numeric(pair: tuple[Law, Law]) -> bool:
 def sampled(example: Example[Any], value: object, name: str) -> Law:
     """Release many times; of vectors and lists of numbers the first one is looked at."""
     bits = FixedBits(name)
-    found = [_outcome(example.mechanism.release(value, bits=bits).value) for _ in range(RELEASES)]
-    return {outcome: count / RELEASES for outcome, count in Counter(found).items()}
+    found = [_outcome(example.mechanism.release(value, bits=bits).value) for _ in range(releases(name))]
+    return {outcome: count / len(found) for outcome, count in Counter(found).items()}
+
+
+def releases(kind: str) -> int:
+    """Tell how often a mechanism is tried."""
+    return FEWER.get(kind, RELEASES)
 
 
 def _outcome(value: object) -> int | float | str:
@@ -127,11 +133,11 @@ def _axis(drawing: Drawing, pair: tuple[Law, Law]) -> None:
     largest = max(max(law.values()) for law in pair)
     kept = sorted({float(z) for law in pair for z, chance in law.items() if chance >= NEGLIGIBLE * largest})
     low, high, few = kept[0], kept[-1], len(kept)
-    if few > RELEASES // 10:  # releases on a fine grid: leave the outermost percent out
+    if few > MANY:  # releases on a fine grid: leave the outermost percent out
         low, high = kept[few // 100], kept[-1 - few // 100]
     gap = min(b - a for a, b in itertools.pairwise(kept))
     cells = round((high - low) / gap) + 1
-    cells = cells if cells <= 120 and few <= RELEASES // 10 else BINS
+    cells = cells if cells <= 120 and few <= MANY else BINS
     span = (high - low) / (cells - 1)
     edges = [low - span / 2 + i * span for i in range(cells + 1)]
     masses = [np.histogram([float(z) for z in law], bins=edges, weights=list(law.values()))[0] for law in pair]
