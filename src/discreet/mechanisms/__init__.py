@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.choices.top_k import TopKMethod as TopKMethod
     from discreet.mechanisms.instances.inverse_sensitivity import InverseSensitivity as InverseSensitivity
     from discreet.mechanisms.instances.local_sensitivity_bound import LocalSensitivityBound as LocalSensitivityBound
+    from discreet.mechanisms.instances.prediction_variance import PredictionVariance as PredictionVariance
     from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease as ProposeTestRelease
     from discreet.mechanisms.instances.proposed_median import ProposedMedian as ProposedMedian
     from discreet.mechanisms.instances.proposed_scale import ProposedScale as ProposedScale
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numbers.gaussian import Gaussian as Gaussian
     from discreet.mechanisms.numbers.laplace import Laplace as Laplace
     from discreet.mechanisms.numbers.staircase import Staircase as Staircase
+    from discreet.mechanisms.per_instance import largest_move as largest_move
+    from discreet.mechanisms.per_instance import pdp as pdp
     from discreet.mechanisms.recommendation import Option as Option
     from discreet.mechanisms.recommendation import Recommendation as Recommendation
     from discreet.mechanisms.recommendation import recommend as recommend
@@ -100,6 +103,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "choices.top_k": ("TopK", "TopKMethod"),
     "instances.inverse_sensitivity": ("InverseSensitivity",),
     "instances.local_sensitivity_bound": ("LocalSensitivityBound",),
+    "instances.prediction_variance": ("PredictionVariance",),
     "instances.propose_test_release": ("ProposeTestRelease",),
     "instances.proposed_median": ("ProposedMedian",),
     "instances.proposed_scale": ("ProposedScale",),
@@ -118,6 +122,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "numbers.laplace": ("Laplace",),
     "numbers.staircase": ("Staircase",),
     "recommendation": ("Option", "Recommendation", "recommend"),
+    "per_instance": ("largest_move", "pdp"),
     "release": ("Release",),
     "responses.randomized_response": ("RandomizedResponse", "Shares"),
     "statistics.cdf": ("Cdf", "cdf"),
