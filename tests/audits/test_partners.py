@@ -41,7 +41,9 @@ from discreet.mechanisms import (
     TopK,
     Variance,
 )
+from discreet.mechanisms.instances.inverse_sensitivity import InverseSensitivity
 from discreet.mechanisms.instances.local_sensitivity_bound import LocalSensitivityBound
+from discreet.mechanisms.instances.prediction_variance import PredictionVariance
 from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.instances.reciprocal_count import ReciprocalCount
 from discreet.mechanisms.instances.sample_and_aggregate import SampleAndAggregate
@@ -88,6 +90,8 @@ WHOLE: dict[str, Any] = {"sensitivity": 1, "grid": 1, "inputs": "snapped"}
 WIDE: dict[str, Any] = {"lower": 0, "upper": 8, "grid": "1/4", "epsilon": 10}
 BOUND: dict[str, Any] = {"epsilon": 12, "delta": "0.05", "grid": 1}
 BLOCKS: dict[str, Any] = {"lower": 0, "upper": 4, "grid": 1}
+RUNGS = InverseSensitivity(lower=0, upper=8, grid=1, epsilon=12)
+PREDICTED = PredictionVariance([1], radius=1, ridge=1, epsilon=20)
 PROPOSED = ProposeTestRelease(1, epsilon=2, delta="0.05")
 PARTNERS = [
     Partner("half the noise", "discrete_laplace", "a count", DiscreteLaplace(1, epsilon=2)),
@@ -172,6 +176,8 @@ PARTNERS = [
     Partner(
         "half the noise", "local_sensitivity_bound", "between points of the grid", LocalSensitivityBound(1, **BOUND), 0
     ),
+    Partner("a sixth of the noise", "inverse_sensitivity", "one step to either end", RUNGS, 0),
+    Partner("a tenth of the noise", "prediction_variance", "the first row", PREDICTED, 600),
     Partner("half the noise", "sample_and_aggregate", "a mean", SampleAndAggregate(1, **BLOCKS, epsilon=2)),
     Partner("a fifth of the noise", "smooth_quantile", "the median jumps", SmoothQuantile("1/2", **WIDE), 600),
     Partner("a fifth of the noise", "trimmed_mean", "a row more", TrimmedMean(1, **WIDE), 600),
