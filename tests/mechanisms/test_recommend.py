@@ -52,7 +52,8 @@ def test_quartiles_have_two_ways() -> None:
     assert {option.name for option in found.options} == {"joint quantiles", "quantiles by halving"}
 
 
-def test_errors_of_averages_shrink_with_the_rows() -> None:
+def test_errors_of_averages_shrink_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recommendation, "_TRIALS", 300)
     few, many = (recommend("variance", 1, n=n).options[-1].expected_error for n in (20_000, 200_000))
     assert 5 < few / many < 20
 

@@ -107,8 +107,8 @@ def recommend(
 
     >>> recommend("mean", Pure(1), n=1000, bounds=(0, 1000), spread=10).chosen.name
     'trimmed mean'
-    >>> recommend("mean", Pure(1), n=1000, bounds=(0, 1)).chosen.name
-    'mean, discrete Laplace noise'
+    >>> sorted(option.name for option in recommend("count", ZCDP("0.5"), n=1000).options)
+    ['count, Gaussian noise', 'count, discrete Laplace noise']
     """
     if statistic not in _STATISTICS:
         msg = f"statistic is {shown(statistic)}; it must be one of {', '.join(_STATISTICS)}."

@@ -15,7 +15,6 @@ from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from enum import Enum
     from typing import SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
@@ -26,7 +25,6 @@ __all__ = [
     "checked_candidates",
     "gap_bound",
     "private_scores",
-    "read_option",
     "require_monotone",
     "scored",
     "selection_scale",
@@ -35,21 +33,6 @@ __all__ = [
 _MOST = 1 << 62
 _FARTHEST = 2.0**1000
 Candidate = TypeVar("Candidate")
-Chosen = TypeVar("Chosen", bound="Enum")
-
-
-def read_option(kind: type[Chosen], value: Chosen | str, name: str) -> Chosen:
-    """Read one of a few named options.
-
-    >>> read_option(NeighborRelation, "add_remove", "neighbors")
-    <NeighborRelation.ADD_REMOVE: 'add_remove'>
-    """
-    try:
-        return kind(value)
-    except ValueError:
-        allowed = ", ".join(repr(each.value) for each in kind)
-        msg = f"{name} is {shown(value)}; it must be one of {allowed}."
-        raise ParameterError(msg) from None
 
 
 def selection_scale(sensitivity: Fraction, epsilon: Fraction, *, monotone: bool) -> Fraction:

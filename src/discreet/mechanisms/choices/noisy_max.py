@@ -9,14 +9,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.exact import float_up, integer
-from discreet.mechanisms.additive import miss, read_positive
+from discreet.mechanisms.additive import miss, read_choice, read_positive
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import (
     checked_candidates,
     gap_bound,
     private_scores,
-    read_option,
     require_monotone,
     selection_scale,
 )
@@ -109,7 +108,7 @@ class NoisyMax(Mechanism["ArrayLike", object]):
         for name, value in (
             ("sensitivity", read_positive(sensitivity, "sensitivity", zero="scores that no unit moves need no noise")),
             ("epsilon", read_positive(epsilon, "epsilon", zero="every candidate would be equally likely")),
-            ("noise", read_option(RaceNoise, noise, "noise")),
+            ("noise", read_choice(RaceNoise, noise, "noise")),
             ("monotone", require_monotone(relation, monotone=monotone)),
             ("neighbors", relation),
         ):

@@ -12,13 +12,12 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import float_up, integer, log_upper, rational, shown
-from discreet.mechanisms.additive import exactly_one, miss, read_positive
+from discreet.mechanisms.additive import exactly_one, miss, read_choice, read_positive
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import (
     checked_candidates,
     private_scores,
-    read_option,
     require_monotone,
     selection_scale,
 )
@@ -111,7 +110,7 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
             msg = f"delta is {shown(delta)}; it must be at least 0 and below 1, such as delta=1e-6."
             raise ParameterError(msg)
         exactly_one(epsilon=epsilon, round_epsilon=round_epsilon)
-        wanted = None if method is None else read_option(TopKMethod, method, "method")
+        wanted = None if method is None else read_choice(TopKMethod, method, "method")
         if epsilon is not None:
             total = read_positive(epsilon, "epsilon", zero="every order would be equally likely")
             wanted, each = _best_method(rounds, total, chance, wanted)

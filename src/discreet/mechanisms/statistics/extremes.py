@@ -39,8 +39,8 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
     """Release a value with about `rank` rows below it: the smallest value that many rows can hide.
 
     The exact minimum belongs to one row, and nothing private says more about it than the bounds do. So the released
-    point aims at the row of rank r from the end; by default r = 10 / epsilon, so that points beyond the last row, which
-    are r rows off, are unlikely unless their gap is hundreds of times wider than the one at rank r.
+    point aims at the row of rank r from the end; by default r = 20 / epsilon, so that points beyond the last row, which
+    are r rows off, are unlikely unless their gap is thousands of times wider than the ones at rank r.
 
     Privacy. The exponential mechanism over the points of a grid; the score of a point with B rows below and E at it is
     -max(0, B - r, r - B - E). One row more or less, or exchanged for another, moves it by at most 1 (see `RankTarget`):
@@ -49,8 +49,8 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
     McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41), Theorem 6; Smith 2011 (doi:10.1145/1993636.1993743).
 
     >>> import numpy as np
-    >>> found = Minimum(lower=0, upper=1000, epsilon=1).release(np.arange(100, 900)).value
-    >>> 80 < found < 150
+    >>> found = Minimum(lower=0, upper=1000, epsilon=10, rank=10).release(np.arange(100, 900)).value
+    >>> 100 < found < 120
     True
     """
 
@@ -82,7 +82,7 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
         low, high = read_bounds((lower, upper))
         points = default_grid(low, high, bits=_GRID_BITS) if grid is None else grid
         price = read_positive(epsilon, "epsilon", zero="every point would be equally likely")
-        place = -(-10 // price) if rank is None else integer(rank, name="rank", least=0, most=1 << 40)
+        place = -(-20 // price) if rank is None else integer(rank, name="rank", least=0, most=1 << 40)
         assign(self, lower=low, upper=high, rank=min(int(place), 1 << 40), epsilon=price)
         assign(self, grid=Clamp.of(low, high, points).grid, neighbors=require_relation(neighbors))
 
@@ -143,8 +143,8 @@ class Maximum(Minimum):
     """Release a value with about `rank` rows above it: see `Minimum`, from the other end.
 
     >>> import numpy as np
-    >>> found = Maximum(lower=0, upper=1000, epsilon=1).release(np.arange(100, 900)).value
-    >>> 850 < found < 920
+    >>> found = Maximum(lower=0, upper=1000, epsilon=10, rank=10).release(np.arange(100, 900)).value
+    >>> 880 < found < 900
     True
     """
 
@@ -167,7 +167,7 @@ def minimum(  # noqa: PLR0913
     """Release a value near the smallest of a column, with about `rank` rows below it.
 
     >>> import numpy as np
-    >>> 80 < minimum(np.arange(100, 9_000), bounds=(0, 10_000), epsilon=1).value < 150
+    >>> 100 < minimum(np.arange(100, 9_000), bounds=(0, 10_000), epsilon=10, rank=10).value < 120
     True
     """
     lower, upper = read_bounds(bounds)
@@ -189,7 +189,7 @@ def maximum(  # noqa: PLR0913
     """Release a value near the largest of a column, with about `rank` rows above it.
 
     >>> import numpy as np
-    >>> 8_950 < maximum(np.arange(100, 9_000), bounds=(0, 10_000), epsilon=1).value < 9_100
+    >>> 8_980 < maximum(np.arange(100, 9_000), bounds=(0, 10_000), epsilon=10, rank=10).value < 9_000
     True
     """
     lower, upper = read_bounds(bounds)
