@@ -194,3 +194,26 @@ def test_nasty_options_are_answered_or_refused_in_a_sentence(capsys: pytest.Capt
         else:
             assert shown.err
             assert len(max(shown.err.splitlines(), key=len)) < 400
+
+
+def test_every_mechanism_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    from discreet.mechanisms import registered
+
+    assert main(["mechanisms", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["mechanisms"]
+    assert [row["kind"] for row in rows] == list(registered())
+    assert all(row["guarantee"] and row["error"] and row["source"] and row["summary"] for row in rows)
+    assert main(["mechanisms"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"{row['name']}: {row['summary']}" in text for row in rows)
+    assert max(map(len, text.splitlines())) <= 130
+
+
+def test_one_mechanism_is_shown_by_name_or_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("DiscreteLaplace", "discrete_laplace", "discretelaplace"):
+        assert main(["mechanisms", name]) == 0
+        text = capsys.readouterr().out
+        assert "arXiv:0811.2841" in text
+        assert "Staircase" not in text
+    assert main(["mechanisms", "nothing"]) == 2
+    assert "'nothing' is no mechanism; known are" in capsys.readouterr().err

@@ -281,7 +281,7 @@ def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
         return bound - real * epsilon - math.log(math.pi * height) - log_delta - LOG_TOLERANCE
 
     most = (MOST_NODES if probe else PLAIN_NODES) * step
-    if excess(most) > 0:
+    if not 0 < most < math.inf or excess(most) > 0:
         return None
     height = 4 * step
     while height < most and excess(height) > 0:
