@@ -307,13 +307,14 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     order, log_bound = _chernoff(direction, epsilon)
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
-    line, order = _sharpen(direction, order, epsilon, log_bound - 3.0)
-    contour = _contour(line, order, epsilon, log_bound - 3.0)
+    guess = min(log_bound - 3.0, -1.0)
+    line, order = _sharpen(direction, order, epsilon, guess)
+    contour = _contour(line, order, epsilon, guess)
     low, high = contour.delta(epsilon) if contour else (direction.certain * (1 - SLACK), 1.0)
     if high - low > 1e-6 * high:
-        other: Inverse | None = convolve_at(direction, epsilon, math.exp(log_bound - 3.0))
+        other: Inverse | None = convolve_at(direction, epsilon, math.exp(guess))
         if other is None and contour is None:
-            other = _probe(direction, order, epsilon, log_bound - 3.0)
+            other = _probe(direction, order, epsilon, guess)
         ends = other.delta(epsilon) if other else (low, high)
         low, high = max(low, ends[0]), min(high, ends[1])
     bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
