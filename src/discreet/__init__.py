@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from discreet import apps, errors, exact, noise, privacy
+    from discreet import apps, errors, exact, noise, plans, privacy, tables
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["apps", "errors", "exact", "noise", "privacy"]
+__all__ = ["apps", "errors", "exact", "noise", "plans", "privacy", "tables"]
 
 
 def __getattr__(name: str) -> ModuleType:

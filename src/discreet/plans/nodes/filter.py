@@ -1,0 +1,121 @@
+"""Keep the rows for which a condition is true."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.plans.expressions import And, Column, Equal, Expression, In, Less, LessOrEqual, Literal
+from discreet.plans.nodes.node import Node, Spread
+from discreet.plans.refusals import refuse
+from discreet.tables.bounds import Bounds
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from discreet.plans.facts import Facts
+
+__all__ = ["Filter"]
+
+
+@dataclass(frozen=True)
+class Filter(Node):
+    """The rows of the child for which the predicate is true; rows where it is false or NULL are dropped.
+
+    Stability. The predicate looks at one row, so a unit keeps a part of its rows: `rows`, uniqueness and
+    spreads are the child's.
+
+    Facts. Where `column <= constant` is one of the conditions, the kept values lie within it and are not NULL.
+    """
+
+    child: Node
+    predicate: Expression
+
+    def __post_init__(self) -> None:
+        """Refuse a predicate that is no truth value."""
+        kind = self.predicate.facts(self.child.schema).kind
+        if kind is not Kind.BOOLEAN:
+            refuse(
+                "WHERE", why=f"The condition is of kind {kind.value}, not a truth value.", instead="WHERE column > 0"
+            )
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The relation that is filtered."""
+        return (self.child,)
+
+    @cached_property
+    def schema(self) -> dict[str, Facts]:
+        """The child's columns, narrowed by conditions that compare a column with a constant."""
+        found = dict(self.child.schema)
+        for condition in _conditions(self.predicate):
+            name, bounds, domain = _narrowing(condition)
+            if name is not None:
+                facts = found[name]
+                narrow = bounds if facts.kind.numeric else Bounds()
+                keys = facts.keys if domain is not None else None
+                kept = None if domain is None or keys is None else tuple(k for k in keys if k in domain)
+                found[name] = dataclasses.replace(
+                    facts,
+                    nullable=False,
+                    bounds=facts.bounds.clamped(narrow),
+                    domain=facts.domain if kept is None else kept,
+                )
+        return found
+
+    @property
+    def unit_kind(self) -> str | None:
+        """The child's."""
+        return self.child.unit_kind
+
+    @property
+    def rows(self) -> int | None:
+        """No unit gains rows."""
+        return self.child.rows
+
+    @property
+    def unique(self) -> frozenset[frozenset[str]]:
+        """Fewer rows repeat no more."""
+        return self.child.unique
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]:
+        """Fewer rows spread no further."""
+        return self.child.spreads
+
+    def canonical(self) -> list[object]:
+        """The condition and the child."""
+        return ["filter", self.predicate.canonical(), self.child.canonical()]
+
+    def describe(self) -> str:
+        """Name the columns that the condition looks at."""
+        names = sorted({part.name for part in self.predicate.walk() if isinstance(part, Column)})
+        return f"filter on {', '.join(names) or 'a constant'}"
+
+
+def _conditions(predicate: Expression) -> tuple[Expression, ...]:
+    """Split a conjunction: all parts are true where the whole is."""
+    if isinstance(predicate, And):
+        return tuple(part for operand in predicate.operands for part in _conditions(operand))
+    return (predicate,)
+
+
+def _narrowing(condition: Expression) -> tuple[str | None, Bounds, tuple[object, ...] | None]:
+    """Read what a comparison with a constant says about a column: its name, an interval, a list of values."""
+    nothing = (None, Bounds(), None)
+    if isinstance(condition, In) and isinstance(condition.operands[0], Column):
+        return condition.operands[0].name, Bounds(), condition.choices
+    if not isinstance(condition, Equal | Less | LessOrEqual):
+        return nothing
+    left, right = condition.operands
+    if isinstance(left, Column) and isinstance(right, Literal):
+        name, constant, smaller = left.name, right, True
+    elif isinstance(right, Column) and isinstance(left, Literal):
+        name, constant, smaller = right.name, left, False
+    else:
+        return nothing
+    point = constant.facts({}).bounds if constant.kind.numeric else Bounds()
+    if isinstance(condition, Equal):
+        return name, point, (constant.value,)
+    return name, Bounds(None, point.upper) if smaller else Bounds(point.lower, None), None

@@ -1,0 +1,191 @@
+"""What may be computed of one unit's rows: functions of those rows alone, exact, independent of their order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.plans.expressions.arithmetic import numeric_facts
+from discreet.plans.facts import Facts
+from discreet.plans.refusals import refuse
+from discreet.plans.statistics.snapped import Snapped
+from discreet.tables.bounds import Bounds
+from discreet.tables.kinds import INT64, Kind
+
+if TYPE_CHECKING:
+    from discreet.plans.expressions import Expression
+    from discreet.plans.facts import Schema
+
+__all__ = [
+    "UnitCount",
+    "UnitCountDistinct",
+    "UnitCountValues",
+    "UnitMax",
+    "UnitMean",
+    "UnitMin",
+    "UnitStatistic",
+    "UnitSum",
+]
+
+
+class UnitStatistic(ABC):
+    """One number per unit (and group of its rows); groups are never empty."""
+
+    __slots__ = ()
+
+    symbol: ClassVar[str]
+
+    @abstractmethod
+    def facts(self, schema: Schema, rows: int | None) -> Facts:
+        """Derive what is known about the result, for groups of 1 to `rows` rows."""
+
+    @abstractmethod
+    def canonical(self) -> list[object]:
+        """Return the statistic as plain lists and texts."""
+
+    @property
+    def operand(self) -> Expression | None:
+        """The expression that is aggregated, or None."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCount(UnitStatistic):
+    """The number of rows.
+
+    >>> UnitCount().facts({}, 20).bounds
+    Bounds(1, 20)
+    """
+
+    symbol: ClassVar[str] = "count"
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:  # noqa: ARG002 - rows alone are counted
+        """From 1, as a group has a row, to the most that a unit has."""
+        return Facts(Kind.INTEGER, Bounds(1, rows), nullable=False)
+
+    def canonical(self) -> list[object]:
+        """The symbol."""
+        return [self.symbol]
+
+
+@dataclass(frozen=True, slots=True)
+class _OfOperand(UnitStatistic):
+    """A statistic of the values of one expression."""
+
+    value: Expression
+
+    @property
+    def operand(self) -> Expression | None:
+        """The expression that is aggregated."""
+        return self.value
+
+    def canonical(self) -> list[object]:
+        """The symbol and the expression."""
+        return [self.symbol, self.value.canonical()]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCountValues(_OfOperand):
+    """The number of values that are not NULL."""
+
+    symbol: ClassVar[str] = "count_values"
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:
+        """From 0 if NULL can occur, else from 1."""
+        return Facts(Kind.INTEGER, Bounds(0 if self.value.facts(schema).nullable else 1, rows), nullable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCountDistinct(_OfOperand):
+    """The number of different values that are not NULL."""
+
+    symbol: ClassVar[str] = "count_distinct"
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:
+        """No more than rows; from 0 if NULL can occur, else from 1."""
+        return Facts(Kind.INTEGER, Bounds(0 if self.value.facts(schema).nullable else 1, rows), nullable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitMin(_OfOperand):
+    """The smallest value that is not NULL, by the order of comparisons; NULL if there is none."""
+
+    symbol: ClassVar[str] = "min"
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:  # noqa: ARG002 - one of the values
+        """What is known about the values."""
+        return self.value.facts(schema)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitMax(_OfOperand):
+    """The largest value that is not NULL, by the order of comparisons; NULL if there is none."""
+
+    symbol: ClassVar[str] = "max"
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:  # noqa: ARG002 - one of the values
+        """What is known about the values."""
+        return self.value.facts(schema)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSum(_OfOperand):
+    """The sum of the values that are not NULL; NULL if there is none.
+
+    Integers are summed as they are (NULL where the sum leaves 64 bits). Floats are snapped to the grid of
+    `snapped` and summed as integers, so that the order of the rows never changes the sum; the result is the
+    double nearest to steps * step.
+    """
+
+    symbol: ClassVar[str] = "sum"
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:
+        """N values in [a, b] with 1 <= n <= k sum up to between min(a, k a) and max(b, k b)."""
+        facts = self.value.facts(schema)
+        if not facts.kind.numeric:
+            _refuse(self.symbol, facts.kind)
+        if rows is None or not facts.bounds.finite:
+            if facts.kind is Kind.FLOAT:
+                self.snapped(schema)  # refuses floats without bounds
+            return Facts(facts.kind, nullable=True)
+        bounds = facts.bounds.hull(facts.bounds * Bounds(rows, rows))
+        if facts.kind is Kind.FLOAT:
+            step = self.snapped(schema).step * rows  # each row is off by half a step at most
+            return numeric_facts(Kind.FLOAT, bounds + Bounds(-step, step), nullable=facts.nullable)
+        return Facts(
+            Kind.INTEGER,
+            bounds if bounds.within(INT64) else Bounds(),
+            nullable=facts.nullable or not bounds.within(INT64),
+        )
+
+    def snapped(self, schema: Schema) -> Snapped:
+        """Give the operand on its grid; integers have step 1."""
+        return Snapped.of(self.value, self.value.facts(schema), part="a sum per unit")
+
+
+@dataclass(frozen=True, slots=True)
+class UnitMean(_OfOperand):
+    """The sum as in `UnitSum`, divided by the number of values that are not NULL, as doubles; NULL if there is none."""
+
+    symbol: ClassVar[str] = "mean"
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:
+        """Between the bounds of the values, but for the grid's rounding."""
+        total = UnitSum(self.value).facts(schema, rows)
+        facts = self.value.facts(schema)
+        if not facts.bounds.finite:
+            return Facts(Kind.FLOAT, nullable=True)
+        step = Fraction(0) if facts.kind is Kind.INTEGER else self.snapped(schema).step
+        return numeric_facts(Kind.FLOAT, facts.bounds.outward() + Bounds(-step, step), nullable=total.nullable)
+
+    def snapped(self, schema: Schema) -> Snapped:
+        """Give the operand on its grid; integers have step 1."""
+        return UnitSum(self.value).snapped(schema)
+
+
+def _refuse(symbol: str, kind: Kind) -> None:
+    refuse(
+        f"{symbol.upper()} per unit", why=f"Values of kind {kind.value} cannot be added.", instead="COUNT, MIN or MAX."
+    )
