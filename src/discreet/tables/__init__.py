@@ -7,9 +7,11 @@ False
 
 from __future__ import annotations
 
+from discreet.tables.analyst import Analyst
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.column import Column
 from discreet.tables.kinds import Kind, Value
+from discreet.tables.policy import Policy
 from discreet.tables.table import Table
 
-__all__ = ["UNBOUNDED", "Bounds", "Column", "Kind", "Table", "Value"]
+__all__ = ["UNBOUNDED", "Analyst", "Bounds", "Column", "Kind", "Policy", "Table", "Value"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
@@ -142,7 +143,7 @@ def _converted(value: object, kind: Kind) -> Value:
             return dt.date.fromisoformat(value)
         if kind is Kind.TIMESTAMP and isinstance(value, str):
             return dt.datetime.fromisoformat(value)
-        if kind is Kind.FLOAT and isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        if kind is Kind.FLOAT and isinstance(value, int | float | Fraction | Decimal) and not isinstance(value, bool):
             return float(rational(value))
     except (ValueError, OverflowError):
         return None
