@@ -15,6 +15,7 @@ from discreet.plans.statistics.per_unit import (
     UnitMax,
     UnitMean,
     UnitMin,
+    UnitMoment,
     UnitStatistic,
     UnitSum,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "UnitMax",
     "UnitMean",
     "UnitMin",
+    "UnitMoment",
     "UnitStatistic",
     "UnitSum",
     "ValueCount",

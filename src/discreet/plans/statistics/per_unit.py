@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.plans.expressions.arithmetic import numeric_facts
 from discreet.plans.facts import Facts
 from discreet.plans.refusals import refuse
+from discreet.plans.statistics.exact import Moment
 from discreet.plans.statistics.snapped import Snapped
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import INT64, Kind
@@ -25,6 +26,7 @@ __all__ = [
     "UnitMax",
     "UnitMean",
     "UnitMin",
+    "UnitMoment",
     "UnitStatistic",
     "UnitSum",
 ]
@@ -189,3 +191,26 @@ def _refuse(symbol: str, kind: Kind) -> None:
     refuse(
         f"{symbol.upper()} per unit", why=f"Values of kind {kind.value} cannot be added.", instead="COUNT, MIN or MAX."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UnitMoment(UnitStatistic):
+    """The sum, over rows in which no factor is NULL, of the product of the snapped factors.
+
+    0 if there are none. Exact; what leaves 64 bits is set to the end that it leaves by, which the clamp that follows
+    does not notice.
+    """
+
+    symbol: ClassVar[str] = "moment"
+
+    factors: tuple[Snapped, ...]
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:  # noqa: ARG002 - the factors carry their bounds
+        """As many times one row's reach as there are rows."""
+        low, high = Moment(self.factors).reach({})
+        bounds = Bounds() if rows is None else Bounds(low * rows, high * rows)
+        return Facts(Kind.INTEGER, bounds if bounds.within(INT64) else Bounds(), nullable=False)
+
+    def canonical(self) -> list[object]:
+        """The symbol and the factors."""
+        return [self.symbol, *(factor.canonical() for factor in self.factors)]
