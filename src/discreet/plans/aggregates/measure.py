@@ -37,6 +37,11 @@ class Measure(ABC):
         """The same measure of other expressions."""
         return dataclasses.replace(self, operands=operands)
 
+    @property
+    def size(self) -> int:
+        """How many numbers the result is; more than one is a list."""
+        return 1
+
     def facts(self) -> Facts:
         """What is known about the noisy result: its kind; it may be NULL where it has no meaning."""
         return Facts(self.kind)

@@ -64,6 +64,11 @@ class Quantiles(_Ordered):
 
     levels: tuple[Fraction, ...] = (Fraction(1, 2),)
 
+    @property
+    def size(self) -> int:
+        """One number for each level."""
+        return len(self.levels)
+
 
 @dataclass(frozen=True, slots=True)
 class Extreme(_Ordered):
@@ -89,6 +94,11 @@ class Histogram(Measure):
     kind: ClassVar[Kind] = Kind.INTEGER
 
     edges: tuple[float, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """One more than edges."""
+        return len(self.edges) + 1
 
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
         """Counts in the given bins."""
