@@ -79,6 +79,8 @@ class Plan:
                 why="It asks for rows or keys, not for statistics of many units.",
                 instead="an aggregate, such as COUNT(*), AVG(x) or SUM(x).",
             )
+        for _, measure in self.request.measures:
+            measure.statistics(self.request.relation.schema)  # refuses in the words of the question
         for statistic in self.aggregate.statistics:
             self.aggregate.sensitivity(statistic)
         groups = self.aggregate.groups

@@ -78,6 +78,13 @@ def _request(relations: Relations, statement: exp.Expression) -> Request:
     only(statement, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_")
     rows = Scalars(relations.scope(statement, relations.named(statement, {})), relations.dialect)
     keys = {f"key{place}": key for place, key in enumerate(group_keys(statement, rows))}
+    for key in keys.values():
+        if key.facts(rows.schema).unit:
+            refuse_part(
+                statement.args["group"],
+                "Each unit would be a group of its own, and no single unit's answer is given out.",
+                "a subquery grouped by the unit whose results are aggregated, or COUNT(DISTINCT unit).",
+            )
     grouped: Grouped[Measure] = Grouped(rows, keys, measure_of, lambda measure: measure.facts())
     outputs = _outputs(statement, grouped)
     having = statement.args.get("having")
