@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.plans.expressions import And, Column, Equal, Expression, In, Less, LessOrEqual, Literal
+from discreet.plans.expressions import And, Column, Equal, Expression, In, IsNull, Less, LessOrEqual, Literal, Not
 from discreet.plans.nodes.node import Node, Spread
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import Bounds
@@ -53,7 +54,7 @@ class Filter(Node):
             name, bounds, domain = _narrowing(condition)
             if name is not None:
                 facts = found[name]
-                narrow = bounds if facts.kind.numeric else Bounds()
+                narrow = _inward(bounds, facts.kind)
                 keys = facts.keys if domain is not None else None
                 kept = None if domain is None or keys is None else tuple(k for k in keys if k in domain)
                 found[name] = dataclasses.replace(
@@ -94,6 +95,18 @@ class Filter(Node):
         return f"filter on {', '.join(names) or 'a constant'}"
 
 
+def _inward(bounds: Bounds, kind: Kind) -> Bounds:
+    """The part of an interval that values of a kind can lie in: whole ends for integers, nothing for other kinds."""
+    if not kind.numeric:
+        return Bounds()
+    if kind is not Kind.INTEGER:
+        return bounds
+    low = None if bounds.lower is None else math.ceil(bounds.lower)
+    high = None if bounds.upper is None else math.floor(bounds.upper)
+    empty = low is not None and high is not None and low > high  # no row passes: nothing is claimed
+    return Bounds() if empty else Bounds(low, high)
+
+
 def _conditions(predicate: Expression) -> tuple[Expression, ...]:
     """Split a conjunction: all parts are true where the whole is."""
     if isinstance(predicate, And):
@@ -106,6 +119,9 @@ def _narrowing(condition: Expression) -> tuple[str | None, Bounds, tuple[object,
     nothing = (None, Bounds(), None)
     if isinstance(condition, In) and isinstance(condition.operands[0], Column):
         return condition.operands[0].name, Bounds(), condition.choices
+    if isinstance(condition, Not) and isinstance(condition.operands[0], IsNull):
+        value = condition.operands[0].operands[0]
+        return (value.name, Bounds(), None) if isinstance(value, Column) else nothing
     if not isinstance(condition, Equal | Less | LessOrEqual):
         return nothing
     left, right = condition.operands

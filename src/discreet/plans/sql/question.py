@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -106,7 +107,8 @@ def _outputs(statement: exp.Select, grouped: Grouped[Measure]) -> dict[str, Expr
     found: dict[str, Expression] = {}
     for place, item in enumerate(statement.expressions):
         name = output_name(item, place)
-        unique = next(each for each in (name, *(f"{name}_{n}" for n in range(2, 10_000))) if each not in found)
+        numbered = itertools.chain((name,), (f"{name}_{number}" for number in itertools.count(2)))
+        unique = next(each for each in numbered if each not in found)
         found[unique] = grouped.expression(alias_of(item)[0])
         _no_list_inside(item, found[unique], grouped)
     grouped.aliases.update(found)

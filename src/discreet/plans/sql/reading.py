@@ -42,10 +42,11 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
             "the question", why=f"It is longer than {_LONGEST} characters or holds a zero.", instead="a shorter one."
         )
     try:
-        for token in sqlglot.tokenize(text, read=dialect):
-            if token.comments:
-                refuse("a comment", why="Comments and hints are not read.", instead="the question without it.")
-        statements = [statement for statement in sqlglot.parse(text, read=dialect) if statement is not None]
+        language = sqlglot.Dialect.get_or_raise(dialect)
+        tokens = language.tokenize(text)
+        if any(token.comments for token in tokens):
+            refuse("a comment", why="Comments and hints are not read.", instead="the question without it.")
+        statements = [statement for statement in language.parser().parse(tokens, text) if statement is not None]
     except QueryRefused:
         raise
     except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, TypeError, KeyError):
