@@ -117,7 +117,7 @@ def database(random: Random, units: int = 4) -> Database:
         "patients": [patient(random, unit) for unit in owners for _ in range(random.choice([0, 1, 1, 2]))],
         "wards": [
             {"ward": ward, "beds": random.randint(0, 200), "floor": random.randint(1, 4)}
-            for ward in ["cardiology", "oncology", "surgery", "surgery", None]
+            for ward in ["cardiology", "oncology", "surgery", None]
         ],
         "answers": [answer(random) | {"_row": f"a{number}"} for number in range(random.randrange(6))],
         "staff": [{"staff_id": f"s{n}", "hours": random.randint(0, 70)} for n in range(3)],

@@ -108,12 +108,6 @@ def _(node: Scan, database: Database) -> Rows:
         whole = all(row[column.name] is not None for column in table.columns if not column.nullable)
         if whole and (table.public or unit is not None):
             found.append((unit, row))
-    if table.public:
-        for columns in table.unique:
-            least: dict[tuple[Any, ...], tuple[Any, Row]] = {}
-            for pair in sorted(found, key=lambda pair: [(value is not None, str(value)) for value in pair[1].values()]):
-                least.setdefault(tuple(pair[1][name] for name in columns), pair)
-            found = list(least.values())
     return found
 
 

@@ -135,8 +135,11 @@ class Plan:
     def _needs(self, name: str, child: Node) -> tuple[Statistic, ...]:
         """The statistics of one measure, over the computed columns."""
         measure = dict(self.request.measures)[name]
-        operands = tuple(Column(self._name_of(each, "v")) for each in measure.operands)
-        return measure.with_operands(operands).statistics(child.schema)
+        return measure.with_operands(self._values(measure)).statistics(child.schema)
+
+    def _values(self, measure: Measure) -> tuple[Expression, ...]:
+        """The operands of a measure as computed columns."""
+        return tuple(Column(self._name_of(each, "v")) for each in measure.operands)
 
     def statistics_of(self, name: str) -> tuple[int, ...]:
         """Give the places, in `aggregate.statistics`, of the statistics that a measure is made of."""
@@ -170,7 +173,15 @@ class Plan:
     @cached_property
     def key(self) -> str:
         """What makes two questions the same: the canonical plan, the policy, the dataset version and the limits."""
-        form = [self.aggregate.canonical(), self.policy.hash, self.policy.version, self.bounding.canonical()]
+        # Measures of equal statistics may need different mechanisms: a median and a minimum both count in bins.
+        measures = [measure.with_operands(self._values(measure)).canonical() for _, measure in self.request.measures]
+        form = [
+            self.aggregate.canonical(),
+            sorted(measures, key=repr),
+            self.bounding.canonical(),
+            self.policy.hash,
+            self.policy.version,
+        ]
         return hashlib.sha256(json.dumps(form, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
 
     @property

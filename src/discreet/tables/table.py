@@ -135,11 +135,22 @@ def _columns(
         raise PolicyError(msg)
     implied = [*([unit] if isinstance(unit, str) else []), *(each for columns in sets for each in columns)]
     found += [Column(each, type=Kind.TEXT) for each in dict.fromkeys(implied) if each not in known]
-    unbounded = [column for column in found if column.name == unit and column.bounds.finite]
-    if unbounded:
-        msg = f"{name}.{unit} is the unit and has bounds; clamping would merge units. Write its type instead."
-        raise PolicyError(msg)
+    for column in found:
+        if column.name == unit:
+            _require_identity(name, column)
     return tuple(found)
+
+
+def _require_identity(name: str, column: Column) -> None:
+    """Refuse a unit whose values could be merged as they are read: two people would count as one, and a limit on the
+    rows of the two together would let one of them move the other's.
+    """
+    if column.bounds.finite or column.keys is not None or column.kind not in {Kind.INTEGER, Kind.TEXT}:
+        msg = (
+            f"{name}.{column.name} is the unit; it must be of type integer or text, without bounds and keys: clamping and "
+            "rounding would merge units."
+        )
+        raise PolicyError(msg)
 
 
 def _unit_kind(name: str, unit: str | None, kind: str | None, *, public: bool, row_is_unit: bool) -> str | None:

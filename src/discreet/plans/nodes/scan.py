@@ -21,8 +21,10 @@ class Scan(Node):
 
     An engine must, cell by cell: read the declared kind or NULL; settle floats (NaN to NULL, magnitudes beyond 2**500
     to it, below 2**-500 to 0); clamp into the bounds; turn values outside `keys` into `other` where that is declared.
-    Then drop rows with NULL in a column that is not nullable, and rows whose unit is NULL. Of a public table, keep
-    one row for each value of each unique set.
+    Then drop rows with NULL in a column that is not nullable, and rows whose unit is NULL.
+
+    A public table's unique sets are checked when the table is opened, and the table is refused if one repeats: that
+    tells nothing about anybody.
 
     Stability. Every step looks at one row. `rows` is known only where each row is a unit, or where the owner has had
     the unit's uniqueness verified for this version of the data; otherwise it is for `BoundRows` to enforce.
@@ -68,7 +70,7 @@ class Scan(Node):
 
     @property
     def unique(self) -> frozenset[frozenset[str]]:
-        """A public table's unique sets, which the engine enforces; a private table's only once verified."""
+        """A public table's unique sets, which are checked when it is opened; a private table's only once verified."""
         trusted = self.table.public or self.verified
         return frozenset(map(frozenset, self.table.unique)) if trusted else frozenset()
 

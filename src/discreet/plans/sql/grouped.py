@@ -99,6 +99,8 @@ class Grouped(Scalars, Generic[Part]):
         form = repr(part.canonical())  # type: ignore[attr-defined]  # measures and statistics have one
         if form not in self._forms:
             name = f"m{len(self.parts)}"
+            while name in self.keys:  # a column may be called m0
+                name += "_"
             self._forms[form] = name
             self.parts[name] = part
         return self._forms[form]
