@@ -142,13 +142,14 @@ def _columns(
 
 
 def _require_identity(name: str, column: Column) -> None:
-    """Refuse a unit whose values could be merged as they are read: two people would count as one, and a limit on the
-    rows of the two together would let one of them move the other's.
+    """Refuse a unit whose values could be merged as they are read.
+
+    Two people would count as one, and a limit on their rows together would let one of them move the other's.
     """
     if column.bounds.finite or column.keys is not None or column.kind not in {Kind.INTEGER, Kind.TEXT}:
         msg = (
-            f"{name}.{column.name} is the unit; it must be of type integer or text, without bounds and keys: clamping and "
-            "rounding would merge units."
+            f"{name}.{column.name} is the unit; it must be of type integer or text, without bounds and keys: "
+            "clamping and rounding would merge units."
         )
         raise PolicyError(msg)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from sqlglot import exp
+
 from discreet.errors import QueryRefused
 from discreet.plans.alignment import aligned
 from discreet.plans.expressions import Column, Expression
@@ -15,8 +17,6 @@ from discreet.plans.sql.scope import matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from sqlglot import exp
 
     from discreet.plans.facts import Facts, Schema
 
@@ -73,6 +73,8 @@ class Grouped(Scalars, Generic[Part]):
 
     def column(self, node: exp.Column) -> Expression:
         """A column that is no key: the name of an output, or a single row's value, which is refused."""
+        if isinstance(node.this, exp.Star):
+            return super().column(node)
         if node.args.get("table") is None:
             alias = matching(node.this, self.aliases)
             if alias is not None:
