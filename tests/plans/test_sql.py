@@ -16,12 +16,14 @@ from tests.plans.hospital import POLICY, TOML
 
 PER_PATIENT = "(SELECT patient_id, COUNT(*) AS n, SUM(cost) AS total FROM visits GROUP BY patient_id) AS p"
 
+PER_WARD = "(SELECT patient_id, ward, COUNT(*) AS n FROM visits GROUP BY patient_id, ward) AS q"
+OLD = "SELECT * FROM patients AS p WHERE age > 40"
+
 # The question; rows, groups and rows per group of one unit; the number of known groups, or None.
 ANSWERED: list[tuple[str, tuple[int | None, ...]]] = [
     ("SELECT COUNT(*) FROM visits", (3, 1, 3, 1)),
     ("select count(*) as n from VISITS v where V.COST > 10;", (3, 1, 3, 1)),
     ("SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY ward", (3, 3, 3, 3)),
-    ("SELECT ward, urgent, COUNT(*) FROM visits GROUP BY ALL_ OR TRUE", ()),
     ("SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis ORDER BY n DESC LIMIT 10", (3, 3, 3, None)),
     ("SELECT SUM(cost) / COUNT(*) AS r, SQRT(VARIANCE(cost)) FROM visits HAVING COUNT(*) > 5 ORDER BY r", (3, 1, 3, 1)),
     ("SELECT COUNT(DISTINCT patient_id), COUNT(DISTINCT diagnosis), COUNT(cost) FROM visits", (3, 1, 3, 1)),
@@ -41,14 +43,8 @@ ANSWERED: list[tuple[str, tuple[int | None, ...]]] = [
     ("SELECT age, COUNT(*) FROM patients GROUP BY age", (1, 1, 1, 121)),
     ("SELECT sex, city, COUNT(*) FROM patients GROUP BY sex, city", (1, 1, 1, 9)),
     (f"SELECT AVG(n), MEDIAN(total) FROM {PER_PATIENT}", (1, 1, 1, 1)),
-    (
-        "SELECT ward, AVG(n) FROM (SELECT patient_id, ward, COUNT(*) AS n FROM visits GROUP BY patient_id, ward) q GROUP BY ward",
-        (3, 3, 1, 3),
-    ),
-    (
-        "SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY patient_id HAVING COUNT(*) > 1 AND SUM(cost) > 5) q",
-        (1, 1, 1, 1),
-    ),
+    (f"SELECT ward, AVG(n) FROM {PER_WARD} GROUP BY ward", (3, 3, 1, 3)),
+    ("SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 5) AS q", (1, 1, 1, 1)),
     ("SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward FROM visits) q", (3, 1, 3, 1)),
     ("WITH a AS (SELECT cost AS x FROM visits), b AS (SELECT x FROM a WHERE x > 3) SELECT AVG(x) FROM b", (3, 1, 3, 1)),
     ("SELECT COUNT(*) FROM (SELECT cost FROM visits UNION ALL SELECT age FROM patients) u", (4, 1, 4, 1)),
@@ -59,10 +55,8 @@ ANSWERED: list[tuple[str, tuple[int | None, ...]]] = [
     ("SELECT COUNT(*) FROM wards JOIN visits ON visits.ward = wards.ward", (3, 1, 3, 1)),
     ("SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM patients WHERE age > 40)", (3, 1, 3, 1)),
     ("SELECT COUNT(*) FROM visits WHERE patient_id NOT IN (SELECT patient_id FROM patients)", (3, 1, 3, 1)),
-    (
-        "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM patients p WHERE p.patient_id = v.patient_id AND age > 4)",
-        (3, 1, 3, 1),
-    ),
+    (f"SELECT COUNT(*) FROM visits v WHERE EXISTS ({OLD} AND p.patient_id = v.patient_id)", (3, 1, 3, 1)),
+    (f"SELECT COUNT(*) FROM visits v WHERE NOT EXISTS ({OLD} AND p.patient_id = v.patient_id)", (3, 1, 3, 1)),
     ("SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE beds > 5)", (3, 1, 3, 1)),
     ("SELECT AVG(weight) FROM answers WHERE rating BETWEEN 2 AND 4 AND comment LIKE '%good%'", (1, 1, 1, 1)),
     (
@@ -72,7 +66,6 @@ ANSWERED: list[tuple[str, tuple[int | None, ...]]] = [
     ("SELECT SUM(LEAST(GREATEST(score, -10), 10)), SUM(CASE WHEN urgent THEN 1 ELSE 0 END) FROM visits", (3, 1, 3, 1)),
     ("SELECT SUM(TRY_CAST(diagnosis AS INT) % 10), AVG(LENGTH(ward) % 7) FROM visits", (3, 1, 3, 1)),
 ]
-ANSWERED = [case for case in ANSWERED if case[1]]
 
 
 @pytest.mark.parametrize("sql, shares", ANSWERED, ids=[case[0][:70] for case in ANSWERED])

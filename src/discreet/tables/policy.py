@@ -82,7 +82,7 @@ class Policy:
         try:
             budget = Budget(epsilon, delta, neighbors=neighbors)
         except ParameterError as error:
-            msg = f"budget: {error}"
+            msg = f"budget.{error}"  # such messages begin with the name
             raise PolicyError(msg) from None
         known = _tables(tables)
         facts: dict[str, object] = {
