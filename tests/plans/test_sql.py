@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import DiscreetError, ParameterError, QueryRefused
 from discreet.plans import plan_sql
-from discreet.plans.sql import DIALECTS
+from discreet.plans.sql.reading import DIALECTS
 from discreet.tables import Policy
 from tests.plans.grammar import Questions
 from tests.plans.hospital import POLICY, TOML

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.plans.expressions import Column, Literal
 from discreet.plans.nodes import BoundGroups, BoundRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from discreet.plans.expressions import Expression
     from discreet.plans.nodes import Aggregate, Node
     from discreet.plans.statistics import Statistic
     from discreet.privacy.relations import Relation
 
-__all__ = ["dropped_lines", "relation_lines", "share_lines"]
+__all__ = ["dropped_lines", "relation_lines", "share_lines", "written"]
 
 
 def relation_lines(node: Node, depth: int = 1) -> Iterator[str]:
@@ -58,13 +60,29 @@ def dropped_lines(aggregate: Aggregate) -> Iterator[str]:
     """Say what is left out, without saying how much: that would be a release."""
     bounds = [node for node in aggregate.child.walk() if isinstance(node, BoundRows | BoundGroups)]
     if bounds:
-        yield "  rows beyond these limits are left out; how many is not reported:"
-        yield from (f"    {node.describe()}" for node in bounds)
+        yield "rows beyond these limits are left out; how many is not reported:"
+        yield from (f"  {node.describe()}" for node in bounds)
     for key in aggregate.keys:
         if key.known is None:
-            yield f"  groups of {key.column} appear only if enough units are in them (partition selection, costs delta)"
+            yield f"groups of {key.column} appear only if enough units are in them (partition selection, costs delta)"
         else:
-            yield f"  rows whose {key.column} is none of its {len(key.known)} known keys are left out"
+            yield f"rows whose {key.column} is none of its {len(key.known)} known keys are left out"
+
+
+def written(expression: Expression) -> str:
+    """Write an expression as a line.
+
+    >>> from discreet.plans.expressions import Add, Round
+    >>> written(Round((Add((Column("cost"), Column("tax"))),), 1))
+    'round 1(+(cost, tax))'
+    """
+    if isinstance(expression, Column):
+        return expression.name
+    if isinstance(expression, Literal):
+        return repr(expression.value) if isinstance(expression.value, str) else str(expression.value)
+    head, *rest = expression.canonical()
+    settings = rest[: len(rest) - len(expression.operands)]
+    return f"{' '.join(map(str, (head, *settings)))}({', '.join(map(written, expression.operands))})"
 
 
 def _named(statistic: Statistic) -> str:

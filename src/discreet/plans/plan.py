@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.plans.bounding import Bounding, Shape, bounded, clipped, unlimited
-from discreet.plans.explain import dropped_lines, relation_lines, share_lines
+from discreet.plans.explain import dropped_lines, relation_lines, share_lines, written
 from discreet.plans.expressions import Column, Expression
 from discreet.plans.facts import Facts
 from discreet.plans.nodes import Aggregate, GroupKey, Project, Scan
@@ -28,7 +28,11 @@ __all__ = ["Ordering", "Plan", "Request"]
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """By what the answer is sorted, after noise was added; NULLs come last."""
+    """By what the answer is sorted, after noise was added; NULLs come last.
+
+    >>> Ordering(Column("n"), descending=True).descending
+    True
+    """
 
     value: Expression
     descending: bool = False
@@ -40,6 +44,12 @@ class Request:
 
     `keys` and `measures` are named expressions and measures over the relation. `outputs`, `having` and `order` are
     expressions over those names, evaluated on the released values.
+
+    >>> from discreet.plans import aggregates, table
+    >>> from discreet.tables import Policy, Table
+    >>> people = table(Policy([Table("people", row_is_unit=True)], epsilon=1), "people")
+    >>> list(people.agg(n=aggregates.count()).request.released)
+    ['m0']
     """
 
     relation: Node
@@ -65,6 +75,19 @@ class Plan:
     `aggregate` is what an engine computes. `statistics_of(name)` says which of its statistics a measure is made of.
     `outputs`, `having`, `order` and `limit` say what becomes of the released values: arithmetic on them is free.
     Equal questions have equal `key`; names of outputs do not matter.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> print(plan_sql(policy, "SELECT COUNT(*) AS n FROM people").explain())
+    answer: n
+    measures: m0 = count(*)
+    aggregate over all rows
+      compute no columns · at most 1 row of one row of people
+        scan people (private table, unit row) · at most 1 row of one row of people
+    how far one unit can move the exact numbers (add_remove):
+      rows: one unit moves one number by at most 1, all numbers together by at most 1
+
     """
 
     policy: Policy
@@ -197,11 +220,11 @@ class Plan:
         lines = [
             f"answer: {', '.join(name for name, _ in request.outputs)}",
             f"measures: {', '.join(f'{name} = {measure.describe()}' for name, measure in request.measures)}",
+            *(f"  {name} = {written(expression)}" for name, expression in self._columns),
             aggregate.describe(),
             *relation_lines(aggregate.child),
             f"how far one unit can move the exact numbers ({neighbors.value}):",
             *share_lines(aggregate, neighbors),
-            "left out:",
             *dropped_lines(aggregate),
         ]
         if request.having is not None or request.order or request.limit is not None:

@@ -19,7 +19,12 @@ __all__ = ["Count", "CountDistinct", "count", "count_distinct"]
 
 @dataclass(frozen=True, slots=True)
 class Count(Measure):
-    """The number of rows, or of values that are not NULL."""
+    """The number of rows, or of values that are not NULL.
+
+    >>> from discreet.plans.facts import Facts
+    >>> count("x").statistics({"x": Facts(Kind.INTEGER, nullable=False)})
+    (RowCount(),)
+    """
 
     symbol: ClassVar[str] = "count"
     kind: ClassVar[Kind] = Kind.INTEGER
@@ -32,7 +37,11 @@ class Count(Measure):
 
 @dataclass(frozen=True, slots=True)
 class CountDistinct(Measure):
-    """The number of different values that are not NULL; of the unit column: the number of units."""
+    """The number of different values that are not NULL; of the unit column: the number of units.
+
+    >>> count_distinct("x").statistics({})
+    (DistinctCount(value=Column(name='x')),)
+    """
 
     symbol: ClassVar[str] = "count_distinct"
     kind: ClassVar[Kind] = Kind.INTEGER

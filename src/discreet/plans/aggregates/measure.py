@@ -22,7 +22,12 @@ __all__ = ["Measure", "expression_of", "require_numbers"]
 
 @dataclass(frozen=True, slots=True)
 class Measure(ABC):
-    """A statistic that an analyst asks for; it is computed from noisy versions of its exact `statistics`."""
+    """A statistic that an analyst asks for; it is computed from noisy versions of its exact `statistics`.
+
+    >>> from discreet.plans.aggregates import mean
+    >>> isinstance(mean("cost"), Measure), mean("cost").canonical()
+    (True, ['mean', ['column', 'cost']])
+    """
 
     symbol: ClassVar[str]
     kind: ClassVar[Kind] = Kind.FLOAT

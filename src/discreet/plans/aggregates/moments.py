@@ -67,7 +67,14 @@ class _Moments(Measure):
 
 @dataclass(frozen=True, slots=True)
 class Sum(_Moments):
-    """The sum of the values that are not NULL; 0 if there are none."""
+    """The sum of the values that are not NULL; 0 if there are none.
+
+    >>> from discreet.plans.facts import Facts
+    >>> from discreet.tables import Bounds, Kind
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(0, 10), nullable=False), "y": Facts(Kind.INTEGER, Bounds(0, 4))}
+    >>> len(sum("x").statistics(schema))
+    1
+    """
 
     symbol: ClassVar[str] = "sum"
 
@@ -78,7 +85,14 @@ class Sum(_Moments):
 
 @dataclass(frozen=True, slots=True)
 class Mean(_Moments):
-    """The sum of the values divided by their number: c + (sum of x - c) / n."""
+    """The sum of the values divided by their number: c + (sum of x - c) / n.
+
+    >>> from discreet.plans.facts import Facts
+    >>> from discreet.tables import Bounds, Kind
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(0, 10), nullable=False), "y": Facts(Kind.INTEGER, Bounds(0, 4))}
+    >>> len(mean("x").statistics(schema))
+    2
+    """
 
     symbol: ClassVar[str] = "mean"
 
@@ -89,7 +103,14 @@ class Mean(_Moments):
 
 @dataclass(frozen=True, slots=True)
 class Variance(_Moments):
-    """The mean square distance from the mean: (Q - S^2 / n) / (n - 1 or n), for centered sums S and Q of x and x^2."""
+    """The mean square distance from the mean: (Q - S^2 / n) / (n - 1 or n), for centered sums S and Q of x and x^2.
+
+    >>> from discreet.plans.facts import Facts
+    >>> from discreet.tables import Bounds, Kind
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(0, 10), nullable=False), "y": Facts(Kind.INTEGER, Bounds(0, 4))}
+    >>> len(var("x").statistics(schema))
+    3
+    """
 
     symbol: ClassVar[str] = "var"
 
@@ -103,7 +124,14 @@ class Variance(_Moments):
 
 @dataclass(frozen=True, slots=True)
 class StdDev(Variance):
-    """The square root of the variance."""
+    """The square root of the variance.
+
+    >>> from discreet.plans.facts import Facts
+    >>> from discreet.tables import Bounds, Kind
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(0, 10), nullable=False), "y": Facts(Kind.INTEGER, Bounds(0, 4))}
+    >>> len(std("x").statistics(schema))
+    3
+    """
 
     symbol: ClassVar[str] = "std"
 
@@ -131,7 +159,14 @@ def _where(value: Expression, other: Expression, schema: Schema) -> Expression:
 
 @dataclass(frozen=True, slots=True)
 class Covariance(_Pair):
-    """The mean product of the distances from the means."""
+    """The mean product of the distances from the means.
+
+    >>> from discreet.plans.facts import Facts
+    >>> from discreet.tables import Bounds, Kind
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(0, 10), nullable=False), "y": Facts(Kind.INTEGER, Bounds(0, 4))}
+    >>> len(covar("x", "y").statistics(schema))
+    4
+    """
 
     symbol: ClassVar[str] = "covar"
 
@@ -145,7 +180,14 @@ class Covariance(_Pair):
 
 @dataclass(frozen=True, slots=True)
 class Correlation(_Pair):
-    """The covariance divided by both standard deviations."""
+    """The covariance divided by both standard deviations.
+
+    >>> from discreet.plans.facts import Facts
+    >>> from discreet.tables import Bounds, Kind
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(0, 10), nullable=False), "y": Facts(Kind.INTEGER, Bounds(0, 4))}
+    >>> len(corr("x", "y").statistics(schema))
+    6
+    """
 
     symbol: ClassVar[str] = "corr"
 

@@ -58,7 +58,11 @@ class _Ordered(Measure):
 
 @dataclass(frozen=True, slots=True)
 class Quantiles(_Ordered):
-    """The values below which given shares of all values lie; several levels share one mechanism."""
+    """The values below which given shares of all values lie; several levels share one mechanism.
+
+    >>> quantile("cost", 0.25, 0.75).size
+    2
+    """
 
     symbol: ClassVar[str] = "quantile"
 
@@ -75,6 +79,9 @@ class Extreme(_Ordered):
     """The smallest or the largest value, as a private quantile near one end, never the record itself.
 
     The true extreme is one unit's value. What is given out is a value that few units lie beyond.
+
+    >>> min("cost").largest
+    False
     """
 
     symbol: ClassVar[str] = "extreme"
@@ -88,7 +95,11 @@ class Extreme(_Ordered):
 
 @dataclass(frozen=True, slots=True)
 class Histogram(Measure):
-    """How many values fall below the first edge, between each edge and the next, and at the last edge or above."""
+    """How many values fall below the first edge, between each edge and the next, and at the last edge or above.
+
+    >>> histogram("age", [18, 65]).size
+    3
+    """
 
     symbol: ClassVar[str] = "histogram"
     kind: ClassVar[Kind] = Kind.INTEGER

@@ -97,7 +97,11 @@ class Add(_Arithmetic):
 
 
 class Subtract(_Arithmetic):
-    """x - y."""
+    """x - y.
+
+    >>> Subtract(()).apply(3, 0.5)
+    2.5
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "-"
@@ -112,7 +116,11 @@ class Subtract(_Arithmetic):
 
 
 class Multiply(_Arithmetic):
-    """x * y."""
+    """x * y.
+
+    >>> Multiply(()).apply(6, 7), Multiply(()).apply(2**62, 2) is None
+    (42, True)
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "*"
@@ -127,7 +135,11 @@ class Multiply(_Arithmetic):
 
 
 class Negate(_Arithmetic):
-    """-x."""
+    """-x.
+
+    >>> Negate(()).apply(3)
+    -3
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "negate"

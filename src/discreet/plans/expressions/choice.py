@@ -143,7 +143,11 @@ class Greatest(_Extreme):
 
 
 class Least(_Extreme):
-    """The smallest operand that is not NULL; an operand that is never NULL bounds it from above."""
+    """The smallest operand that is not NULL; an operand that is never NULL bounds it from above.
+
+    >>> Least(()).apply(3, None, 5)
+    3
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "least"

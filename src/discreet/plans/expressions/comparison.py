@@ -63,7 +63,11 @@ class Equal(_Comparison):
 
 
 class NotEqual(_Comparison):
-    """x <> y."""
+    """x <> y.
+
+    >>> NotEqual(()).apply("a", "b")
+    True
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "<>"
@@ -75,7 +79,11 @@ class NotEqual(_Comparison):
 
 
 class Less(_Comparison):
-    """x < y; x > y is y < x."""
+    """x < y; x > y is y < x.
+
+    >>> Less(()).apply(1, 2.5), Less(()).apply("Z", "a")
+    (True, True)
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "<"
@@ -87,7 +95,11 @@ class Less(_Comparison):
 
 
 class LessOrEqual(_Comparison):
-    """x <= y; x >= y is y <= x."""
+    """x <= y; x >= y is y <= x.
+
+    >>> LessOrEqual(()).apply(2, 2)
+    True
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "<="

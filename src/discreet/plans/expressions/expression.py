@@ -26,6 +26,10 @@ class Expression(ABC):
     """One value per row, computed from the row alone, for every row.
 
     It never fails: what other systems call an error (1/0, a bad cast, an overflow) is NULL or a bound here.
+
+    >>> from discreet.plans.expressions import Add, Column, Literal
+    >>> [type(part).__name__ for part in Add((Column("x"), Literal(1, Kind.INTEGER))).walk()]
+    ['Add', 'Column', 'Literal']
     """
 
     __slots__ = ()
@@ -61,7 +65,12 @@ class Expression(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Operation(Expression):
-    """An expression computed from operands; a subclass adds its rule for facts and its meaning."""
+    """An expression computed from operands; a subclass adds its rule for facts and its meaning.
+
+    >>> from discreet.plans.expressions import Column, Not
+    >>> Not((Column("urgent"),)).canonical()
+    ['not', ['column', 'urgent']]
+    """
 
     operands: tuple[Expression, ...]
 
@@ -104,7 +113,12 @@ class Operation(Expression):
 
 
 class Strict(Operation):
-    """An operation that is NULL as soon as one operand is; `partial` ones may be NULL for other operands too."""
+    """An operation that is NULL as soon as one operand is; `partial` ones may be NULL for other operands too.
+
+    >>> from discreet.plans.expressions import Add
+    >>> Add(()).apply(1, None) is None
+    True
+    """
 
     __slots__ = ()
 

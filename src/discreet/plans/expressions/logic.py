@@ -46,7 +46,11 @@ class And(_Connective):
 
 
 class Or(_Connective):
-    """One is true; true if one is true, even beside NULL."""
+    """One is true; true if one is true, even beside NULL.
+
+    >>> Or(()).apply(None, True)
+    True
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "or"
@@ -59,7 +63,11 @@ class Or(_Connective):
 
 
 class Not(_Connective):
-    """The opposite; NULL stays NULL."""
+    """The opposite; NULL stays NULL.
+
+    >>> Not(()).apply(True), Not(()).apply(None) is None
+    (False, True)
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "not"

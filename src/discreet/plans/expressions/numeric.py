@@ -66,7 +66,11 @@ class Abs(Strict):
 
 
 class Sign(Strict):
-    """-1, 0 or 1, as an integer."""
+    """-1, 0 or 1, as an integer.
+
+    >>> Sign(()).apply(-0.5)
+    -1
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "sign"
@@ -111,7 +115,11 @@ class Floor(_Whole):
 
 
 class Ceil(_Whole):
-    """The smallest whole number that is not below x."""
+    """The smallest whole number that is not below x.
+
+    >>> Ceil(()).apply(-1.5)
+    -1.0
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "ceil"

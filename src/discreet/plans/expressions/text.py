@@ -49,7 +49,11 @@ class Lower(_TextToText):
 
 
 class Upper(_TextToText):
-    """a to z become A to Z; every other character stays."""
+    """a to z become A to Z; every other character stays.
+
+    >>> Upper(()).apply("abc ä")
+    'ABC ä'
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "upper"
@@ -60,7 +64,11 @@ class Upper(_TextToText):
 
 
 class Trim(_TextToText):
-    """Spaces (U+0020) are taken off both ends."""
+    """Spaces (U+0020) are taken off both ends.
+
+    >>> Trim(()).apply("  a ")
+    'a'
+    """
 
     __slots__ = ()
     symbol: ClassVar[str] = "trim"

@@ -21,7 +21,11 @@ __all__ = ["Aggregate", "GroupKey", "Sensitivity"]
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """A column of the child to group by, with its known values in key order, or None where they are not known."""
+    """A column of the child to group by, with its known values in key order, or None where they are not known.
+
+    >>> GroupKey("ward", ("cardiology", "surgery")).known
+    ('cardiology', 'surgery')
+    """
 
     column: str
     known: tuple[Value, ...] | None
@@ -57,6 +61,15 @@ class Aggregate:
     left out.
 
     An engine computes in integers of at least 128 bits.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> from discreet.plans.statistics import RowCount
+    >>> counts = Aggregate(visits, (GroupKey("ward", ("a", "b")),), (RowCount(),))
+    >>> counts.groups, counts.groups_per_unit, counts.sensitivity(RowCount())
+    (2, 2, Sensitivity(largest=20, l1=20, l2_squared=400))
     """
 
     child: Node

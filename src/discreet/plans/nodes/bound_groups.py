@@ -25,6 +25,13 @@ class BoundGroups(Node):
 
     Stability. What is kept of a unit depends on the unit's rows and the key of the hash. A unit has at most `groups`
     groups, `limit` rows in each, and groups * limit rows.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> BoundGroups(visits, ("ward",), groups=1, limit=5).rows
+    5
     """
 
     child: Node

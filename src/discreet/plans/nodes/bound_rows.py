@@ -25,6 +25,13 @@ class BoundRows(Node):
 
     Stability. Which rows of a unit are kept depends on the unit's rows and the key, never on another unit. So a unit
     has at most `limit` rows, and no other unit's rows change.
+
+    >>> from discreet.plans.nodes import Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> visits.limit, visits.rows
+    (20, 20)
     """
 
     child: Node

@@ -28,6 +28,15 @@ class Filter(Node):
     spreads are the child's.
 
     Facts. Where `column <= constant` is one of the conditions, the kept values lie within it and are not NULL.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> from discreet.plans.expressions import Literal
+    >>> dear = Filter(visits, Less((Literal(100, Kind.INTEGER), Column("cost"))))
+    >>> dear.schema["cost"].bounds, dear.rows
+    (Bounds(100, 500), 20)
     """
 
     child: Node

@@ -72,6 +72,13 @@ class Join(Node):
        >= 1). If the other columns contain, together with the unit, a set that is unique on the right, at most k1.
 
     Facts. Columns keep theirs; with LEFT the right side may be NULL. Uniqueness is dropped.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> Join(visits, visits, (("id", "id"),)).rows
+    400
     """
 
     left: Node

@@ -23,6 +23,9 @@ class Spread:
     """For some columns: how many different values one unit has there, and how many rows for each of them.
 
     None is "not bounded". The two hold together with the unit's number of rows.
+
+    >>> Spread(frozenset({"ward"}), groups=2, rows=5).groups
+    2
     """
 
     columns: frozenset[str]
@@ -38,6 +41,12 @@ class Node(ABC):
     which there are at most `rows`, and changes no other row. Each node says why it keeps this.
 
     The unit travels along unseen: an engine carries it as a hidden column next to those of `schema`.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Table
+    >>> visits = BoundRows(Scan(Table("visits", unit="id")), 20)
+    >>> visits.private, visits.rows, [type(node).__name__ for node in visits.walk()]
+    (True, 20, ['BoundRows', 'Scan'])
     """
 
     @property

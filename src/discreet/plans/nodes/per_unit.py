@@ -24,6 +24,16 @@ class PerUnit(Node):
 
     Stability. A row is computed from the rows of one unit. There is one for each of a unit's groups: one if there are
     no keys, else at most as many as the unit has values of the keys.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> from discreet.plans.statistics import UnitSum
+    >>> from discreet.plans.expressions import Column
+    >>> totals = PerUnit(visits, (), (("total", UnitSum(Column("cost"))),))
+    >>> totals.rows, totals.schema["total"].bounds
+    (1, Bounds(0, 10000))
     """
 
     child: Node

@@ -24,6 +24,14 @@ class Project(Node):
 
     Facts. Every column's facts are derived from its expression: a column that is redefined under an old name keeps
     nothing of the old one. Uniqueness and spreads survive for columns that are passed on as they are.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> from discreet.plans.expressions import Negate
+    >>> Project(visits, (("cost", Negate((Column("cost"),))),)).schema["cost"].bounds
+    Bounds(-500, 0)
     """
 
     child: Node
@@ -82,4 +90,4 @@ class Project(Node):
 
     def describe(self) -> str:
         """Name the columns."""
-        return f"compute {', '.join(name for name, _ in self.columns)}"
+        return f"compute {', '.join(name for name, _ in self.columns) or 'no columns'}"

@@ -37,6 +37,13 @@ class SemiJoin(Node):
     Stability. A right side that is public is the same for all neighbors. A private right side must be joined on the
     unit: then whether a row is kept depends on its own unit's rows only. Either way a unit keeps a part of its left
     rows.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> SemiJoin(visits, visits, (("id", "id"),)).rows
+    20
     """
 
     left: Node

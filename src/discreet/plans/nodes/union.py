@@ -24,6 +24,13 @@ class UnionAll(Node):
 
     Facts. The weaker of both sides: intervals grow to their hull, known values to their union. Uniqueness and spreads
     are dropped.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> UnionAll(visits, visits).rows
+    40
     """
 
     left: Node

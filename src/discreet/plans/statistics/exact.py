@@ -23,6 +23,9 @@ class Statistic(ABC):
     Each is a sum over rows of a contribution within `reach`, or moves by no more than such a sum would. A unit with
     at most r rows in a group therefore moves the group's number by at most r * max(|reach|), and nothing in groups
     without its rows.
+
+    >>> RowCount().size, RowCount().operands
+    (1, ())
     """
 
     __slots__ = ()
@@ -54,7 +57,11 @@ class Statistic(ABC):
 
 @dataclass(frozen=True, slots=True)
 class RowCount(Statistic):
-    """The number of rows."""
+    """The number of rows.
+
+    >>> RowCount().canonical()
+    ['rows']
+    """
 
     symbol: ClassVar[str] = "rows"
 
@@ -74,7 +81,12 @@ class RowCount(Statistic):
 
 @dataclass(frozen=True, slots=True)
 class ValueCount(Statistic):
-    """The number of rows in which no value is NULL."""
+    """The number of rows in which no value is NULL.
+
+    >>> from discreet.plans.expressions import Column
+    >>> ValueCount((Column("x"),)).reach({})
+    (0, 1)
+    """
 
     symbol: ClassVar[str] = "values"
 
@@ -100,6 +112,10 @@ class DistinctCount(Statistic):
 
     Each row of a unit adds at most one value that was not there; a count of distinct units moves by one per unit and
     group.
+
+    >>> from discreet.plans.expressions import Column
+    >>> DistinctCount(Column("x")).reach({})
+    (0, 1)
     """
 
     symbol: ClassVar[str] = "distinct"
@@ -130,6 +146,13 @@ class Moment(Statistic):
 
     One factor: a sum. The same factor twice: a sum of squares. Two factors: a sum of products, for a covariance.
     The sum may need more than 64 bits: an engine adds in 128-bit or decimal integers.
+
+    >>> from fractions import Fraction
+    >>> from discreet.plans.expressions import Column
+    >>> from discreet.plans.statistics import Snapped
+    >>> x = Snapped(Column("x"), -5, 7, 0, Fraction(1))
+    >>> Moment((x,)).reach({}), Moment((x, x)).reach({})
+    ((-5, 7), (0, 49))
     """
 
     symbol: ClassVar[str] = "moment"
@@ -178,6 +201,10 @@ class BinCounts(Statistic):
 
     With edges e1 < … < em there are m + 1 counts: of x < e1, of ei <= x < e(i+1), of x >= em. NULLs fall nowhere. A row
     moves one of the counts by one, so the m + 1 counts together are like more groups: a row is in one of them.
+
+    >>> from discreet.plans.expressions import Column
+    >>> BinCounts(Column("x"), (0.0, 10.0)).size
+    3
     """
 
     symbol: ClassVar[str] = "bins"

@@ -33,7 +33,11 @@ __all__ = [
 
 
 class UnitStatistic(ABC):
-    """One number per unit (and group of its rows); groups are never empty."""
+    """One number per unit (and group of its rows); groups are never empty.
+
+    >>> UnitCount().operand is None
+    True
+    """
 
     __slots__ = ()
 
@@ -90,7 +94,13 @@ class _OfOperand(UnitStatistic):
 
 @dataclass(frozen=True, slots=True)
 class UnitCountValues(_OfOperand):
-    """The number of values that are not NULL."""
+    """The number of values that are not NULL.
+
+    >>> from discreet.plans.expressions import Column
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(-1, 4))}
+    >>> UnitCountValues(Column("x")).facts(schema, 20).bounds
+    Bounds(0, 20)
+    """
 
     symbol: ClassVar[str] = "count_values"
 
@@ -101,7 +111,13 @@ class UnitCountValues(_OfOperand):
 
 @dataclass(frozen=True, slots=True)
 class UnitCountDistinct(_OfOperand):
-    """The number of different values that are not NULL."""
+    """The number of different values that are not NULL.
+
+    >>> from discreet.plans.expressions import Column
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(-1, 4))}
+    >>> UnitCountDistinct(Column("x")).facts(schema, 20).bounds
+    Bounds(0, 20)
+    """
 
     symbol: ClassVar[str] = "count_distinct"
 
@@ -112,7 +128,13 @@ class UnitCountDistinct(_OfOperand):
 
 @dataclass(frozen=True, slots=True)
 class UnitMin(_OfOperand):
-    """The smallest value that is not NULL, by the order of comparisons; NULL if there is none."""
+    """The smallest value that is not NULL, by the order of comparisons; NULL if there is none.
+
+    >>> from discreet.plans.expressions import Column
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(-1, 4))}
+    >>> UnitMin(Column("x")).facts(schema, 20).bounds
+    Bounds(-1, 4)
+    """
 
     symbol: ClassVar[str] = "min"
 
@@ -123,7 +145,13 @@ class UnitMin(_OfOperand):
 
 @dataclass(frozen=True, slots=True)
 class UnitMax(_OfOperand):
-    """The largest value that is not NULL, by the order of comparisons; NULL if there is none."""
+    """The largest value that is not NULL, by the order of comparisons; NULL if there is none.
+
+    >>> from discreet.plans.expressions import Column
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(-1, 4))}
+    >>> UnitMax(Column("x")).facts(schema, 20).bounds
+    Bounds(-1, 4)
+    """
 
     symbol: ClassVar[str] = "max"
 
@@ -139,6 +167,11 @@ class UnitSum(_OfOperand):
     Integers are summed as they are (NULL where the sum leaves 64 bits). Floats are snapped to the grid of
     `snapped` and summed as integers, so that the order of the rows never changes the sum; the result is the
     double nearest to steps * step.
+
+    >>> from discreet.plans.expressions import Column
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(-1, 4))}
+    >>> UnitSum(Column("x")).facts(schema, 20).bounds
+    Bounds(-20, 80)
     """
 
     symbol: ClassVar[str] = "sum"
@@ -169,7 +202,13 @@ class UnitSum(_OfOperand):
 
 @dataclass(frozen=True, slots=True)
 class UnitMean(_OfOperand):
-    """The sum as in `UnitSum`, divided by the number of values that are not NULL, as doubles; NULL if there is none."""
+    """The sum as in `UnitSum`, divided by the number of values that are not NULL, as doubles; NULL if there is none.
+
+    >>> from discreet.plans.expressions import Column
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(-1, 4))}
+    >>> UnitMean(Column("x")).facts(schema, 20).bounds
+    Bounds(-1, 4)
+    """
 
     symbol: ClassVar[str] = "mean"
 
@@ -199,6 +238,11 @@ class UnitMoment(UnitStatistic):
 
     0 if there are none. Exact; what leaves 64 bits is set to the end that it leaves by, which the clamp that follows
     does not notice.
+
+    >>> from discreet.plans.expressions import Column
+    >>> schema = {"x": Facts(Kind.INTEGER, Bounds(-1, 4))}
+    >>> UnitMoment((Snapped.of(Column("x"), schema["x"], part="SUM"),)).facts(schema, 20).bounds
+    Bounds(-20, 80)
     """
 
     symbol: ClassVar[str] = "moment"
