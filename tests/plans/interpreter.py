@@ -235,7 +235,8 @@ def of_unit(statistic: UnitStatistic, rows: list[Row], schema: Schema) -> Value:
 
 def steps(snapped: Snapped, value: float) -> int:
     """Put a number on its grid."""
-    return max(snapped.lower, min(snapped.upper, round(Fraction(value) / snapped.step))) - snapped.center
+    number = Fraction(value if snapped.step == 1 else float(value))
+    return max(snapped.lower, min(snapped.upper, round(number / snapped.step))) - snapped.center
 
 
 def moment(factors: Sequence[Snapped], rows: list[Row]) -> int:

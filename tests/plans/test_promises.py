@@ -252,3 +252,23 @@ def test_filters_narrow_what_is_known() -> None:
 def test_rights_see_every_table_that_is_read() -> None:
     inside = "patient_id IN (SELECT patient_id FROM patients) AND ward IN (SELECT ward FROM wards)"
     assert plan_sql(POLICY, f"SELECT COUNT(*) FROM visits WHERE {inside}").tables == ("patients", "visits", "wards")
+
+
+def test_noise_for_squares_fits_into_64_bits() -> None:
+    wide = Table(
+        "t", row_is_unit=True, columns=[Column("x", lower=0, upper=10**12), Column("y", lower=-1.0, upper=1e9)]
+    )
+    policy = Policy([wide], epsilon=1)
+    plan = plan_sql(policy, "SELECT VARIANCE(x), VARIANCE(y), CORR(x, y), SUM(x) FROM t").aggregate
+    for statistic in plan.statistics:
+        assert plan.sensitivity(statistic).largest <= 2**34
+
+
+def test_wide_integers_are_snapped_and_clamped() -> None:
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=2**40)])], epsilon=1)
+    plan = plan_sql(policy, "SELECT SUM(x) FROM t").aggregate
+    (moment,) = plan.statistics
+    assert isinstance(moment, Moment)
+    assert moment.factors[0].step == 2**8
+    rows = {"t": [{"x": 2**40 + 5}, {"x": 3 * 2**8 + 1}]}
+    assert groups_of(plan, rows) == {(): [(2**32 + 3,)]}

@@ -1,7 +1,8 @@
 """SUM, AVG, VARIANCE, STDDEV, COVAR and CORR: made of counts and of sums of snapped numbers.
 
 Sums that are divided by a count are centered at the middle of the public range first: with |x - c| <= (b - a)/2 the
-noise is half as large as for x in [a, b], or less, and the center is added back at no cost.
+noise is half as large as for x in [a, b], or less, and the center is added back at no cost. Sums use a fine grid,
+squares and products a coarse one (`SQUARE_BITS`), each with its own step and center.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.plans.aggregates.measure import Measure, expression_of, require_numbers
 from discreet.plans.expressions import Case, Expression, IsNull, Literal
 from discreet.plans.statistics import Moment, RowCount, Snapped, Statistic, ValueCount
+from discreet.plans.statistics.snapped import SQUARE_BITS
 
 if TYPE_CHECKING:
     from discreet.plans.facts import Schema
@@ -53,11 +55,11 @@ class _Moments(Measure):
 
     __slots__ = ()
 
-    def snapped(self, schema: Schema) -> Snapped:
+    def snapped(self, schema: Schema, bits: int | None = None) -> Snapped:
         """The operand on its grid, or a refusal."""
         require_numbers(self, schema)
         operand = self.operands[0]
-        return Snapped.of(operand, operand.facts(schema), part=self.describe())
+        return Snapped.of(operand, operand.facts(schema), part=self.describe(), bits=bits)
 
     def counted(self, schema: Schema) -> Statistic:
         """The number of values."""
@@ -103,7 +105,10 @@ class Mean(_Moments):
 
 @dataclass(frozen=True, slots=True)
 class Variance(_Moments):
-    """The mean square distance from the mean: (Q - S^2 / n) / (n - 1 or n), for centered sums S and Q of x and x^2.
+    """The mean square distance from the mean.
+
+    With n values, mean m, and Q the sum of (x - c)^2 around the center c of the squares: (Q - n (m - c)^2) / (n - 1
+    or n).
 
     >>> from discreet.plans.facts import Facts
     >>> from discreet.tables import Bounds, Kind
@@ -118,8 +123,8 @@ class Variance(_Moments):
 
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
         """The count, the centered sum, the sum of centered squares."""
-        value = self.snapped(schema).centered()
-        return (self.counted(schema), Moment((value,)), Moment((value, value)))
+        square = self.snapped(schema, bits=SQUARE_BITS).centered()
+        return (self.counted(schema), Moment((self.snapped(schema).centered(),)), Moment((square, square)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +146,12 @@ class _Pair(_Moments):
 
     __slots__ = ()
 
-    def pair(self, schema: Schema) -> tuple[Snapped, Snapped]:
+    def pair(self, schema: Schema, bits: int | None = None) -> tuple[Snapped, Snapped]:
         """Both operands on their grids; each is NULL where the other is, so that all sums run over the same rows."""
         require_numbers(self, schema)
         first, second = self.operands
         both = (_where(first, second, schema), _where(second, first, schema))
-        found = [Snapped.of(each, each.facts(schema), part=self.describe()).centered() for each in both]
+        found = [Snapped.of(each, each.facts(schema), part=self.describe(), bits=bits).centered() for each in both]
         return found[0], found[1]
 
 
@@ -174,8 +179,8 @@ class Covariance(_Pair):
 
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
         """The count, both sums, the sum of products."""
-        x, y = self.pair(schema)
-        return (self.counted(schema), Moment((x,)), Moment((y,)), Moment((x, y)))
+        sums = tuple(Moment((each,)) for each in self.pair(schema))
+        return (self.counted(schema), *sums, Moment(self.pair(schema, bits=SQUARE_BITS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +198,9 @@ class Correlation(_Pair):
 
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
         """The count, both sums, both sums of squares, the sum of products."""
-        x, y = self.pair(schema)
-        return (self.counted(schema), Moment((x,)), Moment((y,)), Moment((x, x)), Moment((y, y)), Moment((x, y)))
+        sums = tuple(Moment((each,)) for each in self.pair(schema))
+        x, y = self.pair(schema, bits=SQUARE_BITS)
+        return (self.counted(schema), *sums, Moment((x, x)), Moment((y, y)), Moment((x, y)))
 
 
 def sum(operand: str | Expression | Term) -> Sum:  # noqa: A001 - the word of SQL, used as agg.sum

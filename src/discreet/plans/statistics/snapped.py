@@ -14,10 +14,20 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.plans.facts import Facts
 
-__all__ = ["RESOLUTION", "Snapped"]
+__all__ = ["FLOAT_BITS", "INTEGER_BITS", "SQUARE_BITS", "Snapped"]
 
-RESOLUTION = 24
+FLOAT_BITS = 24
 """Floats are snapped to the largest power of two that is at most 2**-24 of their range."""
+
+INTEGER_BITS = 32
+"""Integers are summed as they are, up to a range of 2**32; wider ones are snapped to 2**-32 of it."""
+
+SQUARE_BITS = 16
+"""The factors of squares and products are snapped to 2**-16 of their range, so that noise fits into 64 bits.
+
+With |s| <= 2**16 a product is at most 2**32; times 10**4 rows per unit, over an epsilon of 10**-3, that is 2**56, still
+within what integer noise can be drawn for. The rounding moves a square by less than 2**-15 of the squared range.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +36,8 @@ class Snapped:
 
     Rounding is to the nearest integer, halves to even; dividing by a power of two is exact. `lower` and `upper` are
     the snapped bounds, so s lies within [lower - center, upper - center] whatever the row holds: that, not the truth
-    of the bounds, is what a sensitivity rests on. An integer expression has step 1.
+    of the bounds, is what a sensitivity rests on. Integers have step 1 unless their range is wide; with a larger step
+    they are first converted to the nearest double.
 
     >>> from discreet.plans.expressions import Column
     >>> from discreet.plans.facts import Facts
@@ -43,7 +54,7 @@ class Snapped:
     step: Fraction
 
     @staticmethod
-    def of(value: Expression, facts: Facts, *, part: str) -> Snapped:
+    def of(value: Expression, facts: Facts, *, part: str, bits: int | None = None) -> Snapped:
         """Choose the grid from the public bounds, or refuse a number without bounds."""
         low, high = facts.bounds.lower, facts.bounds.upper
         if not facts.kind.numeric:
@@ -54,10 +65,11 @@ class Snapped:
                 why="Its numbers have no public bounds, so one unit could move it without limit.",
                 instead="bounds in the policy, or LEAST(GREATEST(x, lower), upper).",
             )
-        if facts.kind is Kind.INTEGER:
-            return Snapped(value, int(-(-low // 1)), int(high // 1), 0, Fraction(1))
+        whole = facts.kind is Kind.INTEGER
         width = high - low or abs(high) or Fraction(1)
-        grid = Grid.below(width, bits=RESOLUTION)
+        grid = Grid.below(width, bits=bits or (INTEGER_BITS if whole else FLOAT_BITS))
+        if whole and grid.step < 1:
+            return Snapped(value, int(-(-low // 1)), int(high // 1), 0, Fraction(1))
         if max(abs(low), abs(high)) / grid.step > 2**60:
             refuse(
                 part,
