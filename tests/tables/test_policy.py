@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import tomllib
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,11 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError, PolicyError
 from discreet.privacy import NeighborRelation
 from discreet.tables import Analyst, Bounds, Column, Kind, Policy, Table
+from discreet.tables.reading import Lines, _facts
 from tests.plans.hospital import TOML
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 HOSPITAL = """
@@ -199,7 +203,7 @@ def column_cases() -> st.SearchStrategy[Column]:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     columns=st.lists(column_cases(), unique_by=lambda column: column.name), unique=st.booleans(), public=st.booleans()
 )
@@ -250,6 +254,70 @@ def test_other_texts_are_no_policy(text: str) -> None:
 def test_a_missing_table_is_named() -> None:
     with pytest.raises(ParameterError, match="the tables are patients, visits, wards"):
         Policy.from_toml(HOSPITAL).table("staff")
+
+
+def paths(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place inside nested dictionaries and lists."""
+    inside: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        inside = list(value.items())
+    elif isinstance(value, list):
+        inside = list(enumerate(value))
+    return [path, *(found for key, each in inside for found in paths(each, (*path, key)))]
+
+
+def changed(value: Any, path: tuple[Any, ...], new: object) -> Any:  # noqa: ANN401 - plain data
+    """The same with one place replaced."""
+    if not path:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = changed(copy[path[0]], path[1:], new)
+    return copy
+
+
+odd: st.SearchStrategy[object] = st.sampled_from(
+    [
+        None,
+        True,
+        0,
+        -1,
+        10**30,
+        1.5,
+        "",
+        "x",
+        "1/0",
+        "nan",
+        [],
+        [1],
+        ["a", "a"],
+        [[]],
+        [None],
+        {},
+        {"a": 1},
+        "_x",
+        "integer",
+    ]
+)
+
+
+@settings(max_examples=300)
+@given(data=st.data(), new=odd)
+def test_whatever_is_written_is_a_policy_or_a_named_mistake(data: st.DataObject, new: object) -> None:
+    plain = json.loads(Policy.from_toml(HOSPITAL).to_json())
+    text = json.dumps(changed(plain, data.draw(st.sampled_from(paths(plain))), new))
+    read = tomllib.loads(HOSPITAL)
+    toml = changed(read, data.draw(st.sampled_from(paths(read)[1:])), new)
+    attempts: list[Callable[[], Policy]] = [
+        lambda: Policy.from_json(text),
+        lambda: Policy(**_facts(toml, Lines(""))),
+    ]
+    for attempt in attempts:
+        try:
+            found = attempt()
+        except PolicyError as error:
+            assert str(error)  # noqa: PT017 - both outcomes are right
+        else:
+            assert Policy.from_json(found.to_json()) == found
 
 
 bounds = st.tuples(st.fractions(-9, 9), st.fractions(-9, 9)).map(lambda pair: Bounds(min(pair), max(pair)))

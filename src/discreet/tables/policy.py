@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ _FORM = 1
 _MOST_GROUPS = 100_000
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, init=False)
 class Policy:
     """What a data owner states once: tables, units, bounds, keys, budget, rights.
 
@@ -131,7 +132,7 @@ class Policy:
         """Write the facts in canonical form: equal policies give equal texts."""
         return json.dumps(self._plain(), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """The SHA-256 of the canonical form, in hexadecimal."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()

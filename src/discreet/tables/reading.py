@@ -88,7 +88,14 @@ def json_facts(text: str) -> tuple[dict[str, Any], Lines]:
         msg = "the text is not a policy of form 1; it must be what Policy.to_json wrote."
         raise PolicyError(msg)
     lines = Lines("")
-    return _facts(_thawed(read), lines), lines
+    try:
+        thawed = _thawed(read)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, PolicyError):
+            raise
+        msg = "the text is not a policy in its canonical form; it must be what Policy.to_json wrote."
+        raise PolicyError(msg) from None
+    return _facts(thawed, lines), lines
 
 
 def _thawed(read: dict[str, object]) -> dict[str, object]:

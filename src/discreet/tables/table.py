@@ -113,7 +113,7 @@ def _sets(name: str, unique: Iterable[str | Iterable[str]]) -> tuple[tuple[str, 
     if isinstance(unique, str | Mapping) or not isinstance(unique, Iterable):
         msg = f'{name}.unique is {shown(unique)}; it must be a list, such as ["patient_id"] or [["ward", "day"]].'
         raise PolicyError(msg)
-    found = tuple((each,) if isinstance(each, str) else tuple(each) for each in unique)
+    found = tuple(tuple(each) if isinstance(each, list | tuple) else (each,) for each in unique)
     for columns in found:
         if not columns or not all(isinstance(column, str) for column in columns):
             msg = f"{name}.unique holds {shown(columns)}; each entry is a column, or a list of columns."
