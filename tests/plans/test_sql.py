@@ -260,6 +260,10 @@ def test_other_dialects_and_other_things_than_text_are_refused() -> None:
         plan_sql(POLICY, "SELECT COUNT(*) FROM visits", dialect="oracle")
     with pytest.raises(ParameterError, match="a question is a text"):
         plan_sql(POLICY, None)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="it must be a Bounding"):
+        plan_sql(POLICY, "SELECT COUNT(*) FROM visits", bounding=5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="Did you mean 'patients'"):
+        plan_sql(POLICY, "SELECT COUNT(*) FROM visits", verified=frozenset({"patient"}))
 
 
 def test_a_query_that_doubles_itself_is_stopped() -> None:

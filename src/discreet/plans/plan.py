@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.plans.bounding import Bounding, Shape, bounded, clipped, unlimited
 from discreet.plans.explain import dropped_lines, relation_lines, share_lines, written
 from discreet.plans.expressions import Column, Expression
@@ -96,6 +97,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be bounded, before anything else happens."""
+        if not isinstance(self.bounding, Bounding):
+            msg = f"bounding is {shown(self.bounding)}; it must be a Bounding, such as Bounding(rows=5)."
+            raise ParameterError(msg)
         if not self.request.measures:
             refuse(
                 "SELECT",

@@ -37,6 +37,8 @@ def scanned(policy: Policy, name: str, verified: frozenset[str]) -> Node:
     >>> scanned(Policy([visits], epsilon=1), "visits", frozenset()).rows
     20
     """
+    for each in verified:
+        policy.table(each)  # refuses a name that is no table: a misspelled one would verify nothing
     scan = Scan(policy.table(name), verified=name in verified)
     limit = scan.table.rows_per_unit
     return BoundRows(scan, limit) if scan.private and scan.rows is None and limit is not None else scan
