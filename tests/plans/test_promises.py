@@ -245,6 +245,9 @@ def test_filters_narrow_what_is_known() -> None:
     plan = plan_sql(POLICY, "SELECT AVG(age) FROM patients WHERE age BETWEEN 18 AND 65")
     (found,) = [node for node in plan.aggregate.child.walk() if isinstance(node, Filter)]
     assert found.schema["age"].bounds == Bounds(18, 65)
+    months = "SELECT DATE_TRUNC('month', visit_date) AS m, COUNT(*) FROM visits WHERE visit_date {} GROUP BY m"
+    assert plan_sql(POLICY, months.format(">= '2022-03-05'")).aggregate.groups == 10
+    assert plan_sql(POLICY, months.format("< DATE '2020-03-01' AND visit_date IS NOT NULL")).aggregate.groups == 3
     contradiction = plan_sql(POLICY, "SELECT AVG(age) FROM patients WHERE age < 2 AND age > 5")
     assert contradiction.aggregate.sensitivity(contradiction.aggregate.statistics[-1]).l1 >= 0
 

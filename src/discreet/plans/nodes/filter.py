@@ -60,10 +60,10 @@ class Filter(Node):
         """The child's columns, narrowed by conditions that compare a column with a constant."""
         found = dict(self.child.schema)
         for condition in _conditions(self.predicate):
-            name, bounds, domain = _narrowing(condition)
+            name, bounds, domain, kind = _narrowing(condition)
             if name is not None:
                 facts = found[name]
-                narrow = _inward(bounds, facts.kind)
+                narrow = _inward(bounds, kind, facts.kind)
                 keys = facts.keys if domain is not None else None
                 kept = None if domain is None or keys is None else tuple(k for k in keys if k in domain)
                 found[name] = dataclasses.replace(
@@ -104,9 +104,9 @@ class Filter(Node):
         return f"filter on {', '.join(names) or 'a constant'}"
 
 
-def _inward(bounds: Bounds, kind: Kind) -> Bounds:
-    """The part of an interval that values of a kind can lie in: whole ends for integers, nothing for other kinds."""
-    if not kind.numeric:
+def _inward(bounds: Bounds, given: Kind | None, kind: Kind) -> Bounds:
+    """The part of an interval that values of a kind can lie in: whole ends for integers, nothing across kinds."""
+    if given is None or not (given is kind or (given.numeric and kind.numeric)):
         return Bounds()
     if kind is not Kind.INTEGER:
         return bounds
@@ -123,14 +123,17 @@ def _conditions(predicate: Expression) -> tuple[Expression, ...]:
     return (predicate,)
 
 
-def _narrowing(condition: Expression) -> tuple[str | None, Bounds, tuple[object, ...] | None]:
-    """Read what a comparison with a constant says about a column: its name, an interval, a list of values."""
-    nothing = (None, Bounds(), None)
+_Narrowing = tuple[str | None, Bounds, tuple[object, ...] | None, Kind | None]
+
+
+def _narrowing(condition: Expression) -> _Narrowing:
+    """Read what a comparison with a constant says about a column: its name, an interval, a list of values, a kind."""
+    nothing: _Narrowing = (None, Bounds(), None, None)
     if isinstance(condition, In) and isinstance(condition.operands[0], Column):
-        return condition.operands[0].name, Bounds(), condition.choices
+        return condition.operands[0].name, Bounds(), condition.choices, None
     if isinstance(condition, Not) and isinstance(condition.operands[0], IsNull):
         value = condition.operands[0].operands[0]
-        return (value.name, Bounds(), None) if isinstance(value, Column) else nothing
+        return (value.name, Bounds(), None, None) if isinstance(value, Column) else nothing
     if not isinstance(condition, Equal | Less | LessOrEqual):
         return nothing
     left, right = condition.operands
@@ -140,7 +143,7 @@ def _narrowing(condition: Expression) -> tuple[str | None, Bounds, tuple[object,
         name, constant, smaller = right.name, left, False
     else:
         return nothing
-    point = constant.facts({}).bounds if constant.kind.numeric else Bounds()
+    point = constant.facts({}).bounds
     if isinstance(condition, Equal):
-        return name, point, (constant.value,)
-    return name, Bounds(None, point.upper) if smaller else Bounds(point.lower, None), None
+        return name, point, (constant.value,), constant.kind
+    return name, Bounds(None, point.upper) if smaller else Bounds(point.lower, None), None, constant.kind
