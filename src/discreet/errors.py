@@ -3,6 +3,7 @@
 ```text
 DiscreetError
 ├── BudgetError                          a cost does not fit into what is left to spend
+├── EngineError                          an engine could not compute; it never says why in the data's words
 ├── ParameterError (also a ValueError)   an argument is outside what is allowed
 ├── PolicyError (also a ValueError)      a policy does not say what it must, or says what it cannot
 ├── PrecisionError (also an ArithmeticError)   an enclosure is too wide for an operation; ask for more bits
@@ -19,6 +20,7 @@ from __future__ import annotations
 __all__ = [
     "BudgetError",
     "DiscreetError",
+    "EngineError",
     "ParameterError",
     "PolicyError",
     "PrecisionError",
@@ -43,6 +45,16 @@ class BudgetError(DiscreetError):
     Traceback (most recent call last):
     ...
     discreet.errors.BudgetError: Pure(epsilon=2) does not fit: Pure(epsilon=1) is left of Pure(epsilon=1). Ask for less.
+    """
+
+
+class EngineError(DiscreetError):
+    """An engine could not compute a question; the message is the same whatever the data hold.
+
+    The engine's own message may quote private values, so it is dropped together with its trace.
+
+    >>> issubclass(EngineError, DiscreetError)
+    True
     """
 
 

@@ -67,6 +67,11 @@ def rank(unit: object, cells: Iterable[object]) -> bytes:
     return hashlib.sha256(repr((unit, list(cells))).encode()).digest()
 
 
+def key_rank(unit: object, cells: Iterable[object]) -> bytes:
+    """Order a unit's groups likewise."""
+    return rank(unit, cells)
+
+
 @singledispatch
 def rows_of(node: Node, database: Database) -> Rows:
     """Compute a relation."""
@@ -191,7 +196,7 @@ def _(node: BoundGroups, database: Database) -> Rows:
     found: Rows = []
     for unit, rows in by_unit(rows_of(node.child, database)).items():
         groups = by_key(rows, node.keys)
-        for key in sorted(groups, key=lambda key: rank(unit, key))[: node.groups]:
+        for key in sorted(groups, key=lambda key: key_rank(unit, key))[: node.groups]:
             kept = sorted(groups[key], key=lambda row: rank(unit, row.values()))[: node.limit]
             found += [(unit, row) for row in kept]
     return found
