@@ -161,6 +161,11 @@ class Questions:
         kind = self.pick("JOIN", "LEFT JOIN")
         columns = {name: [c for c in VISITS[name] if c != "patient_id"] + PATIENTS[name] for name in VISITS}
         both = columns | {"unit": ["patient_id"]}
+        if self.random.random() < 0.3:  # rows per unit and ward, met by all rows of the unit
+            wards = "(SELECT patient_id, ward AS w, COUNT(*) AS n FROM visits GROUP BY patient_id, ward) AS q"
+            more = {"text": [*VISITS["text"], "w", "w"], "number": [*VISITS["number"], "n"]}
+            sides = self.pick(f"{wards} {kind} visits", f"visits {kind} {wards}")
+            return f"{sides} USING (patient_id)", VISITS | more
         right = self.pick("patients", "(SELECT patient_id, age, sex, city FROM patients WHERE age > 30) AS q")
         return f"visits {kind} {right} USING (patient_id)", both
 

@@ -252,6 +252,18 @@ def test_filters_narrow_what_is_known() -> None:
     assert contradiction.aggregate.sensitivity(contradiction.aggregate.statistics[-1]).l1 >= 0
 
 
+def test_constants_of_the_question_are_known_keys() -> None:
+    by_diagnosis = "SELECT diagnosis, COUNT(*) FROM visits WHERE {} GROUP BY diagnosis"
+    found = plan_sql(POLICY, by_diagnosis.format("diagnosis IN ('flu', 'burn', 'flu') AND urgent")).aggregate
+    assert found.keys[0].known == ("flu", "burn") or found.keys[0].known == ("burn", "flu")
+    assert plan_sql(POLICY, by_diagnosis.format("diagnosis <> 'flu'")).aggregate.keys[0].known is None
+    assert plan_sql(POLICY, by_diagnosis.format("diagnosis = 'flu' OR urgent")).aggregate.keys[0].known is None
+    wards = plan_sql(POLICY, "SELECT ward, COUNT(*) FROM visits WHERE ward IN ('surgery', 'attic') GROUP BY ward")
+    assert wards.aggregate.keys[0].known == ("surgery",)
+    with pytest.raises(QueryRefused, match="none of the known keys"):
+        plan_sql(POLICY, "SELECT ward, COUNT(*) FROM visits WHERE ward = 'attic' GROUP BY ward")
+
+
 def test_rights_see_every_table_that_is_read() -> None:
     inside = "patient_id IN (SELECT patient_id FROM patients) AND ward IN (SELECT ward FROM wards)"
     assert plan_sql(POLICY, f"SELECT COUNT(*) FROM visits WHERE {inside}").tables == ("patients", "visits", "wards")

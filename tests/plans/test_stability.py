@@ -25,6 +25,7 @@ from discreet.plans.nodes import (
     Project,
     Scan,
     Sensitivity,
+    Spread,
     UnionAll,
 )
 from discreet.plans.nodes.node import Node
@@ -114,6 +115,14 @@ def left_side(self: Join) -> int | None:
     return self.left.rows
 
 
+def same_spreads(self: Join) -> tuple[Spread, ...]:
+    """Rows in a group that a join has multiplied are claimed to be as many as before."""
+    return tuple(
+        Spread(frozenset(f"l.{name}" for name in spread.columns), spread.groups, spread.rows)
+        for spread in self.left.spreads
+    )
+
+
 def first_branch(self: Case, given: tuple[Facts, ...]) -> Facts:  # noqa: ARG001 - speaks for all branches
     return given[1]
 
@@ -150,6 +159,7 @@ _stale_schema.__set_name__(Project, "schema")
 HONEST_SENSITIVITY = Aggregate.sensitivity
 HONEST_DIVISION = Divide.derive
 PER_WARD = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
+WARDS = "(SELECT patient_id, ward AS w FROM visits GROUP BY patient_id, ward) AS q"
 RENAMED = "SELECT patient_id, change - 5 AS cost FROM visits"
 LIES: list[tuple[type, str, object, str]] = [
     (Aggregate, "sensitivity", halved, PER_WARD),
@@ -160,6 +170,12 @@ LIES: list[tuple[type, str, object, str]] = [
         "SELECT COUNT(*) FROM (SELECT cost FROM visits UNION ALL SELECT cost FROM visits) u",
     ),
     (Join, "rows", property(left_side), "SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id"),
+    (
+        Join,
+        "spreads",
+        property(same_spreads),
+        f"SELECT w, COUNT(*) FROM {WARDS} JOIN visits USING (patient_id) GROUP BY w",
+    ),
     (BoundRows, "rows", property(lambda self: self.limit - 1), "SELECT COUNT(*) FROM visits"),
     (Case, "derive", first_branch, "SELECT SUM(CASE WHEN urgent THEN 1 ELSE 2 END) FROM visits"),
     (Add, "combine", first_operand, "SELECT SUM(change + 3) FROM visits"),

@@ -111,6 +111,12 @@ class Plan:
         for statistic in self.aggregate.statistics:
             self.aggregate.sensitivity(statistic)
         groups = self.aggregate.groups
+        if groups == 0:
+            refuse(
+                "GROUP BY",
+                why="The conditions leave none of the known keys, so there is no group to answer for.",
+                instead="conditions on keys that the policy lists.",
+            )
         if groups is not None and groups > self.policy.most_groups:
             refuse(
                 "GROUP BY",

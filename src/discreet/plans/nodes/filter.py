@@ -16,6 +16,7 @@ from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.plans.facts import Facts
+    from discreet.tables.kinds import Value
 
 __all__ = ["Filter"]
 
@@ -27,7 +28,8 @@ class Filter(Node):
     Stability. The predicate looks at one row, so a unit keeps a part of its rows: `rows`, uniqueness and
     spreads are the child's.
 
-    Facts. Where `column <= constant` is one of the conditions, the kept values lie within it and are not NULL.
+    Facts. Where `column <= constant` is one of the conditions, the kept values lie within it and are not NULL. Where
+    `column IN (constants)` is one, the constants are the known values, as far as the policy knows them too.
 
     >>> from discreet.plans.nodes import BoundRows, Scan
     >>> from discreet.tables import Column as Declared, Table
@@ -60,17 +62,14 @@ class Filter(Node):
         """The child's columns, narrowed by conditions that compare a column with a constant."""
         found = dict(self.child.schema)
         for condition in _conditions(self.predicate):
-            name, bounds, domain, kind = _narrowing(condition)
+            name, bounds, listed, kind = _narrowing(condition)
             if name is not None:
                 facts = found[name]
-                narrow = _inward(bounds, kind, facts.kind)
-                keys = facts.keys if domain is not None else None
-                kept = None if domain is None or keys is None else tuple(k for k in keys if k in domain)
                 found[name] = dataclasses.replace(
                     facts,
                     nullable=False,
-                    bounds=facts.bounds.clamped(narrow),
-                    domain=facts.domain if kept is None else kept,
+                    bounds=facts.bounds.clamped(_inward(bounds, kind, facts.kind)),
+                    domain=_kept(facts, listed),
                 )
         return found
 
@@ -116,6 +115,16 @@ def _inward(bounds: Bounds, given: Kind | None, kind: Kind) -> Bounds:
     return Bounds() if empty else Bounds(low, high)
 
 
+def _kept(facts: Facts, listed: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
+    """The known values that a list of constants leaves; without known values the constants themselves are known."""
+    if listed is None:
+        return facts.domain
+    keys = facts.keys
+    if keys is not None:
+        return tuple(key for key in keys if key in listed)
+    return tuple(dict.fromkeys(listed)) if all(Kind.of(value) is facts.kind for value in listed) else None
+
+
 def _conditions(predicate: Expression) -> tuple[Expression, ...]:
     """Split a conjunction: all parts are true where the whole is."""
     if isinstance(predicate, And):
@@ -123,7 +132,7 @@ def _conditions(predicate: Expression) -> tuple[Expression, ...]:
     return (predicate,)
 
 
-_Narrowing = tuple[str | None, Bounds, tuple[object, ...] | None, Kind | None]
+_Narrowing = tuple[str | None, Bounds, "tuple[Value, ...] | None", Kind | None]
 
 
 def _narrowing(condition: Expression) -> _Narrowing:
