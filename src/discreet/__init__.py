@@ -17,12 +17,12 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet import apps, checks, errors, exact, mechanisms, noise, privacy
+    from discreet import apps, checks, errors, exact, mechanisms, noise, plans, privacy, tables
     from discreet.mechanisms import *  # noqa: F403  its table is the list
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["apps", "checks", "errors", "exact", "mechanisms", "noise", "privacy"]
+__all__ = ["apps", "checks", "errors", "exact", "mechanisms", "noise", "plans", "privacy", "tables"]
 
 
 def __getattr__(name: str) -> object:

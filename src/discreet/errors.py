@@ -3,8 +3,11 @@
 ```text
 DiscreetError
 ├── BudgetError                          a cost does not fit into what is left to spend
+├── EngineError                          an engine could not compute; it never says why in the data's words
 ├── ParameterError (also a ValueError)   an argument is outside what is allowed
+├── PolicyError (also a ValueError)      a policy does not say what it must, or says what it cannot
 ├── PrecisionError (also an ArithmeticError)   an enclosure is too wide for an operation; ask for more bits
+├── QueryRefused                         a question that cannot be bounded or is not understood
 └── SizeError (also a MemoryError)       a request would not fit into memory
 ```
 
@@ -14,7 +17,16 @@ private data: the mere presence of an error that depends on a person's record is
 
 from __future__ import annotations
 
-__all__ = ["BudgetError", "DiscreetError", "ParameterError", "PrecisionError", "SizeError"]
+__all__ = [
+    "BudgetError",
+    "DiscreetError",
+    "EngineError",
+    "ParameterError",
+    "PolicyError",
+    "PrecisionError",
+    "QueryRefused",
+    "SizeError",
+]
 
 
 class DiscreetError(Exception):
@@ -36,6 +48,16 @@ class BudgetError(DiscreetError):
     """
 
 
+class EngineError(DiscreetError):
+    """An engine could not compute a question; the message is the same whatever the data hold.
+
+    The engine's own message may quote private values, so it is dropped together with its trace.
+
+    >>> issubclass(EngineError, DiscreetError)
+    True
+    """
+
+
 class ParameterError(DiscreetError, ValueError):
     """An argument is outside what is allowed; the message says what to write instead.
 
@@ -44,6 +66,17 @@ class ParameterError(DiscreetError, ValueError):
     Traceback (most recent call last):
     ...
     discreet.errors.ParameterError: scale is nan; it must be a finite number, such as 10, "0.1" or Fraction(1, 3).
+    """
+
+
+class PolicyError(DiscreetError, ValueError):
+    r"""A policy is not understood; the message names the key, its line where there is one, and what is allowed.
+
+    >>> from discreet.tables import Policy
+    >>> Policy.from_toml("[tables.visits]\nunits = 'patient_id'")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.PolicyError: line 2: tables.visits.units is not a key of a table. Did you mean 'unit'?
     """
 
 
@@ -56,6 +89,32 @@ class PrecisionError(DiscreetError, ArithmeticError):
     ...
     discreet.errors.PrecisionError: the logarithm's interval reaches zero; ask for a higher precision.
     """
+
+
+class QueryRefused(DiscreetError):  # noqa: N818 - it is the answer, not a mistake of the program
+    """A question is not answered, and no data was touched: which part, why, and what to write instead.
+
+    The refusal depends on the question and the policy alone.
+
+    >>> raise QueryRefused("ROW_NUMBER() OVER (...)", why="It looks at other units' rows.", instead="GROUP BY ward")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.QueryRefused: ROW_NUMBER() OVER (...): It looks at other units' rows. Write instead: GROUP BY ward
+    """
+
+    def __init__(self, part: str, *, why: str, instead: str) -> None:
+        super().__init__(f"{part}: {why} Write instead: {instead}")
+        self.part = part
+        self.why = why
+        self.instead = instead
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _refused, (self.part, self.why, self.instead)
+
+
+def _refused(part: str, why: str, instead: str) -> QueryRefused:
+    """Build a refusal again from its three parts; it may have crossed a process."""
+    return QueryRefused(part, why=why, instead=instead)
 
 
 class SizeError(DiscreetError, MemoryError):

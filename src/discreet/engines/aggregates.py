@@ -1,0 +1,88 @@
+"""Exact answers, in the only type that holds them: it shows nothing of itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import integer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.plans.nodes import Aggregate
+    from discreet.tables import Value
+
+__all__ = ["Aggregates"]
+
+_FITS = 2**62
+
+
+def _closed(*_: object, **__: object) -> NoReturn:
+    """Refuse whatever Python offers to show, copy, compare or store a value."""
+    msg = "exact answers are not shown, copied, compared or stored; release them through a mechanism."
+    raise TypeError(msg)
+
+
+class Aggregates:
+    """What an engine computed: for each group, each statistic as an exact integer, before any noise.
+
+    There is no repr, no str, no iteration, no length, no equality and no pickling. Whoever adds noise calls
+    `unprotected`; the word is there to be found in a review.
+
+    >>> import inspect
+    >>> [name for name, _ in inspect.getmembers(Aggregates, inspect.isfunction) if not name.startswith("_")]
+    ['unprotected', 'unprotected_groups', 'unprotected_units']
+    """
+
+    __slots__ = ("_aggregate", "_groups", "_numbers", "_units")
+
+    def __init__(
+        self,
+        aggregate: Aggregate,
+        groups: list[tuple[Value, ...]],
+        numbers: list[list[list[int]]],
+        units: list[int],
+    ) -> None:
+        self._aggregate = aggregate
+        self._groups = groups
+        self._numbers = numbers
+        self._units = units
+
+    @property
+    def groups(self) -> tuple[tuple[Value, ...], ...]:
+        """The known groups in their order; refused where groups were found in the data."""
+        if not self._aggregate.known:
+            msg = "the groups were found in the data; hand them to a mechanism that selects partitions privately."
+            raise ParameterError(msg)
+        return tuple(self._groups)
+
+    def unprotected(self, place: int) -> NDArray[np.int64] | NDArray[np.object_]:
+        """Give a statistic by its place in the aggregate: one row per group, one column per number.
+
+        Integers of 64 bits where the public bounds say that they are enough for 2**36 rows, else Python's.
+        """
+        integer(place, name="place", least=0, most=len(self._numbers) - 1)
+        statistic = self._aggregate.statistics[place]
+        low, high = statistic.reach(self._aggregate.child.schema)
+        wide = max(-low, high) * 2**36 > _FITS
+        shape = (len(self._groups), statistic.size)
+        found = np.array(self._numbers[place], dtype=object if wide else np.int64)
+        return found.reshape(shape)
+
+    def unprotected_groups(self) -> list[tuple[Value, ...]]:
+        """Give the groups that were found in the data, for private partition selection only."""
+        return list(self._groups)
+
+    def unprotected_units(self) -> NDArray[np.int64]:
+        """Give the number of different units in each group that was found in the data."""
+        if self._aggregate.known:
+            msg = "the groups are known; units are counted only where groups are found in the data."
+            raise ParameterError(msg)
+        return np.array(self._units, dtype=np.int64)
+
+    __repr__ = __str__ = __format__ = __iter__ = __len__ = __getitem__ = __contains__ = _closed
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __bool__ = _closed  # type: ignore[assignment]
+    __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = __getstate__ = __sizeof__ = _closed  # type: ignore[assignment]

@@ -1,0 +1,133 @@
+"""Where DuckDB finds the tables of a policy: a folder of files, a DuckDB database, or data frames in memory."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.sql.relations import Raw
+from discreet.engines.sql.words import table as named
+from discreet.errors import ParameterError
+from discreet.tables.nearest import hint
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from discreet.tables import Policy, Table
+
+__all__ = ["attach"]
+
+_SCHEMA = "temp"
+
+
+def attach(connection: DuckDBPyConnection, policy: Policy, source: str | Path | Mapping[str, object]) -> dict[str, Raw]:
+    """Make each table of a policy readable as a view, and forbid all other files."""
+    if isinstance(source, Mapping):
+        found = _frames(connection, policy, source)
+        paths: list[Path] = []
+    else:
+        root = Path(source)
+        found, paths = _files(connection, policy, root) if root.is_dir() else _database(connection, policy, root)
+    listed = exp.Array(expressions=[exp.Literal.string(str(path)) for path in paths])
+    connection.execute(f"SET allowed_paths = {listed.sql('duckdb')}")
+    return {name: Raw(named(*path), _columns(connection, policy.table(name), path)) for name, path in found.items()}
+
+
+def _frames(
+    connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str, object]
+) -> dict[str, tuple[str, ...]]:
+    """Register data frames; DuckDB reads pandas, polars and Arrow where they are."""
+    found = {}
+    for table in policy.tables:
+        if table.name not in frames:
+            _missing(table.name, list(frames))
+        view = f"frame {table.name}"
+        try:
+            connection.register(view, frames[table.name])
+        except Exception:  # noqa: BLE001 - whatever the driver says may quote the frame
+            view = ""
+        if not view:
+            kind = type(frames[table.name]).__name__
+            msg = f"table {table.name!r} is a {kind}; it must be a pandas or polars data frame or an Arrow table."
+            raise ParameterError(msg)
+        found[table.name] = (_SCHEMA, view)
+    return found
+
+
+def _files(
+    connection: DuckDBPyConnection, policy: Policy, folder: Path
+) -> tuple[dict[str, tuple[str, ...]], list[Path]]:
+    """Make a view of each table's file: NAME.parquet or NAME.csv."""
+    found, paths = {}, []
+    for table in policy.tables:
+        path = next((each for end in ("parquet", "csv") if (each := folder / f"{table.name}.{end}").is_file()), None)
+        if path is None:
+            _missing(table.name, sorted(each.stem for each in folder.iterdir() if each.suffix in {".csv", ".parquet"}))
+        path = path.resolve()
+        text = exp.Literal.string(str(path)).sql("duckdb")
+        reader = f"read_parquet({text})" if path.suffix == ".parquet" else _csv(path, text)
+        view = exp.to_identifier(f"file {table.name}", quoted=True).sql("duckdb")
+        connection.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {reader}")  # noqa: S608 - the owner's path
+        found[table.name] = (_SCHEMA, f"file {table.name}")
+        paths.append(path)
+    return found, paths
+
+
+def _csv(path: Path, text: str) -> str:
+    """Read every cell of a CSV file as a text: nothing is guessed from the rows, and no row is an error.
+
+    Missing cells are NULL, as are empty ones; cells beyond the header are left out.
+    """
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        names = next(csv.reader(file), [])
+    if not names or len(set(names)) < len(names) or not all(names):
+        msg = f"the file {path.name} must begin with a line of column names, each once."
+        raise ParameterError(msg)
+    columns = ", ".join(f"{exp.Literal.string(name).sql('duckdb')}: 'VARCHAR'" for name in names)
+    options = "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"'"
+    return (
+        f"read_csv({text}, {options}, columns = {{{columns}}}, ignore_errors = true, null_padding = true, "
+        "strict_mode = false)"
+    )
+
+
+def _database(
+    connection: DuckDBPyConnection, policy: Policy, path: Path
+) -> tuple[dict[str, tuple[str, ...]], list[Path]]:
+    """Attach a DuckDB database, read-only."""
+    if not path.is_file():
+        msg = f"there is no file or folder {str(path)!r}; give a .duckdb file, or a folder of CSV or Parquet files."
+        raise ParameterError(msg)
+    text = exp.Literal.string(str(path.resolve())).sql("duckdb")
+    connection.execute(f"ATTACH {text} AS source (READ_ONLY)")
+    tables = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' UNION ALL "
+        "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal"
+    ).fetchall()
+    found = {}
+    for table in policy.tables:
+        schema, name = table.name.rsplit(".", 1) if "." in table.name else ("main", table.name)
+        if (schema, name) not in tables:
+            _missing(table.name, sorted(each if place == "main" else f"{place}.{each}" for place, each in tables))
+        found[table.name] = ("source", schema, name)
+    return found, [path.resolve(), path.resolve().with_name(path.name + ".wal")]
+
+
+def _columns(connection: DuckDBPyConnection, table: Table, path: tuple[str, ...]) -> dict[str, str]:
+    """Ask for the stored columns and their types; the declared ones must be there."""
+    described = connection.execute(f"DESCRIBE {named(*path).sql('duckdb')}").fetchall()
+    found = {str(row[0]): str(row[1]) for row in described}
+    for column in table.columns:
+        if column.name not in found:
+            msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(found))}"
+            raise ParameterError(msg)
+    return found
+
+
+def _missing(name: str, there: list[str]) -> None:
+    msg = f"the source has no table {name!r}; it has {', '.join(there) or 'none'}.{hint(name, there)}"
+    raise ParameterError(msg)

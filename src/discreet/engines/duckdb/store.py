@@ -1,0 +1,126 @@
+"""Storage of the engine's own: tables cut down to so many rows per unit, once for each version of the data.
+
+Which rows are kept is the same for every question, so they are found once: units with too many rows are found by
+counting, which is cheap; only their rows are hashed and sorted. Later questions read the kept rows, already in their
+declared kinds, and pay nothing for the limit.
+
+The file holds copies of private rows and the key of the ranks. It is dropped with the dataset's version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.keys import fresh_key
+from discreet.engines.sql.relations import UNIT, Emitter, Relation
+from discreet.engines.sql.statistics import count_rows
+from discreet.engines.sql.words import SQL, alias, binary, column, negated, number, select, table
+from discreet.plans.nodes import BoundRows, Scan
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from discreet.engines.sql.dialect import Dialect
+    from discreet.engines.sql.relations import Raw
+    from discreet.plans.nodes import Node
+    from discreet.tables import Policy, Table
+
+__all__ = ["Store"]
+
+_HEAVY = ("temp", "heavy")
+
+
+class Store:
+    """The catalog of the engine: stored tables, and what is kept of them."""
+
+    def __init__(
+        self,
+        connection: DuckDBPyConnection,
+        policy: Policy,
+        raw: dict[str, Raw],
+        dialect: Dialect,
+        key: bytes | None,
+    ) -> None:
+        self._connection = connection
+        self._raw = raw
+        self._dialect = dialect
+        self._places = {each.name: place for place, each in enumerate(policy.tables)}
+        version = f"{policy.dataset}\n{policy.version}\n{policy.hash}"
+        connection.execute("CREATE TABLE IF NOT EXISTS about (version VARCHAR, rank_key BLOB)")
+        about = connection.execute("SELECT version, rank_key FROM about").fetchall()
+        if len(about) == 1 and about[0][0] == version and key in {None, about[0][1]}:
+            self.key = bytes(about[0][1])
+        else:
+            self.drop()
+            self.key = fresh_key() if key is None else key
+            connection.execute("DELETE FROM about")
+            connection.execute("INSERT INTO about VALUES (?, ?)", [version, self.key])
+
+    def raw(self, table: Table) -> Raw:
+        """Give a stored table of the source."""
+        return self._raw[table.name]
+
+    def kept(self, table: Table, limit: int) -> SQL | None:
+        """Give the table of kept rows; `fill` makes it before it is read."""
+        if table.unit is None:
+            return None
+        return self._named(table.name, limit)
+
+    def _named(self, name: str, limit: int) -> SQL:
+        return table("main", f"kept_{self._places[name]}_{limit}")
+
+    def fill(self, node: Node) -> bool:
+        """Store what a plan needs and is not there; False if the engine failed, and then nothing is half done."""
+        try:
+            there = {row[0] for row in self._connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+            for each in node.walk():
+                if isinstance(each, BoundRows) and isinstance(each.child, Scan) and each.child.table.unit is not None:
+                    target = self._named(each.child.table.name, each.limit)
+                    if target.name not in there and not (each.child.rows is not None and each.child.rows <= each.limit):
+                        self._keep(each.child, each.limit, target.sql("duckdb"))
+                        there.add(target.name)
+        except Exception:  # noqa: BLE001 - any error of the driver, whose message may quote private values
+            return False
+        return True
+
+    def _keep(self, scan: Scan, limit: int, target: str) -> None:
+        """Copy the rows of units within the limit, then the first rows of the others."""
+        emitter = Emitter(self._dialect, self, self.key)
+        connection, heavy = self._connection, table(*_HEAVY)
+        unit = column(UNIT)
+
+        def part(*, matched: bool) -> Relation:
+            child = emitter.relation(scan)
+            same = binary("=", column(UNIT, "b"), column(UNIT, "a"))
+            aliased = heavy.copy()
+            aliased.set("alias", exp.TableAlias(this=exp.to_identifier("b")))
+            there: SQL = exp.Exists(this=select([number(1)], aliased, where=same))
+            columns = [column(name, "a") for name in child.columns]
+            query = select(columns, child.query, where=there if matched else negated(there), name="a")
+            return Relation(query, child.schema, child.unit)
+
+        counted = select([alias(unit, UNIT), alias(count_rows(), "n")], emitter.relation(scan).query, group=[unit])
+        many = select([alias(unit, UNIT)], counted, where=binary(">", column("n"), number(limit)))
+        name = heavy.sql("duckdb")
+        connection.execute("BEGIN TRANSACTION")
+        try:
+            connection.execute(f"CREATE TEMP TABLE {name} AS {self._dialect.written(many)}")
+            connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(part(matched=False).query)}")
+            rest = emitter.limited(part(matched=True), limit)
+            connection.execute(f"INSERT INTO {target} {self._dialect.written(rest.query)}")
+            connection.execute(f"DROP TABLE {name}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+    def drop(self) -> None:
+        """Remove all kept rows."""
+        found = self._connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND starts_with(table_name, 'kept_')"
+            " AND database_name = current_database()"
+        ).fetchall()
+        for (name,) in found:
+            self._connection.execute(f"DROP TABLE {table('main', name).sql('duckdb')}")

@@ -1,0 +1,60 @@
+"""What every engine offers: few methods, and nothing that gives out a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from discreet.engines.aggregates import Aggregates
+    from discreet.plans.nodes import Aggregate
+
+__all__ = ["Engine", "Prepared"]
+
+
+class Prepared(Protocol):
+    """A question that the engine can compute; nothing was read yet."""
+
+    def run(self) -> Aggregates:
+        """Compute it, in one snapshot of the data where the engine has snapshots."""
+
+
+class Engine(Protocol):
+    """A source of data that is open for questions.
+
+    Opening checks what is public: that declared tables and columns exist, that their stored types can be read, that
+    the unique sets of public tables do not repeat. `prepare` refuses what the engine cannot compute, and looks at no
+    data; so the order is prepare, `alive`, reserve the budget, run.
+
+    >>> from discreet.engines import open_engine
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Column, Policy, Table
+    >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("age", lower=0, upper=120)])
+    >>> policy = Policy([visits], epsilon=1)
+    >>> plan = plan_sql(policy, "SELECT COUNT(*) AS n FROM visits")
+    >>> with open_engine(policy, {"visits": {"id": ["a", "a", "a", "b"], "age": [50, 50, 50, 7]}}) as engine:
+    ...     engine.prepare(plan.aggregate).run().groups
+    ((),)
+    """
+
+    def alive(self) -> bool:
+        """Tell whether the source answers, without looking at data."""
+
+    def prepare(self, aggregate: Aggregate) -> Prepared:
+        """Write the statements for a plan's aggregate, or refuse it."""
+
+    def drop_ranks(self) -> None:
+        """Forget stored ranks; the next question that needs one computes it anew, under the same key."""
+
+    def close(self) -> None:
+        """Close the source and remove temporary storage."""
+
+    def __enter__(self) -> Self:
+        """Use the engine in a with statement."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""

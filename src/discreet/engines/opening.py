@@ -1,0 +1,63 @@
+"""Open the engine that a source asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
+
+if TYPE_CHECKING:
+    from discreet.engines.engine import Engine
+    from discreet.tables import Policy
+
+__all__ = ["open_engine"]
+
+
+def open_engine(policy: Policy, source: object = None, *, relative_to: str | Path | None = None) -> Engine:
+    """Open a source of data for the tables of a policy.
+
+    - a path of a folder of CSV or Parquet files, or of a .duckdb file, or a mapping of tables to data frames: `DuckDB`;
+    - `postgresql://…`: `Postgres`;
+    - a Spark session, `spark://…` (a master) or `sc://…` (Spark Connect): `Spark`.
+
+    Without `source` it is the policy's; `relative_to` is the folder of the policy's file. Engines take further settings
+    where they are opened by their own names.
+
+    >>> import pyarrow as pa
+    >>> from discreet.tables import Column, Policy, Table
+    >>> wards = Table("wards", public=True, columns=[Column("beds", lower=0, upper=99)])
+    >>> with open_engine(Policy([wards], epsilon=1), {"wards": pa.table({"beds": [12]})}) as engine:
+    ...     type(engine).__name__
+    'DuckDB'
+    """
+    found = policy.source if source is None else source
+    if isinstance(found, str):
+        scheme = found.partition("://")[0] if "://" in found else ""
+        if scheme in {"postgresql", "postgres"}:
+            from discreet.engines.postgres import Postgres
+
+            return Postgres(policy, found)
+        if scheme in {"spark", "sc"} or found.startswith("local["):
+            from discreet.engines.spark import Spark
+
+            return Spark(policy, found)
+        if scheme:
+            msg = f"source is {shown(scheme)}://…; it must be a path, postgresql://…, spark://… or sc://…."
+            raise ParameterError(msg)
+    if isinstance(found, str | Path | Mapping):
+        from discreet.engines.duckdb import DuckDB
+
+        inside = Path(relative_to or ".") / found if isinstance(found, str | Path) else found
+        return DuckDB(policy, inside)
+    if hasattr(found, "newSession"):
+        from discreet.engines.spark import Spark
+
+        return Spark(policy, found)
+    msg = (
+        f"source is {'missing' if found is None else 'a ' + type(found).__name__}; it must be a path, an address, a "
+        "mapping of tables to data frames, or a Spark session."
+    )
+    raise ParameterError(msg)

@@ -1,0 +1,231 @@
+"""What an engine's SQL dialect must offer, and what all of them write alike."""
+
+from __future__ import annotations
+
+import datetime as dt
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from sqlglot import exp
+
+from discreet.engines.sql.words import SQL, between, binary, call, case, cast, number, string, written
+from discreet.tables.kinds import LARGEST_FLOAT, SMALLEST_FLOAT, Kind
+
+if TYPE_CHECKING:
+    from discreet.engines.sql.binding import Binding
+    from discreet.plans.facts import Facts
+    from discreet.tables.kinds import Value
+
+__all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Dialect"]
+
+INTEGER = "[+-]?[0-9]{1,18}"
+FLOAT = "[+-]?[0-9]{1,18}([.][0-9]{1,18})?([eE][+-]?[0-9]{1,2})?"
+DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TIMESTAMP = DATE + "([ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?)?"
+"""The spellings that `discreet.plans.expressions.Cast` reads; everything else is NULL."""
+
+LIMB = 2**63
+
+_CAPITALS, _SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+
+
+class Dialect(ABC):
+    """How one engine writes the operations of plans; a value in is of the engine's own type for its kind.
+
+    Every method gives SQL that has a value for every row, whatever the row holds.
+    """
+
+    name: ClassVar[str]
+    """The sqlglot dialect that writes the text."""
+    functions: ClassVar[frozenset[str]]
+    """The functions that may occur in a statement."""
+    types: ClassVar[dict[Kind, str]]
+    wide: ClassVar[str]
+    """A type for integers of at least 126 bits."""
+
+    def written(self, statement: SQL) -> str:
+        """Write a statement, after the gate."""
+        return written(statement, self.name, self.functions)
+
+    def fenced(self, layer: exp.Select) -> exp.Select:
+        """Keep an engine from writing a layer's columns out again where they are used."""
+        return layer
+
+    def literal(self, value: Value, kind: Kind) -> SQL:
+        """Write a constant with its type."""
+        if value is None:
+            return cast(exp.Null(), self.types[kind])
+        if isinstance(value, bool):
+            return exp.Boolean(this=value)
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dt.datetime):
+            return cast(string(value.isoformat(sep=" ")), self.types[Kind.TIMESTAMP])
+        if isinstance(value, dt.date):
+            return cast(string(value.isoformat()), self.types[Kind.DATE])
+        if kind is Kind.FLOAT:
+            return self.float(float(value))
+        return cast(string(str(value)), self.types[Kind.INTEGER])
+
+    def text(self, value: str) -> SQL:
+        """Write a text constant."""
+        return string(value)
+
+    def float(self, value: float) -> SQL:
+        """Write a double so that the engine reads the same double: by its shortest decimal."""
+        return cast(string(repr(value + 0.0)), self.types[Kind.FLOAT])
+
+    def to(self, value: SQL, kind: Kind) -> SQL:
+        """Convert an integer to a double, a date to its midnight, an integer to its text: what cannot fail."""
+        return cast(value, self.types[kind])
+
+    def widened(self, value: SQL) -> SQL:
+        """Convert an integer to the wide type."""
+        return cast(value, self.wide)
+
+    def settled(self, value: SQL, facts: Facts, rows: Binding) -> SQL:
+        """Bring a double that is neither NaN nor NULL-making into the kind: huge to 2**500, tiny to 0.
+
+        Operations on settled doubles never give NaN, and give infinity nowhere (see `docs/explanation/plans.md`).
+        The upper branches are left out where the bounds show that they are never taken.
+        """
+        x = rows.bind(value)
+        branches = [(binary("<", call("abs", x), self.float(SMALLEST_FLOAT)), self.float(0.0))]
+        if not facts.bounds.finite:
+            for symbol, end in ((">", LARGEST_FLOAT), ("<", -LARGEST_FLOAT)):
+                branches.append((binary(symbol, x, self.float(end)), self.float(end)))
+        return case(*branches, default=x)
+
+    def read_float(self, value: SQL, rows: Binding) -> SQL:
+        """Bring any double into the kind: NaN to NULL, infinities to ±2**500."""
+        x = rows.bind(value)
+        top, zero = self.float(LARGEST_FLOAT), self.float(0.0)
+        return case(
+            (self.is_nan(x), self.literal(None, Kind.FLOAT)),
+            (binary("<", call("abs", x), self.float(SMALLEST_FLOAT)), zero),
+            (binary(">", x, top), top),
+            (binary("<", x, self.float(-LARGEST_FLOAT)), self.float(-LARGEST_FLOAT)),
+            default=x,
+        )
+
+    @abstractmethod
+    def is_nan(self, value: SQL) -> SQL:
+        """Tell whether a double is NaN."""
+
+    @abstractmethod
+    def whole(self, symbol: str, left: SQL, right: SQL, rows: Binding) -> SQL:
+        """Apply + - * // % to 64-bit integers; NULL where the result leaves them or a divisor is 0."""
+
+    @abstractmethod
+    def remainder(self, left: SQL, right: SQL) -> SQL:
+        """C's fmod of two doubles, NULL for a divisor of 0."""
+
+    @abstractmethod
+    def truncated(self, value: SQL, rows: Binding) -> SQL:
+        """A double without its fraction."""
+
+    @abstractmethod
+    def floor(self, value: SQL, rows: Binding) -> SQL:
+        """The largest whole double that is not above."""
+
+    @abstractmethod
+    def ceil(self, value: SQL, rows: Binding) -> SQL:
+        """The smallest whole double that is not below."""
+
+    @abstractmethod
+    def nearest(self, value: SQL) -> SQL:
+        """A double within ±2**62 as the nearest 64-bit integer, halves to even."""
+
+    @abstractmethod
+    def narrowed(self, value: SQL, rows: Binding) -> SQL:
+        """A wide integer as a 64-bit one; NULL where it does not fit."""
+
+    def fitting(self, value: SQL) -> SQL:
+        """A wide integer that is known to fit as a 64-bit one."""
+        return cast(value, self.types[Kind.INTEGER])
+
+    def rounded(self, value: SQL) -> SQL:
+        """A wide integer as the nearest double."""
+        return cast(value, self.types[Kind.FLOAT])
+
+    @abstractmethod
+    def matches(self, value: SQL, pattern: str) -> SQL:
+        """Tell whether a whole text matches a regular expression of character classes, groups and counts."""
+
+    @abstractmethod
+    def read_text(self, value: SQL, kind: Kind, rows: Binding) -> SQL:
+        """Read a text of the allowed spelling as a number, date or timestamp; NULL for dates that do not exist."""
+
+    def in_calendar(self, value: SQL, kind: Kind) -> SQL:
+        """A date or timestamp of the years 1 to 9999; NULL for others, among them infinities."""
+        ends = (dt.date(1, 1, 1), dt.date(9999, 12, 31)) if kind is Kind.DATE else (dt.datetime.min, dt.datetime.max)
+        inside = between(value, *(self.literal(end, kind) for end in ends))
+        return case((inside, value), default=self.literal(None, kind))
+
+    def divided(self, left: SQL, right: SQL) -> SQL:
+        """Divide doubles; NULL for a divisor of 0."""
+        return binary("/", left, call("nullif", right, self.float(0.0)))
+
+    def lower(self, value: SQL) -> SQL:
+        """A to Z become a to z."""
+        return call("translate", value, string(_CAPITALS), string(_SMALL))
+
+    def upper(self, value: SQL) -> SQL:
+        """a to z become A to Z."""
+        return call("translate", value, string(_SMALL), string(_CAPITALS))
+
+    def trimmed(self, value: SQL) -> SQL:
+        """Without U+0020 at both ends."""
+        return call("trim", value, string(" "))
+
+    def length(self, value: SQL) -> SQL:
+        """The number of code points, as a 64-bit integer."""
+        return cast(call("length", value), self.types[Kind.INTEGER])
+
+    def substring(self, value: SQL, start: int, length: int) -> SQL:
+        """So many code points from a place on, counted from 1."""
+        return call("substring", value, number(start), number(length))
+
+    @abstractmethod
+    def date_part(self, part: str, value: SQL, kind: Kind) -> SQL:
+        """A part of a date or timestamp, as a 64-bit integer."""
+
+    @abstractmethod
+    def date_trunc(self, unit: str, value: SQL, kind: Kind) -> SQL:
+        """The start of a period, of the same kind."""
+
+    @abstractmethod
+    def days(self, value: SQL, kind: Kind) -> SQL:
+        """Days since 1970 of a date, or of the day of a timestamp, as a 64-bit integer."""
+
+    @abstractmethod
+    def microseconds(self, value: SQL) -> SQL:
+        """Microseconds since 1970 of a timestamp, as a 64-bit integer."""
+
+    @abstractmethod
+    def hashed(self, value: SQL) -> SQL:
+        """SHA-256 of a text's UTF-8 bytes, as something that sorts like the bytes."""
+
+    @abstractmethod
+    def total(self, value: SQL) -> SQL:
+        """The sum of integers as a wide integer, exact; NULL for no rows."""
+
+    @abstractmethod
+    def limbs(self, value: SQL) -> tuple[SQL, SQL]:
+        """A wide integer as quotient and remainder by LIMB, both 64-bit; the quotient is toward 0."""
+
+    @abstractmethod
+    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:
+        """Bring a stored column of some type of the engine into the type of a kind; None for a type without a kind."""
+
+    @abstractmethod
+    def smallest(self, value: SQL, kind: Kind) -> SQL:
+        """MIN of any kind."""
+
+    @abstractmethod
+    def largest(self, value: SQL, kind: Kind) -> SQL:
+        """MAX of any kind."""
+
+    def row_number(self) -> SQL:
+        """A number that differs for every row of one relation."""
+        return exp.Window(this=call("row_number"))

@@ -1,0 +1,77 @@
+"""A stored table as a relation: each cell read as its declared kind, clamped, and rows without a unit dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.engines.sql.expressions import converted
+from discreet.engines.sql.words import SQL, case, clamp, is_null, listed, not_null
+from discreet.exact import float_down, float_up
+from discreet.plans.expressions import Cast
+from discreet.plans.facts import Facts
+from discreet.errors import ParameterError, QueryRefused
+from discreet.tables.kinds import Kind, as_date, as_timestamp
+
+if TYPE_CHECKING:
+    from discreet.engines.sql.cells import Writing
+    from discreet.tables import Column, Table, Value
+
+__all__ = ["conditions", "read_cell"]
+
+
+def read_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> SQL:
+    """Read one column: what cannot be read is NULL; a column of a type that is never read is refused at opening."""
+    found = rows.dialect.stored(raw, stored, rows)
+    if found is None or not _castable(found[1], column.kind):
+        msg = (
+            f"column {column.name!r} is stored as {stored} and declared as {column.kind.value}; such values cannot be "
+            "read. Declare another type, or store the column as text."
+        )
+        raise ParameterError(msg)
+    value, kind = found
+    if kind is Kind.FLOAT:
+        value = rows.dialect.read_float(value, rows)
+    value = converted(value, kind, column.kind, rows)
+    if kind is Kind.TEXT and column.kind is Kind.FLOAT:
+        value = rows.dialect.settled(value, Facts(Kind.FLOAT), rows)
+    return _listed(column, _clamped(column, value, rows), rows)
+
+
+def _castable(given: Kind, wanted: Kind) -> bool:
+    try:
+        Cast((), wanted).derive((Facts(given),))
+    except QueryRefused:
+        return False
+    return True
+
+
+def _clamped(column: Column, value: SQL, rows: Writing) -> SQL:
+    """Clamp into the bounds: floats to the nearest doubles inside."""
+    low, high = column.bounds.lower, column.bounds.upper
+    if low is None or high is None:
+        return value
+    ends: tuple[Value, Value]
+    if column.kind is Kind.FLOAT:
+        ends = float_up(low), float_down(high)
+    elif column.kind is Kind.INTEGER:
+        ends = int(low), int(high)
+    else:
+        back = as_date if column.kind is Kind.DATE else as_timestamp
+        ends = back(low), back(high)
+    return clamp(rows.bind(value), *(rows.dialect.literal(end, column.kind) for end in ends))
+
+
+def _listed(column: Column, value: SQL, rows: Writing) -> SQL:
+    """Turn what is not among the keys into `other`, if that is declared; NULL stays NULL."""
+    if column.other is None:
+        return value
+    x = rows.bind(value)
+    keys = [rows.dialect.literal(key, column.kind) for key in column.keys or () if key is not None]
+    nothing = rows.dialect.literal(None, column.kind)
+    return case((is_null(x), nothing), (listed(x, keys), x), default=rows.dialect.literal(column.other, column.kind))
+
+
+def conditions(table: Table, cells: dict[str, SQL]) -> list[SQL]:
+    """What a row must fulfill to be there: a unit, and a value wherever NULL is not allowed."""
+    needed = [each.name for each in table.columns if not each.nullable or each.name == table.unit]
+    return [not_null(cells[name]) for name in needed]

@@ -1,0 +1,282 @@
+"""From the nodes of plans to SELECTs: one small rule for each class.
+
+Columns are called c0, c1, … by their place, the hidden unit u: no name of a policy or a question reaches the SQL,
+except those of stored tables and their columns, which are quoted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from sqlglot import exp
+
+from discreet.engines.sql.cells import Cell
+from discreet.engines.sql.expressions import aligned
+from discreet.engines.sql.ranks import rank
+from discreet.engines.sql.reading import conditions, read_cell
+from discreet.engines.sql.rows import Rows
+from discreet.engines.sql.statistics import finished, unit_statistic_sql
+from discreet.engines.sql.words import (
+    SQL,
+    alias,
+    all_of,
+    binary,
+    call,
+    column,
+    negated,
+    number,
+    over,
+    select,
+)
+from discreet.plans.expressions import Column
+from discreet.plans.facts import Facts
+from discreet.plans.nodes import (
+    BoundGroups,
+    BoundRows,
+    Filter,
+    Join,
+    JoinKind,
+    Keep,
+    Node,
+    PerUnit,
+    Project,
+    Scan,
+    SemiJoin,
+    UnionAll,
+)
+from discreet.plans.refusals import refuse
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.engines.sql.dialect import Dialect
+    from discreet.plans.facts import Schema
+    from discreet.tables import Table
+
+__all__ = ["UNIT", "Catalog", "Emitter", "Raw", "Relation"]
+
+UNIT = "u"
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A stored table: where it is read from, and its columns with their types as the engine calls them."""
+
+    source: SQL
+    columns: Mapping[str, str]
+
+
+class Catalog(Protocol):
+    """Where an engine's tables are."""
+
+    def raw(self, table: Table) -> Raw:
+        """Give a stored table."""
+
+    def kept(self, table: Table, limit: int) -> SQL | None:
+        """Give the stored result of limiting a table's rows, if there is one: c0, c1, … and u."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation as a SELECT of c0, c1, … and, where the unit has a name, u."""
+
+    query: SQL
+    schema: Schema
+    unit: Facts | None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The SQL names of the columns."""
+        return {name: f"c{place}" for place, name in enumerate(self.schema)}
+
+    @property
+    def columns(self) -> list[str]:
+        """All SQL names, the unit's last."""
+        return [*self.names.values(), *([UNIT] if self.unit is not None else [])]
+
+
+class Emitter:
+    """Write relations in a dialect, reading from a catalog, with ranks under a key."""
+
+    def __init__(self, dialect: Dialect, catalog: Catalog, key: bytes) -> None:
+        self.dialect = dialect
+        self._catalog = catalog
+        self._key = key
+        self._rules: dict[type[Node], Callable[..., Relation]] = {
+            Scan: self._scan,
+            Filter: self._filter,
+            Project: self._project,
+            Join: self._join,
+            SemiJoin: self._semi_join,
+            UnionAll: self._union,
+            PerUnit: self._per_unit,
+            BoundRows: self._bound_rows,
+            BoundGroups: self._bound_groups,
+        }
+
+    def relation(self, node: Node) -> Relation:
+        """Write a relation."""
+        return self._rules[type(node)](node)
+
+    def rows(self, relation: Relation) -> Rows:
+        """Start to compute with the rows of a relation."""
+        return Rows(relation.query, relation.schema, relation.names, self.dialect)
+
+    def _scan(self, node: Scan) -> Relation:
+        table = node.table
+        raw = self._catalog.raw(table)
+        given = [alias(column(each.name), f"x{place}") for place, each in enumerate(table.columns)]
+        rows = Rows(select(given, raw.source), {}, {}, self.dialect)
+        cells = {
+            each.name: rows.bind(read_cell(each, column(f"x{place}"), raw.columns[each.name], rows))
+            for place, each in enumerate(table.columns)
+        }
+        columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells.values())]
+        if table.unit is not None:
+            columns.append(alias(cells[table.unit], UNIT))
+        needed = conditions(table, cells)
+        query = select(columns, rows.computed(), where=all_of(needed) if needed else None)
+        return Relation(query, node.schema, None if table.unit is None else node.schema[table.unit])
+
+    def _filter(self, node: Filter) -> Relation:
+        child = self.relation(node.child)
+        rows = self.rows(child)
+        condition = rows.cell(node.predicate).sql
+        query = select([column(name) for name in child.columns], rows.computed(), where=condition)
+        return Relation(query, node.schema, child.unit)
+
+    def _project(self, node: Project) -> Relation:
+        child = self.relation(node.child)
+        rows = self.rows(child)
+        cells = [rows.cell(expression).sql for _, expression in node.columns]
+        columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells)]
+        return self._carrying(columns, rows, node.schema, child.unit)
+
+    @staticmethod
+    def _carrying(columns: list[SQL], rows: Rows, schema: Schema, unit: Facts | None) -> Relation:
+        """Select columns and let the unit travel along."""
+        if unit is not None:
+            columns = [*columns, column(UNIT)]
+        return Relation(select(columns or [alias(number(1), "one")], rows.computed()), schema, unit)
+
+    def _sides(self, node: Join | SemiJoin) -> tuple[Relation, Relation, SQL]:
+        """Write both sides as a and b, and the equalities between them."""
+        left, right = self.relation(node.left), self.relation(node.right)
+        rows = self.rows(left)
+        equalities = []
+        for ours, theirs in node.on:
+            cells = [
+                Cell(column(side.names[name], of), side.schema[name])
+                for side, name, of in ((left, ours, "a"), (right, theirs, "b"))
+            ]
+            equalities.append(binary("=", *aligned(cells, rows)))
+        return left, right, all_of(equalities)
+
+    def _join(self, node: Join) -> Relation:
+        left, right, condition = self._sides(node)
+        width = len(left.schema)
+        columns = [alias(column(f"c{place}", "a"), f"c{place}") for place in range(width)]
+        columns += [alias(column(f"c{place}", "b"), f"c{place + width}") for place in range(len(right.schema))]
+        unit = left.unit if node.left.private else right.unit
+        if unit is not None:
+            columns.append(alias(column(UNIT, "a" if node.left.private else "b"), UNIT))
+        query = select(columns, left.query, name="a")
+        partner = exp.Subquery(this=right.query, alias=exp.TableAlias(this=exp.to_identifier("b")))
+        side = "LEFT" if node.how is JoinKind.LEFT else None
+        query.set("joins", [exp.Join(this=partner, on=condition, side=side)])
+        return Relation(query, node.schema, unit)
+
+    def _semi_join(self, node: SemiJoin) -> Relation:
+        left, right, condition = self._sides(node)
+        there: SQL = exp.Exists(this=select([number(1)], right.query, where=condition, name="b"))
+        if node.keep is Keep.UNMATCHED:
+            there = negated(there)
+        query = select([column(name, "a") for name in left.columns], left.query, where=there, name="a")
+        return Relation(query, node.schema, left.unit)
+
+    def _union(self, node: UnionAll) -> Relation:
+        sides = [self.relation(node.left), self.relation(node.right)]
+        queries = [select([column(name) for name in side.columns], side.query) for side in sides]
+        union = exp.Union(this=queries[0], expression=queries[1], distinct=False)
+        return Relation(select([exp.Star()], union), node.schema, sides[0].unit)
+
+    def _with_unit(self, node: Node, what: str) -> Relation:
+        """Write a relation whose unit has a name; a row that is its own unit gets a number, once."""
+        found = self.relation(node)
+        if found.unit is not None:
+            return found
+        if node.rows != 1:
+            refuse(
+                what,
+                why="Each row is a unit of its own here, and rows that were read twice cannot be told to be the same.",
+                instead="the table once, or a unit column in the policy.",
+            )
+        columns = [column(name) for name in found.columns]
+        query = select([*columns, alias(self.dialect.row_number(), UNIT)], found.query)
+        return Relation(query, found.schema, Facts(Kind.INTEGER))
+
+    def _unit(self, relation: Relation) -> Cell:
+        assert relation.unit is not None  # noqa: S101 - by `_with_unit`
+        return Cell(column(UNIT), relation.unit)
+
+    def _per_unit(self, node: PerUnit) -> Relation:
+        child = self._with_unit(node.child, "a result per unit")
+        rows = self.rows(child)
+        keys = [rows.cell(Column(name)).sql for name in node.keys]
+        parts = [unit_statistic_sql(each, child.schema, rows) for _, each in node.statistics]
+        columns = [alias(key, f"c{place}") for place, key in enumerate(keys)]
+        names = [[f"a{place}_{part}" for part in range(len(each))] for place, each in enumerate(parts)]
+        for some, each in zip(names, parts, strict=True):
+            columns += [alias(part, name) for name, part in zip(some, each, strict=True)]
+        unit = column(UNIT)
+        query = select([*columns, unit], rows.computed(), group=[unit, *keys])
+        above = Rows(query, {}, {}, self.dialect)
+        results = [column(f"c{place}") for place in range(len(keys))]
+        for (name, statistic), some in zip(node.statistics, names, strict=True):
+            found = [column(each) for each in some]
+            results.append(finished(statistic, found, child.schema, node.schema[name], above))
+        columns = [alias(result, f"c{place}") for place, result in enumerate(results)]
+        return self._carrying(columns, above, node.schema, child.unit)
+
+    def _bound_rows(self, node: BoundRows) -> Relation:
+        below = node.child.rows
+        if below is not None and below <= node.limit:  # nothing to drop
+            return self.relation(node.child)
+        if isinstance(node.child, Scan):
+            kept = self._catalog.kept(node.child.table, node.limit)
+            if kept is not None:
+                table = node.child.table
+                unit = None if table.unit is None else node.schema[table.unit]
+                found = Relation(kept, node.schema, unit)
+                return Relation(select([column(name) for name in found.columns], kept), node.schema, unit)
+        return self.limited(self._with_unit(node.child, "a limit on rows"), node.limit)
+
+    def limited(self, child: Relation, limit: int) -> Relation:
+        """Rank the rows of each unit and keep the first."""
+        rows = self.rows(child)
+        hashed = rank("row", self._unit(child), [rows.cell(Column(name)) for name in child.schema], self._key, rows)
+        columns = [column(name) for name in child.columns]
+        ranked = select([*columns, alias(hashed, "r")], rows.computed())
+        place = alias(over(call("row_number"), [column(UNIT)], [column("r")]), "m")
+        wanted = binary("<=", column("m"), number(limit))
+        return Relation(select(columns, select([*columns, place], ranked), where=wanted), child.schema, child.unit)
+
+    def _bound_groups(self, node: BoundGroups) -> Relation:
+        if node.child.rows == 1:
+            return self.relation(node.child)
+        child = self._with_unit(node.child, "a limit on groups")
+        rows = self.rows(child)
+        key_rank = rank("key", self._unit(child), [rows.cell(Column(name)) for name in node.keys], self._key, rows)
+        row_rank = rank("row", self._unit(child), [rows.cell(Column(name)) for name in child.schema], self._key, rows)
+        columns = [column(name) for name in child.columns]
+        ranked = select([*columns, alias(key_rank, "k"), alias(row_rank, "r")], rows.computed())
+        unit = column(UNIT)
+        places = [alias(over(call("dense_rank"), [unit], [column("k")]), "n")]
+        wanted = [binary("<=", column("n"), number(node.groups))]
+        if node.limit is not None:
+            places.append(alias(over(call("row_number"), [unit, column("k")], [column("r")]), "m"))
+            wanted.append(binary("<=", column("m"), number(node.limit)))
+        numbered = select([*columns, *places], ranked)
+        return Relation(select(columns, numbered, where=all_of(wanted)), node.schema, child.unit)

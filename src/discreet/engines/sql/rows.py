@@ -1,0 +1,72 @@
+"""Row by row: columns computed in layers, so that no value is written twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.engines.sql.cells import Cell
+from discreet.engines.sql.expressions import emitted
+from discreet.engines.sql.words import SQL, alias, column, select
+from discreet.plans.expressions import Column, Expression, Literal, Operation
+
+if TYPE_CHECKING:
+    from discreet.engines.sql.dialect import Dialect
+    from discreet.plans.facts import Schema
+
+__all__ = ["Rows"]
+
+
+class Rows:
+    """What is computed of each row of a relation.
+
+    A rule that needs a value twice binds it: the value becomes a column of a SELECT below. Without that, the text of
+    nested expressions would grow exponentially. Everything bound is computed for every row, which is harmless
+    because every expression is total.
+    """
+
+    def __init__(self, source: SQL, schema: Schema, names: dict[str, str], dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.schema = schema
+        self._source = source
+        self._names = names
+        self._layers: list[list[SQL]] = []
+        self._depths: dict[str, int] = {}
+        self._cells: dict[Expression, Cell] = {}
+
+    def bind(self, value: SQL) -> SQL:
+        """Give a value a name; what has one, or is a constant, stays as it is."""
+        if isinstance(value, exp.Column | exp.Literal | exp.Null):
+            return value
+        depth = max((self._depths.get(part.name, 0) for part in value.find_all(exp.Column)), default=0)
+        name = f"t{len(self._depths)}"
+        if depth == len(self._layers):
+            self._layers.append([])
+        self._layers[depth].append(alias(value, name))
+        self._depths[name] = depth + 1
+        return column(name)
+
+    def cell(self, expression: Expression) -> Cell:
+        """Give the SQL of an expression over the relation's columns."""
+        found = self._cells.get(expression)
+        if found is None:
+            found = self._cells[expression] = self._computed(expression)
+        return found
+
+    def _computed(self, expression: Expression) -> Cell:
+        if isinstance(expression, Column):
+            return Cell(column(self._names[expression.name]), self.schema[expression.name])
+        if isinstance(expression, Literal):
+            return Cell(self.dialect.literal(expression.value, expression.kind), expression.facts({}))
+        assert isinstance(expression, Operation)  # noqa: S101 - the only other kind of expression
+        cells = [self.cell(operand) for operand in expression.operands]
+        facts = expression.derive(tuple(cell.facts for cell in cells))
+        return Cell(emitted(expression, cells, facts, self), facts)
+
+    def computed(self) -> SQL:
+        """Give the relation with everything that was bound."""
+        found = self._source
+        for layer in self._layers:
+            found = self.dialect.fenced(select([exp.Star(), *layer], found))
+        return found

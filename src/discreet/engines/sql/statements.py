@@ -1,0 +1,165 @@
+"""An aggregate as the few statements that compute it, and how their results are read."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.engines.sql.dialect import LIMB
+from discreet.engines.sql.expressions import below
+from discreet.engines.sql.statistics import count_distinct, count_rows, is_narrow, statistic_sql
+from discreet.engines.sql.words import alias, all_of, any_of, column, is_null, listed, not_null, select
+from discreet.plans.expressions import Column
+from discreet.plans.refusals import refuse
+from discreet.plans.statistics import BinCounts
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from discreet.engines.sql.relations import Emitter, Relation
+    from discreet.engines.sql.rows import Rows
+    from discreet.engines.sql.words import SQL
+    from discreet.plans.nodes import Aggregate
+    from discreet.tables import Value
+
+__all__ = ["Statements"]
+
+_LONGEST_LIST = 1000
+"""More known keys than this are not sent to the engine; groups that are not known are then dropped as they are read."""
+
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """The texts to execute, in order, in one snapshot: one for all counts and sums, one for each set of bins.
+
+    A row of the first result is the key, the numbers, and the number of units where keys are not known. A row of
+    the others is the key, the bin and the number of rows in it.
+    """
+
+    aggregate: Aggregate
+    texts: tuple[str, ...]
+
+    @staticmethod
+    def of(aggregate: Aggregate, emitter: Emitter) -> Statements:
+        """Write an aggregate."""
+        queries = [_scalars(aggregate, emitter)]
+        queries += [_bins(aggregate, each, emitter) for each in aggregate.statistics if isinstance(each, BinCounts)]
+        return Statements(aggregate, tuple(emitter.dialect.written(query) for query in queries))
+
+    def read(self, results: Sequence[Iterable[Row]]) -> tuple[list[tuple[Value, ...]], list[list[list[int]]], list[int]]:
+        """Put results together: the groups, the numbers of each statistic by group, and the units of each group.
+
+        Known groups come in their order, 0 where the engine found none. Others come sorted by their keys.
+        """
+        aggregate = self.aggregate
+        width = len(aggregate.keys)
+        known = self._known()
+        found: dict[Row, Row] = {}
+        for row in results[0]:
+            key = row[:width]
+            if known is None or key in known:
+                found[key] = row[width:]
+        groups: list[Row] = sorted(found, key=repr) if known is None else list(known)
+        numbers = self._numbers(groups, found)
+        bins = iter(results[1:])
+        for place, statistic in enumerate(aggregate.statistics):
+            if isinstance(statistic, BinCounts):
+                numbers[place] = _counted(groups, next(bins), statistic.size, width)
+        units = [] if known is not None else [int(found[group][-1]) for group in groups]  # type: ignore[call-overload]
+        return groups, numbers, units  # type: ignore[return-value]  # cells of the declared kinds
+
+    def _known(self) -> dict[Row, None] | None:
+        if not self.aggregate.known:
+            return None
+        return dict.fromkeys(itertools.product(*(key.known or () for key in self.aggregate.keys)))
+
+    def _numbers(self, groups: list[Row], found: dict[Row, Row]) -> list[list[list[int]]]:
+        """Read the counts and sums; wide ones come in two limbs."""
+        numbers: list[list[list[int]]] = []
+        place = 0
+        for statistic in self.aggregate.statistics:
+            if isinstance(statistic, BinCounts):
+                numbers.append([])
+                continue
+            limbs = 1 if is_narrow(statistic) else 2
+            numbers.append([_joined(found.get(group), place, limbs) for group in groups])
+            place += limbs
+        return numbers
+
+
+def _joined(row: Row | None, place: int, limbs: int) -> list[int]:
+    if row is None:
+        return [0]
+    parts = [int(part) for part in row[place : place + limbs]]  # type: ignore[call-overload]
+    return [parts[0] if limbs == 1 else parts[0] * LIMB + parts[1]]
+
+
+def _counted(groups: list[Row], rows: Iterable[Row], size: int, width: int) -> list[list[int]]:
+    """Read the counts of bins."""
+    counts = {group: [0] * size for group in groups}
+    for row in rows:
+        key, place, count = row[:width], row[width], row[width + 1]
+        if key in counts:
+            counts[key][int(place)] = int(count)  # type: ignore[call-overload]
+    return [counts[group] for group in groups]
+
+
+def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
+    """Write the keys, and the conditions that leave other groups out."""
+    keys, wanted = [], []
+    for each in aggregate.keys:
+        cell = rows.cell(Column(each.column))
+        keys.append(cell.sql)
+        if each.known is None:
+            wanted.append(not_null(cell.sql))
+        elif len(each.known) <= _LONGEST_LIST:
+            some = [rows.dialect.literal(value, cell.kind) for value in each.known if value is not None]
+            parts = [listed(cell.sql, some)] if some else []
+            parts += [is_null(cell.sql)] if None in each.known else []
+            wanted.append(any_of(parts))
+    return keys, wanted
+
+
+def _scalars(aggregate: Aggregate, emitter: Emitter) -> SQL:
+    child = emitter.relation(aggregate.child)
+    rows = emitter.rows(child)
+    keys, wanted = _keys(aggregate, rows)
+    columns = [
+        part
+        for statistic in aggregate.statistics
+        if not isinstance(statistic, BinCounts)
+        for part in statistic_sql(statistic, rows)
+    ]
+    if not aggregate.known:
+        columns.append(_units(aggregate, child))
+    if not keys and not columns:
+        columns.append(count_rows())
+    named = [alias(each, f"r{place}") for place, each in enumerate([*keys, *columns])]
+    return select(named, rows.computed(), where=all_of(wanted) if wanted else None, group=keys)
+
+
+def _units(aggregate: Aggregate, child: Relation) -> SQL:
+    """Count the units of a group; where a unit has one row, rows."""
+    if aggregate.child.rows == 1:
+        return count_rows()
+    if child.unit is None:
+        refuse(
+            "GROUP BY",
+            why="Each row is a unit of its own here, and rows that were read twice cannot be told to be the same.",
+            instead="known keys, or the table once.",
+        )
+    return count_distinct(column("u"))
+
+
+def _bins(aggregate: Aggregate, statistic: BinCounts, emitter: Emitter) -> SQL:
+    rows = emitter.rows(emitter.relation(aggregate.child))
+    keys, wanted = _keys(aggregate, rows)
+    cell = rows.cell(statistic.value)
+    value = cell.sql if cell.kind is Kind.FLOAT else rows.dialect.to(cell.sql, Kind.FLOAT)
+    place = rows.bind(below(value, statistic.edges, rows))
+    named = [alias(each, f"r{number}") for number, each in enumerate([*keys, place, count_rows()])]
+    return select(named, rows.computed(), where=all_of([*wanted, not_null(place)]), group=[*keys, place])

@@ -1,0 +1,65 @@
+"""Column aggregates: what a question asks of each group.
+
+>>> from discreet.plans import aggregates as agg
+>>> agg.mean("cost").describe(), agg.count().describe()
+('mean(cost)', 'count(*)')
+"""
+
+from __future__ import annotations
+
+from discreet.plans.aggregates.count import Count, CountDistinct, count, count_distinct
+from discreet.plans.aggregates.measure import Measure
+from discreet.plans.aggregates.moments import (
+    Correlation,
+    Covariance,
+    Divisor,
+    Mean,
+    StdDev,
+    Sum,
+    Variance,
+    corr,
+    covar,
+    mean,
+    std,
+    sum,  # noqa: A004 - agg.sum
+    var,
+)
+from discreet.plans.aggregates.order import (
+    Extreme,
+    Histogram,
+    Quantiles,
+    histogram,
+    max,  # noqa: A004 - agg.max
+    median,
+    min,  # noqa: A004 - agg.min
+    quantile,
+)
+
+__all__ = [
+    "Correlation",
+    "Count",
+    "CountDistinct",
+    "Covariance",
+    "Divisor",
+    "Extreme",
+    "Histogram",
+    "Mean",
+    "Measure",
+    "Quantiles",
+    "StdDev",
+    "Sum",
+    "Variance",
+    "corr",
+    "count",
+    "count_distinct",
+    "covar",
+    "histogram",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "quantile",
+    "std",
+    "sum",
+    "var",
+]

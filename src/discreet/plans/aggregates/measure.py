@@ -1,0 +1,85 @@
+"""What every column aggregate offers: its operands, and the exact statistics that it is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from discreet.plans.expressions import Column, Expression
+from discreet.plans.facts import Facts
+from discreet.plans.refusals import refuse
+from discreet.plans.terms import Term
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from discreet.plans.facts import Schema
+    from discreet.plans.statistics import Statistic
+
+__all__ = ["Measure", "expression_of", "require_numbers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure(ABC):
+    """A statistic that an analyst asks for; it is computed from noisy versions of its exact `statistics`.
+
+    >>> from discreet.plans.aggregates import mean
+    >>> isinstance(mean("cost"), Measure), mean("cost").canonical()
+    (True, ['mean', ['column', 'cost']])
+    """
+
+    symbol: ClassVar[str]
+    kind: ClassVar[Kind] = Kind.FLOAT
+
+    operands: tuple[Expression, ...]
+
+    @abstractmethod
+    def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
+        """Give the exact statistics, or refuse operands that cannot be bounded."""
+
+    def with_operands(self, operands: tuple[Expression, ...]) -> Self:
+        """The same measure of other expressions."""
+        return dataclasses.replace(self, operands=operands)
+
+    @property
+    def size(self) -> int:
+        """How many numbers the result is; more than one is a list."""
+        return 1
+
+    def facts(self) -> Facts:
+        """What is known about the noisy result: its kind; it may be NULL where it has no meaning."""
+        return Facts(self.kind)
+
+    def canonical(self) -> list[object]:
+        """The symbol, the fixed parameters, the operands."""
+        settings = [repr(getattr(self, field.name)) for field in dataclasses.fields(self) if field.name != "operands"]
+        return [self.symbol, *settings, *(operand.canonical() for operand in self.operands)]
+
+    def describe(self) -> str:
+        """Name the measure and its columns, for explanations."""
+        names = [part.name for operand in self.operands for part in operand.walk() if isinstance(part, Column)]
+        return f"{self.symbol}({', '.join(dict.fromkeys(names)) or '*'})"
+
+
+def expression_of(operand: str | Expression | Term) -> Expression:
+    """Read an operand: a text is the name of a column.
+
+    >>> expression_of("cost")
+    Column(name='cost')
+    """
+    if isinstance(operand, Term):
+        return operand.expression
+    return Column(operand) if isinstance(operand, str) else operand
+
+
+def require_numbers(measure: Measure, schema: Schema) -> None:
+    """Refuse operands that are no numbers."""
+    for operand in measure.operands:
+        kind = operand.facts(schema).kind
+        if not kind.numeric:
+            refuse(
+                measure.describe(),
+                why=f"It needs numbers, and this is of kind {kind.value}.",
+                instead="COUNT or COUNT(DISTINCT …), or a number made of it, such as EXTRACT(year FROM date).",
+            )

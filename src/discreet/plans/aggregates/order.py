@@ -1,0 +1,170 @@
+"""MEDIAN, quantiles, MIN, MAX and HISTOGRAM: made of counts in public bins."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.errors import ParameterError
+from discreet.exact import rational, shown
+from discreet.plans.aggregates.measure import Measure, expression_of, require_numbers
+from discreet.plans.refusals import refuse
+from discreet.plans.statistics import BinCounts, Statistic
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.exact import Number
+    from discreet.plans.expressions import Expression
+    from discreet.plans.facts import Schema
+    from discreet.plans.terms import Term
+
+__all__ = ["BINS", "Extreme", "Histogram", "Quantiles", "histogram", "max", "median", "min", "quantile"]
+
+BINS = 256
+"""Into so many bins a public range is cut at first; a mechanism may ask for finer ones inside those that it needs."""
+
+_MOST_EDGES = 10_000
+
+
+class _Ordered(Measure):
+    """A measure of one bounded number that depends on the order of its values."""
+
+    __slots__ = ()
+
+    def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
+        """Counts in equally wide bins over the public range."""
+        return (BinCounts(self.operands[0], self.edges(schema)),)
+
+    def edges(self, schema: Schema, bins: int = BINS) -> tuple[float, ...]:
+        """Cut the public range of the operand; whole numbers are cut between each other where they are few."""
+        require_numbers(self, schema)
+        facts = self.operands[0].facts(schema)
+        low, high = facts.bounds.lower, facts.bounds.upper
+        if low is None or high is None:
+            refuse(
+                self.describe(),
+                why="Its numbers have no public bounds, so there is no range to search in.",
+                instead="bounds in the policy, or LEAST(GREATEST(x, lower), upper).",
+            )
+        if facts.kind is Kind.INTEGER and high - low < bins:
+            return tuple(float(number) for number in range(int(-(-low // 1)), int(high // 1) + 1))
+        points = (float(low + (high - low) * place / bins) for place in range(bins))
+        return tuple(sorted(set(points)))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(_Ordered):
+    """The values below which given shares of all values lie; several levels share one mechanism.
+
+    >>> quantile("cost", 0.25, 0.75).size
+    2
+    """
+
+    symbol: ClassVar[str] = "quantile"
+
+    levels: tuple[Fraction, ...] = (Fraction(1, 2),)
+
+    @property
+    def size(self) -> int:
+        """One number for each level."""
+        return len(self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme(_Ordered):
+    """The smallest or the largest value, as a private quantile near one end, never the record itself.
+
+    The true extreme is one unit's value. What is given out is a value that few units lie beyond.
+
+    >>> min("cost").largest
+    False
+    """
+
+    symbol: ClassVar[str] = "extreme"
+
+    largest: bool = True
+
+    def describe(self) -> str:
+        """Say which end."""
+        return Measure.describe(self).replace("extreme", "max" if self.largest else "min")
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram(Measure):
+    """How many values fall below the first edge, between each edge and the next, and at the last edge or above.
+
+    >>> histogram("age", [18, 65]).size
+    3
+    """
+
+    symbol: ClassVar[str] = "histogram"
+    kind: ClassVar[Kind] = Kind.INTEGER
+
+    edges: tuple[float, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """One more than edges."""
+        return len(self.edges) + 1
+
+    def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
+        """Counts in the given bins."""
+        require_numbers(self, schema)
+        return (BinCounts(self.operands[0], self.edges),)
+
+
+def quantile(operand: str | Expression | Term, *levels: Number) -> Quantiles:
+    """Find the values below which given shares of all values lie.
+
+    >>> quantile("cost", 0.1, 0.9).levels
+    (Fraction(1, 10), Fraction(9, 10))
+    """
+    found = tuple(rational(level, name="level") for level in levels)
+    if not found or not all(0 <= level <= 1 for level in found):
+        msg = f"levels are {', '.join(map(shown, levels)) or 'missing'}; give one or more from 0 to 1, such as 0.5."
+        raise ParameterError(msg)
+    return Quantiles((expression_of(operand),), found)
+
+
+def median(operand: str | Expression | Term) -> Quantiles:
+    """Find the value in the middle.
+
+    >>> median("cost").levels
+    (Fraction(1, 2),)
+    """
+    return quantile(operand, Fraction(1, 2))
+
+
+def min(operand: str | Expression | Term) -> Extreme:  # noqa: A001 - the word of SQL, used as agg.min
+    """Find a value near the smallest one.
+
+    >>> min("cost").describe()
+    'min(cost)'
+    """
+    return Extreme((expression_of(operand),), largest=False)
+
+
+def max(operand: str | Expression | Term) -> Extreme:  # noqa: A001 - the word of SQL, used as agg.max
+    """Find a value near the largest one.
+
+    >>> max("cost").describe()
+    'max(cost)'
+    """
+    return Extreme((expression_of(operand),), largest=True)
+
+
+def histogram(operand: str | Expression | Term, edges: Iterable[Number]) -> Histogram:
+    """Count values in public bins.
+
+    >>> histogram("age", [20, 40, 60]).edges
+    (20.0, 40.0, 60.0)
+    """
+    found = tuple(float(rational(edge, name="edge")) for edge in edges)
+    if not 1 <= len(found) <= _MOST_EDGES or any(a >= b for a, b in itertools.pairwise(found)):
+        msg = f"edges must be 1 to {_MOST_EDGES} numbers, each above the last; {len(found)} were given."
+        raise ParameterError(msg)
+    return Histogram((expression_of(operand),), found)

@@ -1,0 +1,193 @@
+"""The same plans without SQL: tables, conditions, groups and measures as Python values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.plans import aggregates as agg
+from discreet.plans import statistics as s
+from discreet.plans.alignment import aligned
+from discreet.plans.bounding import Bounding
+from discreet.plans.expressions import Column, Expression
+from discreet.plans.nodes import Filter, Join, JoinKind, Node, PerUnit, Project, UnionAll
+from discreet.plans.plan import Plan, Request
+from discreet.plans.refusals import refuse
+from discreet.plans.sql.expressions import Scalars
+from discreet.plans.sql.reading import read_expression
+from discreet.plans.sql.relations import scanned
+from discreet.plans.sql.scope import Scope
+from discreet.plans.terms import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.plans.aggregates import Measure
+    from discreet.plans.statistics import UnitStatistic
+    from discreet.tables import Policy
+
+__all__ = ["Frame", "Groups", "table"]
+
+Operand = str | Term
+
+
+def table(policy: Policy, name: str, *, verified: frozenset[str] = frozenset()) -> Frame:
+    """Start a question at a table.
+
+    >>> from discreet.plans import aggregates as agg
+    >>> from discreet.tables import Column, Policy, Table
+    >>> columns = [Column("ward", keys=["cardiology", "surgery"]), Column("cost", lower=0, upper=50_000)]
+    >>> policy = Policy([Table("visits", unit="patient_id", rows_per_unit=20, columns=columns)], epsilon=3)
+    >>> dear = table(policy, "visits").where("cost > 100")
+    >>> plan = dear.group_by("ward").agg(n=agg.count(), cost=agg.mean("cost"))
+    >>> list(plan.columns), plan.aggregate.groups
+    (['ward', 'n', 'cost'], 2)
+    """
+    return Frame(policy, scanned(policy, name, verified))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Rows that are still to be aggregated; every method returns a new frame and touches no data.
+
+    Conditions and computed columns are SQL expressions (`"cost > 100"`) or terms (`col("cost") > 100`).
+
+    >>> from discreet.plans.terms import col
+    >>> from discreet.tables import Column, Policy, Table
+    >>> visits = Table("visits", unit="patient_id", rows_per_unit=20, columns=[Column("cost", lower=0, upper=500)])
+    >>> frame = table(Policy([visits], epsilon=3), "visits").select(euros=col("cost") / 100)
+    >>> frame.node.schema["euros"].bounds
+    Bounds(0, 5)
+    """
+
+    policy: Policy
+    node: Node
+
+    def where(self, *conditions: Operand) -> Frame:
+        """Keep the rows that fulfill all conditions."""
+        found = self
+        for condition in conditions:
+            found = replace(found, node=Filter(found.node, _read(found.node, condition)))
+        return found
+
+    def select(self, *columns: str, **computed: Operand) -> Frame:
+        """Keep columns by name, and compute others."""
+        kept = [(name, _read(self.node, name)) for name in columns]
+        made = [(name, _read(self.node, each)) for name, each in computed.items()]
+        return replace(self, node=Project(self.node, (*kept, *made)))
+
+    def join(self, other: Frame, on: str | Sequence[str], *, how: JoinKind = JoinKind.INNER) -> Frame:
+        """Join on columns that both sides have; the unit must be among them unless one side is public.
+
+        Columns keep their names; a name that both sides have and that is not joined on must be renamed first.
+        """
+        names = [on] if isinstance(on, str) else list(on)
+        for side in (self, other):
+            for name in names:
+                _read(side.node, name)  # refuses a missing column by its name
+        joined = Join(self.node, other.node, tuple((name, name) for name in names), how)
+        right = [name for name in other.node.schema if name not in names]
+        for name in right:
+            if name in self.node.schema:
+                refuse(
+                    name, why="Both sides have a column of this name.", instead=f"select(new_name={name!r}, …) first."
+                )
+        columns = [(name, Column(f"l.{name}")) for name in self.node.schema]
+        return replace(self, node=Project(joined, (*columns, *((name, Column(f"r.{name}")) for name in right))))
+
+    def union_all(self, other: Frame) -> Frame:
+        """Put the rows of another frame under these; columns by position."""
+        return replace(self, node=UnionAll(self.node, other.node))
+
+    def per_unit(self, *keys: str, **measures: Measure) -> Frame:
+        """Summarize each unit's rows, perhaps by further keys: one row per unit and key."""
+        for key in keys:
+            _read(self.node, key)
+        made = tuple((name, _per_unit(_checked(self.node, measure))) for name, measure in measures.items())
+        return replace(self, node=PerUnit(self.node, keys, made))
+
+    def group_by(self, *keys: str, **computed: Operand) -> Groups:
+        """Form groups by columns, and by computed keys with a name."""
+        named = {name: _read(self.node, name) for name in keys} | {
+            name: _read(self.node, each) for name, each in computed.items()
+        }
+        return Groups(self, tuple(named.items()))
+
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Plan:
+        """Aggregate all rows."""
+        return Groups(self, ()).agg(bounding, **measures)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A frame with group keys, ready to be aggregated.
+
+    >>> from discreet.tables import Policy, Table
+    >>> visits = Table("visits", unit="patient_id", rows_per_unit=20)
+    >>> plan = table(Policy([visits], epsilon=3), "visits").agg(n=agg.count())
+    >>> plan.aggregate.rows_per_unit
+    20
+    """
+
+    frame: Frame
+    keys: tuple[tuple[str, Expression], ...]
+
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Plan:
+        """Aggregate each group; the limits on each unit's rows may be set closer than the policy does."""
+        checked = {name: _checked(self.frame.node, measure) for name, measure in measures.items()}
+        keys = {f"key{place}": expression for place, (_, expression) in enumerate(self.keys)}
+        parts = {f"m{place}": measure for place, measure in enumerate(checked.values())}
+        outputs = [(name, Column(f"key{place}")) for place, (name, _) in enumerate(self.keys)]
+        outputs += [(name, Column(f"m{place}")) for place, name in enumerate(checked)]
+        names = [name for name, _ in outputs]
+        if len(set(names)) < len(names):
+            refuse("agg", why="A key and a measure have one name.", instead="another name for the measure.")
+        request = Request(self.frame.node, tuple(keys.items()), tuple(parts.items()), tuple(outputs))
+        return Plan(self.frame.policy, request, bounding or Bounding())
+
+
+def _read(node: Node, operand: Operand) -> Expression:
+    """Read an expression over the columns of a relation: a name, SQL, or a term."""
+    schema = node.schema
+    if isinstance(operand, Term):
+        found = operand.expression
+    elif not isinstance(operand, str):
+        msg = f"{shown(operand)} is no expression; write SQL in quotes, such as 'age > 40', or col('age') > 40."
+        raise ParameterError(msg)
+    elif operand in schema:
+        found = Column(operand)
+    else:
+        scope = Scope(node, {"": {name: name for name in schema}})
+        found = Scalars(scope, "duckdb").translate(read_expression(operand))
+    found = aligned(found, schema)
+    found.facts(schema)
+    return found
+
+
+def _checked(node: Node, measure: Measure) -> Measure:
+    """Check a measure's operands against the columns."""
+    if not isinstance(measure, agg.Measure):
+        msg = f"{shown(measure)} is no measure; write agg.count(), agg.mean('cost') and so on."
+        raise ParameterError(msg)
+    return measure.with_operands(tuple(_read(node, Term(each)) for each in measure.operands))
+
+
+_UNIT: dict[type[agg.Measure], type[s.UnitCountDistinct | s.UnitSum | s.UnitMean]] = {
+    agg.CountDistinct: s.UnitCountDistinct,
+    agg.Sum: s.UnitSum,
+    agg.Mean: s.UnitMean,
+}
+
+
+def _per_unit(measure: Measure) -> UnitStatistic:
+    """Give the same statistic for one unit's rows."""
+    if isinstance(measure, agg.Count):
+        return s.UnitCountValues(measure.operands[0]) if measure.operands else s.UnitCount()
+    if isinstance(measure, agg.Extreme):
+        return (s.UnitMax if measure.largest else s.UnitMin)(measure.operands[0])
+    if type(measure) not in _UNIT:
+        why = "This aggregate is not computed per unit."
+        refuse(measure.describe(), why=why, instead="count, count_distinct, sum, mean, min or max per unit.")
+    return _UNIT[type(measure)](measure.operands[0])

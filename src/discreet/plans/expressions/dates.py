@@ -1,0 +1,183 @@
+"""Parts, truncation and differences of dates and timestamps, in the proleptic Gregorian calendar without zones."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.plans.expressions.expression import Strict, require_kind
+from discreet.plans.facts import ENUMERABLE, Facts
+from discreet.plans.refusals import refuse
+from discreet.tables.bounds import UNBOUNDED, Bounds
+from discreet.tables.kinds import Kind, as_date, as_number, as_timestamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.tables.kinds import Value
+
+__all__ = ["PARTS", "UNITS", "DatePart", "DateTrunc", "DaysBetween"]
+
+_TEMPORAL = {Kind.DATE, Kind.TIMESTAMP}
+_DAY = 24 * 60 * 60 * 10**6  # in microseconds
+_LONGEST = (dt.date.max - dt.date.min).days
+
+
+def _midnight(moment: dt.datetime) -> dt.datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+PARTS: dict[str, tuple[int, int, Callable[[dt.datetime], int]]] = {
+    "year": (1, 9999, lambda t: t.year),
+    "quarter": (1, 4, lambda t: (t.month + 2) // 3),
+    "month": (1, 12, lambda t: t.month),
+    "day": (1, 31, lambda t: t.day),
+    "hour": (0, 23, lambda t: t.hour),
+    "minute": (0, 59, lambda t: t.minute),
+    "second": (0, 59, lambda t: t.second),
+    "dow": (0, 6, lambda t: t.isoweekday() % 7),
+    "isodow": (1, 7, lambda t: t.isoweekday()),
+    "doy": (1, 366, lambda t: t.timetuple().tm_yday),
+    "week": (1, 53, lambda t: t.isocalendar()[1]),
+}
+"""Each part with its least and largest value. dow: Sunday is 0; isodow: Monday is 1, Sunday 7; week: of ISO 8601."""
+
+UNITS: dict[str, Callable[[dt.datetime], dt.datetime]] = {
+    "year": lambda t: _midnight(t).replace(month=1, day=1),
+    "quarter": lambda t: _midnight(t).replace(month=(t.month - 1) // 3 * 3 + 1, day=1),
+    "month": lambda t: _midnight(t).replace(day=1),
+    "week": lambda t: _midnight(t) - dt.timedelta(days=t.weekday()),
+    "day": _midnight,
+    "hour": lambda t: t.replace(minute=0, second=0, microsecond=0),
+    "minute": lambda t: t.replace(second=0, microsecond=0),
+}
+"""What a timestamp is cut down to; a week starts on Monday (0001-01-01 is one)."""
+
+
+def _as_timestamp(value: dt.date) -> dt.datetime:
+    return value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
+
+
+def _days(facts: Facts) -> Bounds:
+    """The bounds of a date or timestamp in days; a timestamp lies within its days."""
+    low, high = facts.bounds.lower, facts.bounds.upper
+    if facts.kind is Kind.DATE:
+        return facts.bounds
+    return Bounds(None if low is None else low // _DAY, None if high is None else high // _DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart(Strict):
+    """EXTRACT(part FROM x), an integer.
+
+    >>> DatePart((), "isodow").apply(dt.date(2023, 1, 1))
+    7
+    """
+
+    symbol: ClassVar[str] = "date_part"
+
+    part: str
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """The range of the part; years as far as the bounds of x tell."""
+        require_kind(given, _TEMPORAL, self.symbol)
+        if self.part not in PARTS:
+            refuse(f"EXTRACT({self.part} …)", why="This part is not known.", instead=f"one of {', '.join(PARTS)}.")
+        low, high, _ = PARTS[self.part]
+        bounds = Bounds(low, high)
+        days = _days(given[0])
+        if self.part == "year" and days.lower is not None and days.upper is not None:
+            bounds = Bounds(as_date(days.lower).year, as_date(days.upper).year)
+        return Facts(Kind.INTEGER, bounds, nullable=given[0].nullable)
+
+    def compute(self, *values: dt.date) -> Value:
+        """The part of the date; a date is its midnight."""
+        return PARTS[self.part][2](_as_timestamp(values[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class DateTrunc(Strict):
+    """DATE_TRUNC(unit, x): the start of the year, quarter, month, ISO week, day, hour or minute; of x's kind.
+
+    >>> DateTrunc((), "month").apply(dt.date(2024, 2, 29))
+    datetime.date(2024, 2, 1)
+    """
+
+    symbol: ClassVar[str] = "date_trunc"
+
+    unit: str
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """Truncation is monotone: the truncated ends; the starts between them are known keys if they are few."""
+        require_kind(given, _TEMPORAL, self.symbol)
+        if self.unit not in UNITS:
+            refuse(
+                f"DATE_TRUNC('{self.unit}', …)", why="This unit is not known.", instead=f"one of {', '.join(UNITS)}."
+            )
+        facts = given[0]
+        if facts.bounds.lower is None or facts.bounds.upper is None:
+            return Facts(facts.kind, UNBOUNDED, nullable=facts.nullable)
+        back = as_date if facts.kind is Kind.DATE else as_timestamp
+        first, last = self._cut(back(facts.bounds.lower)), self._cut(back(facts.bounds.upper))
+        return Facts(
+            facts.kind,
+            Bounds(as_number(first), as_number(last)),
+            nullable=facts.nullable,
+            domain=self._starts(first, last),
+        )
+
+    def compute(self, *values: dt.date) -> Value:
+        """The start of the period."""
+        return self._cut(values[0])
+
+    def _cut(self, value: dt.date) -> dt.date:
+        start = UNITS[self.unit](_as_timestamp(value))
+        return start if isinstance(value, dt.datetime) else start.date()
+
+    def _starts(self, first: dt.date, last: dt.date) -> tuple[Value, ...] | None:
+        """List the starts of periods from the first to the last, if there are at most so many."""
+        step = dt.timedelta(**{_STEPS[self.unit]: 1}) if isinstance(first, dt.datetime) else dt.timedelta(days=1)
+        found, moment = [first], first
+        try:
+            while moment < last and len(found) <= ENUMERABLE:
+                # The next start is the cut of a moment safely inside the next period.
+                moment = self._cut(moment + _LENGTHS.get(self.unit, 1) * step)
+                found.append(moment)
+        except OverflowError:  # the last period of year 9999
+            return None
+        return tuple(found) if len(found) <= ENUMERABLE else None
+
+
+_LENGTHS = {
+    "year": 366,
+    "quarter": 92,
+    "month": 31,
+    "week": 7,
+}  # days; no period is longer
+_STEPS = {"year": "days", "quarter": "days", "month": "days", "week": "days", "day": "days"} | {
+    "hour": "hours",
+    "minute": "minutes",
+}
+
+
+class DaysBetween(Strict):
+    """DATE_DIFF('day', x, y): how many midnights lie between x and y; negative if y is earlier.
+
+    >>> DaysBetween(()).apply(dt.date(2024, 2, 28), dt.date(2024, 3, 1))
+    2
+    """
+
+    __slots__ = ()
+    symbol: ClassVar[str] = "days_between"
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """[c, d] - [a, b] in days; never more than the calendar is long."""
+        require_kind(given, _TEMPORAL, self.symbol)
+        bounds = (_days(given[1]) - _days(given[0])).clamped(Bounds(-_LONGEST, _LONGEST))
+        return Facts(Kind.INTEGER, bounds, nullable=self.may_be_null(given))
+
+    def compute(self, *values: dt.date) -> Value:
+        """The difference of the day numbers."""
+        start, end = (value.toordinal() for value in values)
+        return end - start

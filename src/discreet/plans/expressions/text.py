@@ -1,0 +1,192 @@
+"""Functions of texts. Positions and lengths count code points; letters are changed in the ASCII range only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.plans.expressions.expression import Strict, require_kind
+from discreet.plans.facts import Facts
+from discreet.plans.refusals import refuse
+from discreet.tables.bounds import UNBOUNDED, Bounds
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from discreet.tables.kinds import Value
+
+__all__ = ["Concat", "Length", "Like", "Lower", "Substring", "Trim", "Upper"]
+
+_UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_LONGEST = 1000
+
+
+class _TextToText(Strict):
+    """Texts in, a text out."""
+
+    __slots__ = ()
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """A text; its known values are the images of the operand's."""
+        require_kind(given, {Kind.TEXT}, self.symbol)
+        return Facts(Kind.TEXT, UNBOUNDED, nullable=self.may_be_null(given))
+
+
+class Lower(_TextToText):
+    """A to Z become a to z; every other character stays, so that all engines agree.
+
+    >>> Lower(()).apply("ABC Ä")
+    'abc Ä'
+    """
+
+    __slots__ = ()
+    symbol: ClassVar[str] = "lower"
+
+    def compute(self, *values: str) -> Value:
+        """Small letters."""
+        return values[0].translate(_LOWER)
+
+
+class Upper(_TextToText):
+    """a to z become A to Z; every other character stays.
+
+    >>> Upper(()).apply("abc ä")
+    'ABC ä'
+    """
+
+    __slots__ = ()
+    symbol: ClassVar[str] = "upper"
+
+    def compute(self, *values: str) -> Value:
+        """Capital letters."""
+        return values[0].translate(_UPPER)
+
+
+class Trim(_TextToText):
+    """Spaces (U+0020) are taken off both ends.
+
+    >>> Trim(()).apply("  a ")
+    'a'
+    """
+
+    __slots__ = ()
+    symbol: ClassVar[str] = "trim"
+
+    def compute(self, *values: str) -> Value:
+        """Without outer spaces."""
+        return values[0].strip(" ")
+
+
+class Concat(_TextToText):
+    """x || y; NULL if either is.
+
+    >>> Concat(()).apply("a", "b")
+    'ab'
+    """
+
+    __slots__ = ()
+    symbol: ClassVar[str] = "||"
+
+    def compute(self, *values: str) -> Value:
+        """One after the other."""
+        return values[0] + values[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Substring(_TextToText):
+    """SUBSTRING(x, start, length) with constants, start from 1; what lies beyond the end is empty.
+
+    >>> Substring((), 2, 3).apply("abcdef")
+    'bcd'
+    """
+
+    symbol: ClassVar[str] = "substring"
+
+    start: int
+    length: int
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """A text of at most `length` characters."""
+        if not (1 <= self.start <= _LONGEST and 0 <= self.length <= _LONGEST):
+            refuse(
+                f"SUBSTRING(x, {self.start}, {self.length})",
+                why=f"Engines differ on other positions; start is from 1 and length from 0 to {_LONGEST}.",
+                instead="SUBSTRING(x, 1, 3)",
+            )
+        return _TextToText.derive(self, given)
+
+    def compute(self, *values: str) -> Value:
+        """The characters from `start` on."""
+        return values[0][self.start - 1 : self.start - 1 + self.length]
+
+
+class Length(Strict):
+    """The number of code points.
+
+    >>> Length(()).apply("Ärzte")
+    5
+    """
+
+    __slots__ = ()
+    symbol: ClassVar[str] = "length"
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """Not negative; open above, as texts have no public length."""
+        require_kind(given, {Kind.TEXT}, self.symbol)
+        return Facts(Kind.INTEGER, Bounds(0, None), nullable=given[0].nullable)
+
+    def compute(self, *values: str) -> Value:
+        """The length."""
+        return len(values[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Strict):
+    r"""x LIKE pattern: % is any text, _ any one character, everything else itself; capital letters matter.
+
+    >>> Like((), "card%").apply("cardiology"), Like((), "_b").apply("ab\n")
+    (True, False)
+    """
+
+    symbol: ClassVar[str] = "like"
+
+    pattern: str
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """A truth value, NULL where x is."""
+        require_kind(given, {Kind.TEXT}, self.symbol)
+        if "\\" in self.pattern or len(self.pattern) > _LONGEST:
+            refuse(
+                "LIKE",
+                why=f"A backslash means different things to different engines, and {_LONGEST} characters are enough.",
+                instead="_ for a single character of any kind.",
+            )
+        return Facts(Kind.BOOLEAN, UNBOUNDED, nullable=given[0].nullable)
+
+    def compute(self, *values: str) -> Value:
+        """Match piece by piece: the first occurrence of each piece is the best one, so time stays linear."""
+        head, *rest = self.pattern.split("%")
+        text = values[0]
+        if not rest:
+            return _matches(head, text)
+        *middle, tail = rest
+        if not (len(head) + len(tail) <= len(text) and _matches(head, text[: len(head)])):
+            return False
+        if not _matches(tail, text[len(text) - len(tail) :]):
+            return False
+        inside = text[len(head) : len(text) - len(tail)]
+        for piece in middle:
+            found = re.search(_pattern(piece), inside, re.DOTALL)
+            if found is None:
+                return False
+            inside = inside[found.end() :]
+        return True
+
+
+def _pattern(piece: str) -> str:
+    return "".join("." if char == "_" else re.escape(char) for char in piece)
+
+
+def _matches(piece: str, text: str) -> bool:
+    return len(piece) == len(text) and all(p in ("_", c) for p, c in zip(piece, text, strict=True))

@@ -1,0 +1,178 @@
+"""The last node: exact integers per group, and how far one unit can move them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.plans.nodes.node import Node, least
+from discreet.plans.refusals import refuse
+from discreet.privacy.relations import NeighborRelation, group_size
+
+if TYPE_CHECKING:
+    from discreet.plans.statistics.exact import Statistic
+    from discreet.privacy.relations import Relation
+    from discreet.tables.kinds import Value
+
+__all__ = ["Aggregate", "GroupKey", "Sensitivity"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """A column of the child to group by, with its known values in key order, or None where they are not known.
+
+    >>> GroupKey("ward", ("cardiology", "surgery")).known
+    ('cardiology', 'surgery')
+    """
+
+    column: str
+    known: tuple[Value, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far neighbors can be apart, as exact integers over all groups.
+
+    `largest`: the largest change of one number; `l1`: the sum of all changes; `l2_squared`: the sum of their squares.
+
+    >>> Sensitivity(largest=2, l1=6, l2_squared=12).times(2)
+    Sensitivity(largest=4, l1=12, l2_squared=48)
+    """
+
+    largest: int
+    l1: int
+    l2_squared: int
+
+    def times(self, factor: int) -> Sensitivity:
+        """The same for changes that are so many times as large."""
+        return Sensitivity(self.largest * factor, self.l1 * factor, self.l2_squared * factor**2)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """For each group, each statistic as an exact integer.
+
+    Groups. With known keys only: exactly the cross product of their values, in order, also where no row falls; rows
+    with another key are left out. With a key whose values are not known: the groups in the data, which an engine may
+    hand on only to a mechanism that selects partitions privately, together with the number of units in each. NULL is
+    a key only if the policy lists it among the known values; where values are not known, rows with a NULL key are
+    left out.
+
+    An engine computes in integers of at least 128 bits.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> from discreet.plans.statistics import RowCount
+    >>> counts = Aggregate(visits, (GroupKey("ward", ("a", "b")),), (RowCount(),))
+    >>> counts.groups, counts.groups_per_unit, counts.sensitivity(RowCount())
+    (2, 2, Sensitivity(largest=20, l1=20, l2_squared=400))
+    """
+
+    child: Node
+    keys: tuple[GroupKey, ...]
+    statistics: tuple[Statistic, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse questions about public data, and units as groups."""
+        if not self.child.private:
+            refuse(
+                "FROM",
+                why="The question reads public tables only, which need no noise.",
+                instead="a question about a private table, or read the public table directly.",
+            )
+        for key in self.keys:
+            if key.column not in self.child.schema:
+                msg = f"there is no column {key.column!r} to group by."
+                raise ParameterError(msg)
+            if self.child.schema[key.column].unit:
+                refuse(
+                    f"GROUP BY {key.column}",
+                    why="Each unit would be a group of its own, and no single unit's answer is given out.",
+                    instead="a subquery per unit whose results are aggregated, or COUNT(DISTINCT …) of the units.",
+                )
+
+    @property
+    def known(self) -> bool:
+        """Whether all groups are known beforehand."""
+        return all(key.known is not None for key in self.keys)
+
+    @property
+    def groups(self) -> int | None:
+        """The number of groups, if they are known."""
+        return math.prod(len(key.known or ()) for key in self.keys) if self.known else None
+
+    @property
+    def rows_per_unit(self) -> int | None:
+        """The most rows that a unit has."""
+        return self.child.rows
+
+    @property
+    def groups_per_unit(self) -> int | None:
+        """The most groups that a unit touches."""
+        return least(self.groups, self.child.groups_of(frozenset(key.column for key in self.keys)))
+
+    @property
+    def rows_per_group(self) -> int | None:
+        """The most rows that a unit has in one group."""
+        return self.child.rows_in_group(frozenset(key.column for key in self.keys))
+
+    def sensitivity(self, statistic: Statistic, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Sensitivity:
+        """Bound how far one unit can move a statistic over all groups.
+
+        Let a unit have at most k rows, in at most g groups, at most r in each, and let a row contribute within [a,
+        b], a <= 0 <= b, m = max(|a|, |b|). Add or remove: a group with n rows of the unit moves by at most n m <= r
+        m. The sum of all moves is at most m min(k, g r). The sum of squares is largest when as many groups as
+        possible are full: for t = min(k, g r) rows, (t // r) groups of r and one of t % r. A count of units moves by
+        one in each group: r = 1.
+
+        Change one: a unit leaves and another enters. One number moves by at most r (b - a): by r b upward and r a
+        downward if both are in the group. The sums of moves add up: 2 m t. For squares, with u and v the moves of
+        the two, |u - v|^2 <= |u|^2 + |v|^2 if all contributions have one sign, else <= 2 |u|^2 + 2 |v|^2.
+
+        A group of units of size s (Group): s times each.
+        """
+        low, high = statistic.reach(self.child.schema)
+        alone = statistic.once_per_unit(self.child.schema)
+        in_group = 1 if alone else self.rows_per_group
+        groups = self.groups_per_unit
+        rows = (
+            groups
+            if alone
+            else least(self.rows_per_unit, None if groups is None or in_group is None else groups * in_group)
+        )
+        if rows is None or in_group is None:
+            refuse(
+                "the number of rows per unit",
+                why="Nothing bounds how many rows one unit has, so it could move the answer without limit.",
+                instead="rows_per_unit in the policy, or rows_per_unit= in the question.",
+            )
+        size = max(-low, high)
+        full, rest = divmod(rows, in_group)
+        squares = (full * in_group**2 + rest**2) * size**2
+        moved = Sensitivity(min(rows, in_group) * size, rows * size, squares)
+        relation = neighbors if isinstance(neighbors, NeighborRelation) else neighbors.relation
+        if relation is not NeighborRelation.ADD_REMOVE:
+            one_sign = low == 0 or high == 0
+            moved = Sensitivity(
+                min(rows, in_group) * (high - low), 2 * moved.l1, moved.l2_squared * (2 if one_sign else 4)
+            )
+        return moved.times(group_size(neighbors))
+
+    def canonical(self) -> list[object]:
+        """The keys, the statistics and the child; output names do not matter."""
+        return [
+            "aggregate",
+            [key.column for key in self.keys],
+            sorted((statistic.canonical() for statistic in self.statistics), key=repr),
+            self.child.canonical(),
+        ]
+
+    def describe(self) -> str:
+        """Say what is computed for which groups."""
+        keys = ", ".join(key.column for key in self.keys)
+        groups = f"{self.groups} known groups of {keys}" if self.known and keys else f"groups of {keys} found privately"
+        return f"aggregate over {groups if keys else 'all rows'}"

@@ -1,0 +1,177 @@
+"""Join two relations on equal columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.plans.expressions.comparison import comparable
+from discreet.plans.nodes.node import Node, Spread, product
+from discreet.plans.refusals import refuse
+
+if TYPE_CHECKING:
+    from discreet.plans.facts import Facts
+
+__all__ = ["Join", "JoinKind", "require_joinable"]
+
+
+class JoinKind(Enum):
+    """Which rows of the left side are kept.
+
+    >>> JoinKind("left") is JoinKind.LEFT
+    True
+    """
+
+    INNER = "inner"
+    """Those with a partner."""
+    LEFT = "left"
+    """All; where there is no partner, the right side is NULL."""
+
+
+def require_joinable(left: Node, right: Node, on: tuple[tuple[str, str], ...]) -> None:
+    """Refuse columns that are missing or of different kinds, no columns at all, and units of different kinds."""
+    if not on:
+        refuse(
+            "JOIN",
+            why="Without an equality every row would meet every row.",
+            instead="JOIN b ON a.patient_id = b.patient_id",
+        )
+    for ours, theirs in on:
+        kinds = left.schema[ours].kind, right.schema[theirs].kind
+        if not comparable(*kinds):
+            refuse(
+                f"{ours} = {theirs}", why=f"{kinds[0].value} and {kinds[1].value} cannot be equal.", instead="a CAST."
+            )
+    if left.private and right.private and left.unit_kind != right.unit_kind:
+        refuse(
+            "JOIN",
+            why=f"The units are of different kinds, {left.unit_kind} and {right.unit_kind}.",
+            instead="two questions, one for each table.",
+        )
+
+
+def on_unit(left: Node, right: Node, on: tuple[tuple[str, str], ...]) -> bool:
+    """Tell whether one of the equalities is between the units of both sides."""
+    return any(left.schema[ours].unit and right.schema[theirs].unit for ours, theirs in on)
+
+
+@dataclass(frozen=True)
+class Join(Node):
+    """Pairs of a left and a right row whose `on` columns are equal; NULL equals nothing.
+
+    Columns are named after their side: `l.ward`, `r.beds`. The unit is the left side's, or the right side's if the
+    left is public. Three shapes keep stability; everything else is refused.
+
+    1. Public with public: no units.
+    2. Private with public, on columns that contain a unique set of the public side: each private row meets at most one
+       public row, so a unit has at most as many rows as before. With LEFT, the private side is the left one.
+    3. Private with private of the same kind, on the unit and perhaps more: a unit's rows meet only its own. With at
+       most k1 and k2 rows there are at most k1 * k2 pairs (with LEFT, a row without a partner counts as one, and k2
+       >= 1). If the other columns contain, together with the unit, a set that is unique on the right, at most k1.
+
+    Facts. Columns keep theirs; with LEFT the right side may be NULL. Uniqueness is dropped.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> Join(visits, visits, (("id", "id"),)).rows
+    400
+    """
+
+    left: Node
+    right: Node
+    on: tuple[tuple[str, str], ...]
+    how: JoinKind = JoinKind.INNER
+
+    def __post_init__(self) -> None:
+        """Refuse the shapes that bound nothing."""
+        left, right = self.left, self.right
+        require_joinable(left, right, self.on)
+        if left.private and right.private:
+            if not on_unit(left, right, self.on):
+                refuse(
+                    "JOIN",
+                    why="Rows of one unit would meet rows of another, so one unit could move any number of rows.",
+                    instead=f"a join that contains the unit, such as ON a.{_unit(left)} = b.{_unit(right)}.",
+                )
+        elif left.private and not self._single(right, [theirs for _, theirs in self.on]):
+            self._refuse_many([theirs for _, theirs in self.on])
+        elif right.private and self.how is JoinKind.LEFT:
+            refuse(
+                "LEFT JOIN",
+                why="Public rows without a partner would show that nobody has one.",
+                instead="the private table on the left, or an inner JOIN.",
+            )
+        elif right.private and not self._single(left, [ours for ours, _ in self.on]):
+            self._refuse_many([ours for ours, _ in self.on])
+
+    @staticmethod
+    def _single(side: Node, columns: list[str]) -> bool:
+        """Tell whether at most one row of a side has given values in these columns."""
+        return any(unique <= set(columns) for unique in side.unique)
+
+    @staticmethod
+    def _refuse_many(columns: list[str]) -> None:
+        refuse(
+            "JOIN",
+            why=f"The public table may hold several rows for one {', '.join(columns)}, each repeating a unit.",
+            instead='a join on columns that the policy declares as unique = ["…"] for the public table.',
+        )
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """Both sides."""
+        return (self.left, self.right)
+
+    @cached_property
+    def schema(self) -> dict[str, Facts]:
+        """All columns of both sides under their side's letter."""
+        left = {f"l.{name}": facts for name, facts in self.left.schema.items()}
+        missing = self.how is JoinKind.LEFT
+        return left | {
+            f"r.{name}": facts.or_null().computed() if missing else facts for name, facts in self.right.schema.items()
+        }
+
+    @property
+    def unit_kind(self) -> str | None:
+        """That of the private side."""
+        return self.left.unit_kind or self.right.unit_kind
+
+    @property
+    def rows(self) -> int | None:
+        """See the three shapes above."""
+        left, right = self.left, self.right
+        if left.private and right.private:
+            single = self._single(right, [theirs for _, theirs in self.on])
+            return left.rows if single else product(left.rows, right.rows)
+        return left.rows if left.private else right.rows
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]:
+        """A private side's groups are not more after a join; rows for each may be, unless partners are single."""
+        found = []
+        for letter, side, other in (("l", self.left, self.right), ("r", self.right, self.left)):
+            if side.private:
+                missing = letter == "r" and self.how is JoinKind.LEFT  # rows without a partner add a group of NULLs
+                for spread in side.spreads:
+                    columns = frozenset(f"{letter}.{name}" for name in spread.columns)
+                    rows = spread.rows if not other.private else product(spread.rows, other.rows)
+                    found.append(Spread(columns, None if missing else spread.groups, None if missing else rows))
+        return tuple(found)
+
+    def canonical(self) -> list[object]:
+        """The kind, the equalities in order, both sides."""
+        pairs = sorted([ours, theirs] for ours, theirs in self.on)
+        return ["join", self.how.value, pairs, self.left.canonical(), self.right.canonical()]
+
+    def describe(self) -> str:
+        """Name the equalities."""
+        return f"{self.how.value} join on {', '.join(f'{a} = {b}' for a, b in self.on)}"
+
+
+def _unit(node: Node) -> str:
+    """The name of a side's unit column, for a message."""
+    return next((name for name, facts in node.schema.items() if facts.unit), "unit")

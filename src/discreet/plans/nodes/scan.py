@@ -1,0 +1,89 @@
+"""Read a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.plans.facts import Facts
+from discreet.plans.nodes.node import Node, Spread
+
+if TYPE_CHECKING:
+    from discreet.tables import Table
+
+__all__ = ["Scan"]
+
+
+@dataclass(frozen=True)
+class Scan(Node):
+    """The declared columns of one table, each cell brought into its declared kind and bounds.
+
+    An engine must, cell by cell: read the declared kind or NULL; settle floats (NaN to NULL, magnitudes beyond 2**500
+    to it, below 2**-500 to 0); clamp into the bounds; turn values outside `keys` into `other` where that is declared.
+    Then drop rows with NULL in a column that is not nullable, and rows whose unit is NULL.
+
+    A public table's unique sets are checked when the table is opened, and the table is refused if one repeats: that
+    tells nothing about anybody.
+
+    Stability. Every step looks at one row. `rows` is known only where each row is a unit, or where the owner has had
+    the unit's uniqueness verified for this version of the data; otherwise it is for `BoundRows` to enforce.
+
+    >>> from discreet.tables import Column, Table
+    >>> Scan(Table("visits", unit="patient_id", columns=[Column("age", lower=0, upper=120)])).rows is None
+    True
+    """
+
+    table: Table
+    verified: bool = False
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """A table is a leaf."""
+        return ()
+
+    @cached_property
+    def schema(self) -> dict[str, Facts]:
+        """The policy's facts about each declared column."""
+        unit = self.table.unit
+        return {
+            column.name: Facts(
+                column.kind,
+                column.bounds,
+                nullable=column.nullable and column.name != unit,
+                domain=column.keys,
+                unit=column.name == unit,
+            )
+            for column in self.table.columns
+        }
+
+    @property
+    def unit_kind(self) -> str | None:
+        """The kind that the policy gives."""
+        return self.table.unit_kind
+
+    @property
+    def rows(self) -> int | None:
+        """One where each row is a unit or the unit is verified to be unique."""
+        alone = self.table.row_is_unit or (self.verified and self.table.unit_is_unique)
+        return 1 if alone else None
+
+    @property
+    def unique(self) -> frozenset[frozenset[str]]:
+        """A public table's unique sets, which are checked when it is opened; a private table's only once verified."""
+        trusted = self.table.public or self.verified
+        return frozenset(map(frozenset, self.table.unique)) if trusted else frozenset()
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]:
+        """A verified unique set holds one row for each of its values, so for each of a unit's."""
+        return tuple(Spread(columns, self.rows, 1) for columns in self.unique) if self.private else ()
+
+    def canonical(self) -> list[object]:
+        """The table's name: the policy's hash stands for the facts."""
+        return ["scan", self.table.name]
+
+    def describe(self) -> str:
+        """Name the table."""
+        kind = "public table" if self.table.public else f"private table, unit {self.table.unit or 'row'}"
+        return f"scan {self.table.name} ({kind})"

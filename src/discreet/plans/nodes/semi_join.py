@@ -1,0 +1,101 @@
+"""Keep the rows that have, or do not have, a partner in another relation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.plans.nodes.join import on_unit, require_joinable
+from discreet.plans.nodes.node import Node, Spread
+from discreet.plans.refusals import refuse
+
+if TYPE_CHECKING:
+    from discreet.plans.facts import Facts
+
+__all__ = ["Keep", "SemiJoin"]
+
+
+class Keep(Enum):
+    """Which rows a semi-join keeps.
+
+    >>> Keep("matched") is Keep.MATCHED
+    True
+    """
+
+    MATCHED = "matched"
+    """Those with at least one partner: IN, EXISTS."""
+    UNMATCHED = "unmatched"
+    """Those without a partner: NOT EXISTS; NOT IN after NULLs were filtered out."""
+
+
+@dataclass(frozen=True)
+class SemiJoin(Node):
+    """The left rows for which some right row (or no right row) is equal in all `on` columns; NULL equals nothing.
+
+    Stability. A right side that is public is the same for all neighbors. A private right side must be joined on the
+    unit: then whether a row is kept depends on its own unit's rows only. Either way a unit keeps a part of its left
+    rows.
+
+    >>> from discreet.plans.nodes import BoundRows, Scan
+    >>> from discreet.tables import Column as Declared, Table
+    >>> declared = [Declared("cost", lower=0, upper=500), Declared("ward", keys=["a", "b"])]
+    >>> visits = BoundRows(Scan(Table("visits", unit="id", columns=declared)), 20)
+    >>> SemiJoin(visits, visits, (("id", "id"),)).rows
+    20
+    """
+
+    left: Node
+    right: Node
+    on: tuple[tuple[str, str], ...]
+    keep: Keep = Keep.MATCHED
+
+    def __post_init__(self) -> None:
+        """Refuse to compare a unit's rows with other units' rows."""
+        require_joinable(self.left, self.right, self.on)
+        if self.right.private and not (self.left.private and on_unit(self.left, self.right, self.on)):
+            refuse(
+                "IN or EXISTS",
+                why="It compares a row with the rows of other units.",
+                instead="a comparison of the unit columns, such as patient_id IN (SELECT patient_id FROM …).",
+            )
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """Both sides."""
+        return (self.left, self.right)
+
+    @cached_property
+    def schema(self) -> dict[str, Facts]:
+        """The left side's."""
+        return self.left.schema
+
+    @property
+    def unit_kind(self) -> str | None:
+        """The left side's."""
+        return self.left.unit_kind
+
+    @property
+    def rows(self) -> int | None:
+        """No unit gains rows."""
+        return self.left.rows
+
+    @property
+    def unique(self) -> frozenset[frozenset[str]]:
+        """Fewer rows repeat no more."""
+        return self.left.unique
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]:
+        """Fewer rows spread no further."""
+        return self.left.spreads
+
+    def canonical(self) -> list[object]:
+        """What is kept, the equalities in order, both sides."""
+        pairs = sorted([ours, theirs] for ours, theirs in self.on)
+        return ["semi_join", self.keep.value, pairs, self.left.canonical(), self.right.canonical()]
+
+    def describe(self) -> str:
+        """Name the equalities."""
+        return f"keep rows {self.keep.value} on {', '.join(f'{a} = {b}' for a, b in self.on)}"

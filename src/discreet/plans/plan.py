@@ -1,0 +1,242 @@
+"""A planned question: the tree that engines compute, and what is made of its noisy results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.plans.bounding import Bounding, Shape, bounded, clipped, unlimited
+from discreet.plans.explain import dropped_lines, relation_lines, share_lines, written
+from discreet.plans.expressions import Column, Expression
+from discreet.plans.facts import Facts
+from discreet.plans.nodes import Aggregate, GroupKey, Project, Scan
+from discreet.plans.normal import normal, simplified
+from discreet.plans.refusals import refuse
+
+if TYPE_CHECKING:
+    from discreet.plans.aggregates import Measure
+    from discreet.plans.nodes import Node
+    from discreet.plans.statistics import Statistic
+    from discreet.tables import Policy
+
+__all__ = ["Ordering", "Plan", "Request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """By what the answer is sorted, after noise was added; NULLs come last.
+
+    >>> Ordering(Column("n"), descending=True).descending
+    True
+    """
+
+    value: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a front end hands over: a relation, groups, measures, and what becomes of them.
+
+    `keys` and `measures` are named expressions and measures over the relation. `outputs`, `having` and `order` are
+    expressions over those names, evaluated on the released values.
+
+    >>> from discreet.plans import aggregates, table
+    >>> from discreet.tables import Policy, Table
+    >>> people = table(Policy([Table("people", row_is_unit=True)], epsilon=1), "people")
+    >>> list(people.agg(n=aggregates.count()).request.released)
+    ['m0']
+    """
+
+    relation: Node
+    keys: tuple[tuple[str, Expression], ...]
+    measures: tuple[tuple[str, Measure], ...]
+    outputs: tuple[tuple[str, Expression], ...]
+    having: Expression | None = None
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+
+    @property
+    def released(self) -> dict[str, Facts]:
+        """What is known about keys and measures once they were released."""
+        below = self.relation.schema
+        keys = {name: Facts(each.facts(below).kind) for name, each in self.keys}
+        return keys | {name: measure.facts() for name, measure in self.measures}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A question that can be answered: bounded, normalized, with its public facts.
+
+    `aggregate` is what an engine computes. `statistics_of(name)` says which of its statistics a measure is made of.
+    `outputs`, `having`, `order` and `limit` say what becomes of the released values: arithmetic on them is free.
+    Equal questions have equal `key`; names of outputs do not matter.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> print(plan_sql(policy, "SELECT COUNT(*) AS n FROM people").explain())
+    answer: n
+    measures: m0 = count(*)
+    aggregate over all rows
+      compute no columns · at most 1 row of one row of people
+        scan people (private table, unit row) · at most 1 row of one row of people
+    how far one unit can move the exact numbers (add_remove):
+      rows: one unit moves one number by at most 1, all numbers together by at most 1
+
+    """
+
+    policy: Policy
+    request: Request
+    bounding: Bounding = field(default_factory=Bounding)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be bounded, before anything else happens."""
+        if not isinstance(self.bounding, Bounding):
+            msg = f"bounding is {shown(self.bounding)}; it must be a Bounding, such as Bounding(rows=5)."
+            raise ParameterError(msg)
+        if not self.request.measures:
+            refuse(
+                "SELECT",
+                why="It asks for rows or keys, not for statistics of many units.",
+                instead="an aggregate, such as COUNT(*), AVG(x) or SUM(x).",
+            )
+        for _, measure in self.request.measures:
+            measure.statistics(self.request.relation.schema)  # refuses in the words of the question
+        for statistic in self.aggregate.statistics:
+            self.aggregate.sensitivity(statistic)
+        groups = self.aggregate.groups
+        if groups == 0:
+            refuse(
+                "GROUP BY",
+                why="The conditions leave none of the known keys, so there is no group to answer for.",
+                instead="conditions on keys that the policy lists.",
+            )
+        if groups is not None and groups > self.policy.most_groups:
+            refuse(
+                "GROUP BY",
+                why=f"The known keys form {groups} groups, more than the policy's limit of {self.policy.most_groups}.",
+                instead="fewer or coarser keys.",
+            )
+
+    @cached_property
+    def _columns(self) -> tuple[tuple[str, Expression], ...]:
+        """What is computed per row: keys, then operands of measures, each in the order of their canonical forms."""
+        keys = [simplified(expression) for _, expression in self.request.keys]
+        values = [simplified(each) for _, measure in self.request.measures for each in measure.operands]
+        named = []
+        for letter, expressions in (("k", keys), ("v", values)):
+            unique = {repr(expression.canonical()): expression for expression in expressions}
+            named += [(f"{letter}{place}", unique[form]) for place, form in enumerate(sorted(unique))]
+        return tuple(named)
+
+    def _name_of(self, expression: Expression, letter: str) -> str:
+        wanted = simplified(expression)
+        return next(name for name, each in self._columns if each == wanted and name[0] == letter)
+
+    @cached_property
+    def aggregate(self) -> Aggregate:
+        """The exact statistics per group that an engine computes."""
+        limit = None
+        relation = normal(self.request.relation)
+        if self.bounding.shape is Shape.SUMS:
+            relation, limit = unlimited(relation)
+            limit = self.bounding.rows_per_group or self.bounding.rows or limit
+        child = normal(Project(relation, self._columns))
+        if not isinstance(child, Project):  # the table has just these columns under these names
+            child = Project(relation, self._columns)
+        keys = tuple(name for name, _ in self._columns if name.startswith("k"))
+        limited = bounded(child, keys, self.bounding)
+        domains = tuple(GroupKey(name, limited.schema[name].keys) for name in keys)
+        statistics = tuple(
+            dict.fromkeys(each for name, _ in self.request.measures for each in self._needs(name, child))
+        )
+        found = Aggregate(limited, domains, statistics)
+        if self.bounding.shape is not Shape.SUMS:
+            return found
+        if limit is None:
+            refuse(
+                "shape=sums", why="Nothing says how much a unit may add.", instead="rows_per_group= in the question."
+            )
+        return clipped(found, limit)
+
+    def _needs(self, name: str, child: Node) -> tuple[Statistic, ...]:
+        """The statistics of one measure, over the computed columns."""
+        measure = dict(self.request.measures)[name]
+        return measure.with_operands(self._values(measure)).statistics(child.schema)
+
+    def _values(self, measure: Measure) -> tuple[Expression, ...]:
+        """The operands of a measure as computed columns."""
+        return tuple(Column(self._name_of(each, "v")) for each in measure.operands)
+
+    def statistics_of(self, name: str) -> tuple[int, ...]:
+        """Give the places, in `aggregate.statistics`, of the statistics that a measure is made of."""
+        if name not in dict(self.request.measures):
+            msg = f"there is no measure {name!r}; there are {', '.join(each for each, _ in self.request.measures)}."
+            raise ParameterError(msg)
+        bare = self._bare
+        return tuple(bare.index(each) for each in self._needs(name, self._computed))
+
+    @cached_property
+    def _computed(self) -> Node:
+        return Project(normal(self.request.relation), self._columns)
+
+    @cached_property
+    def _bare(self) -> list[Statistic]:
+        """The statistics before any clamping per unit, in the same order."""
+        return list(
+            dict.fromkeys(each for name, _ in self.request.measures for each in self._needs(name, self._computed))
+        )
+
+    def key_column(self, name: str) -> str:
+        """Give the aggregate's column for a group key of the question."""
+        return self._name_of(dict(self.request.keys)[name], "k")
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that the question reads, for access rights."""
+        found = {node.table.name for node in self.request.relation.walk() if isinstance(node, Scan)}
+        return tuple(sorted(found))
+
+    @cached_property
+    def key(self) -> str:
+        """What makes two questions the same: the canonical plan, the policy, the dataset version and the limits."""
+        # Measures of equal statistics may need different mechanisms: a median and a minimum both count in bins.
+        measures = [measure.with_operands(self._values(measure)).canonical() for _, measure in self.request.measures]
+        form = [
+            self.aggregate.canonical(),
+            sorted(measures, key=repr),
+            self.bounding.canonical(),
+            self.policy.hash,
+            self.policy.version,
+        ]
+        return hashlib.sha256(json.dumps(form, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
+
+    @property
+    def columns(self) -> dict[str, Facts]:
+        """The columns of the answer, in order."""
+        released = self.request.released
+        return {name: expression.facts(released) for name, expression in self.request.outputs}
+
+    def explain(self) -> str:
+        """Say what is computed, what one unit can move, and what is assumed; from public facts alone."""
+        request, aggregate = self.request, self.aggregate
+        neighbors = self.policy.budget.neighbors
+        lines = [
+            f"answer: {', '.join(name for name, _ in request.outputs)}",
+            f"measures: {', '.join(f'{name} = {measure.describe()}' for name, measure in request.measures)}",
+            *(f"  {name} = {written(expression)}" for name, expression in self._columns),
+            aggregate.describe(),
+            *relation_lines(aggregate.child),
+            f"how far one unit can move the exact numbers ({neighbors.value}):",
+            *share_lines(aggregate, neighbors),
+            *dropped_lines(aggregate),
+        ]
+        if request.having is not None or request.order or request.limit is not None:
+            lines.append("HAVING, ORDER BY and LIMIT act on the noisy values.")
+        return "\n".join(lines)

@@ -1,0 +1,121 @@
+"""Constants of a question."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.errors import ParameterError
+from discreet.exact import rational
+from discreet.plans.expressions import Cast, Literal
+from discreet.plans.expressions.expression import settled
+from discreet.plans.sql.reading import only, refuse_part
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from discreet.tables.kinds import Value
+
+__all__ = ["KINDS", "constant", "literal", "negative", "null", "number_of", "text_of", "whole_of"]
+
+_T = exp.DataType.Type
+KINDS: dict[object, Kind] = {
+    _T.BOOLEAN: Kind.BOOLEAN,
+    _T.TINYINT: Kind.INTEGER,
+    _T.SMALLINT: Kind.INTEGER,
+    _T.INT: Kind.INTEGER,
+    _T.BIGINT: Kind.INTEGER,
+    _T.FLOAT: Kind.FLOAT,
+    _T.DOUBLE: Kind.FLOAT,
+    _T.TEXT: Kind.TEXT,
+    _T.VARCHAR: Kind.TEXT,
+    _T.DATE: Kind.DATE,
+    _T.TIMESTAMP: Kind.TIMESTAMP,
+    _T.TIMESTAMPNTZ: Kind.TIMESTAMP,
+}
+"""The types that a cast may name; all integers are 64 bits wide, all floats doubles."""
+
+_LONGEST_TEXT = 1000
+
+
+def null() -> Literal:
+    """A NULL whose kind is still open."""
+    return Literal(None, Kind.BOOLEAN)
+
+
+def constant(node: exp.Expression) -> Literal:
+    """Read a constant: a number, a text, a truth value, NULL, a date, or a negative number."""
+    if isinstance(node, exp.Paren):
+        return constant(node.this)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+        return negative(node.this)
+    if isinstance(node, exp.Boolean | exp.Null):
+        return Literal(bool(node.this), Kind.BOOLEAN) if isinstance(node, exp.Boolean) else null()
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.args["to"].this in KINDS:
+        return literal(node, KINDS[node.args["to"].this])
+    if not isinstance(node, exp.Literal):
+        refuse_part(node, "A constant is needed here.", "a number, a text in single quotes, TRUE, FALSE or a date.")
+    if node.is_string:
+        return Literal(text_of(node), Kind.TEXT)
+    return _number(node, 1)
+
+
+def negative(node: exp.Expression) -> Literal:
+    """Read the negative of a number."""
+    if node.is_string:
+        refuse_part(node, "A text has no negative.", "a number.")
+    return _number(node, -1)
+
+
+def _number(node: exp.Expression, sign: int) -> Literal:
+    """Read a number: whole if written without point and exponent."""
+    value: Value
+    try:
+        exact = sign * rational(node.name)
+        value = int(exact) if node.name.isdigit() else float(exact)
+    except (ParameterError, OverflowError):
+        refuse_part(node, "This number is not read.", "a decimal number, such as 0.5.")
+    if settled(value) != value:
+        refuse_part(node, "This number is too large or too small.", "a number of magnitude below 9e18.")
+    return Literal(value, Kind.of(value))
+
+
+def literal(node: exp.Expression, kind: Kind) -> Literal:
+    """Read a constant with its type: DATE '2024-02-01', CAST('3' AS BIGINT)."""
+    given = constant(node.this)
+    if given.kind is kind:
+        return given
+    made = Cast((given,), kind)
+    facts = made.facts({})
+    value = made.evaluate({})
+    if value is None:
+        refuse_part(node, f"This is no {facts.kind.value}.", "DATE '2024-02-01' or TIMESTAMP '2024-02-01 12:00:00'.")
+    return Literal(value, kind)
+
+
+def text_of(node: exp.Expression) -> str:
+    """Read a constant text."""
+    if not (isinstance(node, exp.Literal) and node.is_string):
+        refuse_part(node, "A constant text is needed here.", "a text in single quotes.")
+    only(node, "this", "is_string")
+    text: str = node.this
+    if len(text) > _LONGEST_TEXT or "\0" in text:
+        refuse_part(node, f"It is longer than {_LONGEST_TEXT} characters, or holds a zero.", "a shorter text.")
+    return text
+
+
+def number_of(node: exp.Expression) -> Fraction:
+    """Read a constant number."""
+    found = constant(node).value
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        refuse_part(node, "A constant number is needed here.", "a number, such as 10.")
+    return Fraction(found) if isinstance(found, int) else rational(found)
+
+
+def whole_of(node: exp.Expression) -> int:
+    """Read a constant whole number."""
+    found = number_of(node)
+    if found.denominator != 1:
+        refuse_part(node, "A constant whole number is needed here.", "a number such as 3.")
+    return int(found)

@@ -1,0 +1,403 @@
+"""Scalar expressions, by allow-list: each syntax node that is read has its rule here; every other is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from sqlglot import exp
+
+from discreet.plans import expressions as e
+from discreet.plans.alignment import aligned
+from discreet.plans.sql.constants import (
+    KINDS,
+    constant,
+    literal,
+    negative,
+    null,
+    number_of,
+    text_of,
+    whole_of,
+)
+from discreet.plans.sql.reading import only, refuse_part
+from discreet.plans.sql.refused import REFUSED, SCALAR_SUBQUERY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.plans.expressions import Expression
+    from discreet.plans.facts import Schema
+    from discreet.plans.sql.scope import Scope
+
+__all__ = ["Scalars"]
+
+Rule: TypeAlias = "Callable[[Scalars, exp.Expression], Expression]"
+
+
+class Scalars:
+    """Translates expressions over the rows of a scope."""
+
+    def __init__(self, scope: Scope, dialect: str) -> None:
+        self.scope = scope
+        self.dialect = dialect
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that expressions are checked against."""
+        return self.scope.node.schema
+
+    def expression(self, node: exp.Expression) -> Expression:
+        """Translate a whole expression; its kinds are aligned and checked."""
+        found = aligned(self.translate(node), self.schema)
+        found.facts(self.schema)
+        return found
+
+    def translate(self, node: exp.Expression) -> Expression:
+        """Translate one node and what is inside it."""
+        rule = RULES.get(type(node))
+        if rule is None:
+            self.refuse(node)
+        return rule(self, node)
+
+    def column(self, node: exp.Column) -> Expression:
+        """Resolve a column of the rows."""
+        if isinstance(node.this, exp.Star):
+            refuse_part(node, "A * could show columns that nobody asked for.", "the columns by name.")
+        return self.scope.column(node)
+
+    def refuse(self, node: exp.Expression) -> NoReturn:
+        """Refuse a node that no rule reads, with the sentence that fits it best."""
+        for kinds, why, instead in REFUSED:
+            if isinstance(node, kinds):
+                refuse_part(node, why, instead)
+        if isinstance(node, exp.AggFunc):
+            refuse_part(
+                node,
+                "An aggregate cannot stand here.",
+                "the aggregate in the SELECT list or HAVING, or COUNT, SUM, AVG, MEDIAN, MIN, MAX, VARIANCE.",
+            )
+        refuse_part(
+            node, "This function or operator is not known to be safe.", "arithmetic, CASE, CAST, or a listed function."
+        )
+
+
+def _pair(kind: type[e.Operation], *extra: str) -> Rule:
+    """Two operands in order."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        only(node, "this", "expression", *extra)
+        return kind((scalars.translate(node.this), scalars.translate(node.expression)))
+
+    return rule
+
+
+def _turned(kind: type[e.Operation]) -> Rule:
+    """Two operands, the second first: x > y is y < x."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        only(node, "this", "expression")
+        return kind((scalars.translate(node.expression), scalars.translate(node.this)))
+
+    return rule
+
+
+def _single(kind: type[e.Operation]) -> Rule:
+    """One operand."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        only(node, "this")
+        return kind((scalars.translate(node.this),))
+
+    return rule
+
+
+def _several(kind: type[e.Operation], *extra: str) -> Rule:
+    """One operand and more of them."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        only(node, "this", "expressions", *extra)
+        return kind(tuple(scalars.translate(each) for each in (node.this, *node.expressions)))
+
+    return rule
+
+
+def _extreme(kind: type[e.Operation]) -> Rule:
+    """GREATEST and LEAST; all three dialects pass over NULLs."""
+    read = _several(kind, "ignore_nulls")
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        return read(scalars, node)
+
+    return rule
+
+
+def _paren(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this")
+    return scalars.translate(node.this)
+
+
+def _minus(scalars: Scalars, node: exp.Expression) -> Expression:
+    """A difference of numbers, or of dates: the days between them."""
+    only(node, "this", "expression")
+    left, right = (aligned(scalars.translate(each), scalars.schema) for each in (node.this, node.expression))
+    dates = {"date"}
+    if {left.facts(scalars.schema).kind.value, right.facts(scalars.schema).kind.value} == dates:
+        return e.DaysBetween((right, left))
+    return e.Subtract((left, right))
+
+
+def _divide(scalars: Scalars, node: exp.Expression) -> Expression:
+    """DuckDB and Spark divide as floats; PostgreSQL divides two integers toward 0."""
+    only(node, "this", "expression", "typed", "safe")
+    operands = tuple(aligned(scalars.translate(each), scalars.schema) for each in (node.this, node.expression))
+    whole = all(operand.facts(scalars.schema).kind.value == "integer" for operand in operands)
+    return e.IntegerDivide(operands) if node.args.get("typed") and whole else e.Divide(operands)
+
+
+def _negate(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this")
+    return negative(node.this) if isinstance(node.this, exp.Literal) else e.Negate((scalars.translate(node.this),))
+
+
+def _is(scalars: Scalars, node: exp.Expression) -> Expression:
+    """IS NULL, IS TRUE, IS FALSE."""
+    only(node, "this", "expression")
+    value = scalars.translate(node.this)
+    if isinstance(node.expression, exp.Null):
+        return e.IsNull((value,))
+    if isinstance(node.expression, exp.Boolean):
+        wanted = constant(node.expression)
+        return e.And((e.Not((e.IsNull((value,)),)), e.Equal((value, wanted))))
+    return refuse_part(node, "IS compares with NULL, TRUE or FALSE.", "x IS NULL")
+
+
+def _between(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "low", "high")
+    value, low, high = (scalars.translate(node.args[name]) for name in ("this", "low", "high"))
+    return e.And((e.LessOrEqual((low, value)), e.LessOrEqual((value, high))))
+
+
+def _in(scalars: Scalars, node: exp.Expression) -> Expression:
+    """IN a list of constants; IN a subquery is read where conditions of WHERE are."""
+    if node.args.get("query") is not None:
+        refuse_part(
+            node,
+            "IN with a subquery is answered only as a condition of its own in WHERE, joined by AND.",
+            "WHERE patient_id IN (SELECT patient_id FROM …) AND …",
+        )
+    only(node, "this", "expressions")
+    choices = tuple(constant(each).value for each in node.expressions)
+    if not choices or any(choice is None for choice in choices):
+        refuse_part(node, "The list holds NULL or nothing.", "x IN ('a', 'b') OR x IS NULL")
+    return e.In((scalars.translate(node.this),), choices)
+
+
+def _like(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "expression", "negate")
+    found = e.Like((scalars.translate(node.this),), text_of(node.expression))
+    return e.Not((found,)) if node.args.get("negate") else found
+
+
+def _starts(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "expression")
+    prefix = text_of(node.expression)
+    if any(char in prefix for char in "%_"):
+        refuse_part(node, "A prefix with % or _ would mean a pattern.", "SUBSTRING(x, 1, n) = 'prefix'")
+    return e.Like((scalars.translate(node.this),), prefix + "%")
+
+
+def _case(scalars: Scalars, node: exp.Expression) -> Expression:
+    """Both forms of CASE."""
+    only(node, "this", "ifs", "default")
+    subject = None if node.this is None else scalars.translate(node.this)
+    operands: list[Expression] = []
+    for branch in node.args["ifs"]:
+        only(branch, "this", "true")
+        condition = scalars.translate(branch.this)
+        operands.append(condition if subject is None else e.Equal((subject, condition)))
+        operands.append(_branch(scalars, branch.args["true"]))
+    default = node.args.get("default")
+    return e.Case((*operands, null() if default is None else _branch(scalars, default)))
+
+
+def _if(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "true", "false")
+    other = node.args.get("false")
+    condition, value = scalars.translate(node.this), _branch(scalars, node.args["true"])
+    return e.Case((condition, value, null() if other is None else _branch(scalars, other)))
+
+
+def _branch(scalars: Scalars, node: exp.Expression) -> Expression:
+    """A branch may be NULL; elsewhere a NULL constant is refused."""
+    return null() if isinstance(node, exp.Null) else scalars.translate(node)
+
+
+def _null(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001 - one shape for all rules
+    refuse_part(node, "A comparison with NULL is never true.", "x IS NULL")
+
+
+def _cast(scalars: Scalars, node: exp.Expression) -> Expression:
+    """Every cast is total, whether TRY_ is written or not."""
+    only(node, "this", "to", "safe")
+    to = node.args["to"]
+    only(to, "this", "nested")
+    kind = KINDS.get(to.this)
+    if kind is None:
+        refuse_part(node, "This type is not known here.", "BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE or TIMESTAMP.")
+    if isinstance(node.this, exp.Literal):
+        return literal(node, kind)
+    return e.Cast((scalars.translate(node.this),), kind)
+
+
+def _round(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "decimals")
+    digits = node.args.get("decimals")
+    return e.Round((scalars.translate(node.this),), 0 if digits is None else whole_of(digits))
+
+
+def _power(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "expression")
+    return e.Power((scalars.translate(node.this),), whole_of(node.expression))
+
+
+def _bucket(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "min_value", "max_value", "num_buckets")
+    low, high = (number_of(node.args[name]) for name in ("min_value", "max_value"))
+    edges = e.Bucket.widths(low, high, whole_of(node.args["num_buckets"]))
+    return e.Bucket((scalars.translate(node.this),), edges)
+
+
+def _substring(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "start", "length")
+    if node.args.get("start") is None or node.args.get("length") is None:
+        refuse_part(node, "Start and length are both needed.", "SUBSTRING(x, 1, 3)")
+    return e.Substring((scalars.translate(node.this),), whole_of(node.args["start"]), whole_of(node.args["length"]))
+
+
+def _left(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "expression")
+    return e.Substring((scalars.translate(node.this),), 1, whole_of(node.expression))
+
+
+def _extract(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "expression")
+    return e.DatePart((scalars.translate(node.expression),), _PARTS.get(node.name.lower(), node.name.lower()))
+
+
+def _date_part(name: str) -> Rule:
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        only(node, "this")
+        if name == "dow" and scalars.dialect != "duckdb":
+            refuse_part(node, "Dialects number the days of the week differently.", "EXTRACT(isodow FROM x)")
+        return e.DatePart((scalars.translate(node.this),), name)
+
+    return rule
+
+
+def _truncate(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "unit")
+    unit = node.args.get("unit")
+    name = "" if unit is None else unit.name.lower()
+    return e.DateTrunc((scalars.translate(node.this),), name)
+
+
+def _difference(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "expression", "unit", "date_part_boundary")
+    unit = node.args.get("unit")
+    if unit is None or unit.name.lower() != "day":
+        refuse_part(node, "Differences are counted in days.", "DATE_DIFF('day', earlier, later)")
+    return e.DaysBetween((scalars.translate(node.expression), scalars.translate(node.this)))
+
+
+def _named(scalars: Scalars, node: exp.Expression) -> Expression:
+    """The one function that the parser does not know by its own class: DATE_PART('month', x)."""
+    if node.name.lower() == "date_part" and len(node.expressions) == 2:
+        only(node, "this", "expressions")
+        part = text_of(node.expressions[0]).lower()
+        return e.DatePart((scalars.translate(node.expressions[1]),), _PARTS.get(part, part))
+    return refuse_part(node, "This function is not known to be safe.", "arithmetic, CASE, CAST, or a listed function.")
+
+
+def _constant(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001 - one shape for all rules
+    return constant(node)
+
+
+def _column(scalars: Scalars, node: exp.Expression) -> Expression:
+    return scalars.column(node)  # type: ignore[arg-type]  # a column by its rule
+
+
+def _subquery(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001 - one shape for all rules
+    refuse_part(node, *SCALAR_SUBQUERY)
+
+
+_PARTS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "hours": "hour"}
+
+RULES: dict[type[exp.Expression], Rule] = {
+    exp.Column: _column,
+    exp.Literal: _constant,
+    exp.Boolean: _constant,
+    exp.Null: _null,
+    exp.Paren: _paren,
+    exp.Add: _pair(e.Add),
+    exp.Sub: _minus,
+    exp.Mul: _pair(e.Multiply),
+    exp.Div: _divide,
+    exp.IntDiv: _pair(e.IntegerDivide),
+    exp.Mod: _pair(e.Remainder),
+    exp.Neg: _negate,
+    exp.EQ: _pair(e.Equal),
+    exp.NEQ: _pair(e.NotEqual),
+    exp.LT: _pair(e.Less),
+    exp.LTE: _pair(e.LessOrEqual),
+    exp.GT: _turned(e.Less),
+    exp.GTE: _turned(e.LessOrEqual),
+    exp.And: _pair(e.And),
+    exp.Or: _pair(e.Or),
+    exp.Not: _single(e.Not),
+    exp.Is: _is,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Like: _like,
+    exp.StartsWith: _starts,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Coalesce: _several(e.Coalesce),
+    exp.Nullif: _pair(e.NullIf),
+    exp.Greatest: _extreme(e.Greatest),
+    exp.Least: _extreme(e.Least),
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Abs: _single(e.Abs),
+    exp.Sign: _single(e.Sign),
+    exp.Ceil: _single(e.Ceil),
+    exp.Floor: _single(e.Floor),
+    exp.Round: _round,
+    exp.Sqrt: _single(e.Sqrt),
+    exp.Ln: _single(e.Ln),
+    exp.Exp: _single(e.Exp),
+    exp.Pow: _power,
+    exp.WidthBucket: _bucket,
+    exp.Lower: _single(e.Lower),
+    exp.Upper: _single(e.Upper),
+    exp.Trim: _single(e.Trim),
+    exp.Length: _single(e.Length),
+    exp.DPipe: _pair(e.Concat, "safe"),
+    exp.Substring: _substring,
+    exp.Left: _left,
+    exp.Extract: _extract,
+    exp.Year: _date_part("year"),
+    exp.Quarter: _date_part("quarter"),
+    exp.Month: _date_part("month"),
+    exp.Day: _date_part("day"),
+    exp.DayOfMonth: _date_part("day"),
+    exp.DayOfWeek: _date_part("dow"),
+    exp.DayOfYear: _date_part("doy"),
+    exp.Hour: _date_part("hour"),
+    exp.Minute: _date_part("minute"),
+    exp.TimestampTrunc: _truncate,
+    exp.DateTrunc: _truncate,
+    exp.DateDiff: _difference,
+    exp.Anonymous: _named,
+    exp.Subquery: _subquery,
+    exp.Select: _subquery,
+}
+"""The allow-list: a syntax node that is not a key here is refused."""

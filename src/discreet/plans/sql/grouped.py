@@ -1,0 +1,108 @@
+"""Expressions over the results of groups: keys, aggregates, and arithmetic on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.plans.alignment import aligned
+from discreet.plans.expressions import Column, Expression
+from discreet.plans.normal import simplified
+from discreet.plans.sql.expressions import Scalars
+from discreet.plans.sql.measures import contains_aggregate, is_aggregate
+from discreet.plans.sql.reading import refuse_part
+from discreet.plans.sql.scope import matching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.plans.facts import Facts, Schema
+
+__all__ = ["Grouped"]
+
+Part = TypeVar("Part")
+
+
+class Grouped(Scalars, Generic[Part]):
+    """Translates the SELECT list, HAVING and ORDER BY of a grouped question.
+
+    An aggregate becomes a named part, equal ones the same; an expression that is a group key becomes the key. Any other
+    column is a single row's value and refused.
+    """
+
+    def __init__(
+        self,
+        rows: Scalars,
+        keys: dict[str, Expression],
+        read: Callable[[Scalars, exp.Expression], Part],
+        facts: Callable[[Part], Facts],
+    ) -> None:
+        super().__init__(rows.scope, rows.dialect)
+        self.rows = rows
+        self.keys = keys
+        self.read = read
+        self.facts = facts
+        self.parts: dict[str, Part] = {}
+        self.aliases: dict[str, Expression] = {}
+        self._forms: dict[str, str] = {}
+
+    @property
+    def schema(self) -> Schema:
+        """What is known about keys and parts."""
+        below = self.scope.node.schema
+        keys = {name: expression.facts(below) for name, expression in self.keys.items()}
+        return keys | {name: self.facts(part) for name, part in self.parts.items()}
+
+    def expression(self, node: exp.Expression) -> Expression:
+        """Translate, align and check against what is known about keys and parts."""
+        found = aligned(self.translate(node), self.schema)
+        found.facts(self.schema)
+        return found
+
+    def translate(self, node: exp.Expression) -> Expression:
+        """An aggregate, a key, or an operation on them."""
+        if is_aggregate(node):
+            return Column(self._part(node))
+        if not contains_aggregate(node):
+            key = self._key(node)
+            if key is not None:
+                return Column(key)
+        return super().translate(node)
+
+    def column(self, node: exp.Column) -> Expression:
+        """A column that is no key: the name of an output, or a single row's value, which is refused."""
+        if isinstance(node.this, exp.Star):
+            return super().column(node)
+        if node.args.get("table") is None:
+            alias = matching(node.this, self.aliases)
+            if alias is not None:
+                return self.aliases[alias]
+        if self.scope.find(node) is None:
+            self.scope.column(node)  # refuses an unknown name with the names that there are
+        return refuse_part(
+            node,
+            "Outside an aggregate a column would show single rows.",
+            f"AVG({node.name}) or another aggregate, or GROUP BY {node.name}.",
+        )
+
+    def _key(self, node: exp.Expression) -> str | None:
+        """Recognize a group key by its meaning."""
+        try:
+            wanted = simplified(self.rows.expression(node))
+        except QueryRefused:
+            return None
+        return next((name for name, each in self.keys.items() if simplified(each) == wanted), None)
+
+    def _part(self, node: exp.Expression) -> str:
+        """Name an aggregate; the same one twice is one part."""
+        part = self.read(self.rows, node)
+        form = repr(part.canonical())  # type: ignore[attr-defined]  # measures and statistics have one
+        if form not in self._forms:
+            name = f"m{len(self.parts)}"
+            while name in self.keys:  # a column may be called m0
+                name += "_"
+            self._forms[form] = name
+            self.parts[name] = part
+        return self._forms[form]

@@ -1,0 +1,158 @@
+"""The outermost SELECT: groups, aggregates, and what becomes of the noisy values."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.plans.bounding import Bounding
+from discreet.plans.plan import Ordering, Plan, Request
+from discreet.plans.sql.constants import whole_of
+from discreet.plans.sql.expressions import Scalars
+from discreet.plans.sql.grouped import Grouped
+from discreet.plans.sql.groups import alias_of, group_keys, output_name
+from discreet.plans.sql.measures import measure_of
+from discreet.plans.sql.reading import only, read_statement, refuse_part
+from discreet.plans.sql.relations import Relations
+
+if TYPE_CHECKING:
+    from discreet.plans.aggregates import Measure
+    from discreet.plans.expressions import Expression
+    from discreet.tables import Policy
+
+__all__ = ["plan_sql"]
+
+_MOST_ROWS = 1_000_000
+
+
+def plan_sql(
+    policy: Policy,
+    text: str,
+    *,
+    dialect: str = "duckdb",
+    bounding: Bounding | None = None,
+    verified: frozenset[str] = frozenset(),
+) -> Plan:
+    """Plan a question in SQL, or refuse it; no data is touched.
+
+    `verified` names the tables whose uniqueness the owner has had verified for this version of the data.
+
+    >>> from discreet.tables import Column, Policy, Table
+    >>> visits = Table(
+    ...     "visits",
+    ...     unit="patient_id",
+    ...     rows_per_unit=20,
+    ...     columns=[Column("ward", keys=["cardiology", "surgery"]), Column("cost", lower=0, upper=50_000)],
+    ... )
+    >>> policy = Policy([visits], epsilon=3)
+    >>> plan = plan_sql(policy, "SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY ward")
+    >>> plan.aggregate.groups, plan.aggregate.rows_per_unit, list(plan.columns)
+    (2, 20, ['ward', 'n', 'cost'])
+    >>> plan_sql(policy, "SELECT * FROM visits")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.QueryRefused: *: A * could show columns that nobody asked for. Write instead: the columns by name.
+    """
+    statement = read_statement(text, dialect)
+    try:
+        request = _request(Relations(policy, dialect, verified), statement)
+        return Plan(policy, request, bounding or Bounding())
+    except RecursionError:
+        refuse_part(statement, "It is nested too deeply.", "a flatter question.")
+
+
+def _request(relations: Relations, statement: exp.Expression) -> Request:
+    """Read the outermost SELECT."""
+    if isinstance(statement, exp.Subquery):
+        only(statement, "this")
+        return _request(relations, statement.this)
+    if not isinstance(statement, exp.Select):
+        refuse_part(
+            statement,
+            "A question is one SELECT; it changes nothing and reads nothing else.",
+            "SELECT COUNT(*) FROM (… UNION ALL …) AS both, or another SELECT.",
+        )
+    if statement.args.get("distinct") is not None:
+        refuse_part(statement, "The groups of an answer are distinct already.", "SELECT without DISTINCT.")
+    only(statement, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_")
+    rows = Scalars(relations.scope(statement, relations.named(statement, {})), relations.dialect)
+    keys = {f"key{place}": key for place, key in enumerate(group_keys(statement, rows))}
+    for key in keys.values():
+        if key.facts(rows.schema).unit:
+            refuse_part(
+                statement.args["group"],
+                "Each unit would be a group of its own, and no single unit's answer is given out.",
+                "a subquery grouped by the unit whose results are aggregated, or COUNT(DISTINCT unit).",
+            )
+    grouped: Grouped[Measure] = Grouped(rows, keys, measure_of, lambda measure: measure.facts())
+    outputs = _outputs(statement, grouped)
+    having = statement.args.get("having")
+    condition = None if having is None else grouped.expression(having.this)
+    order = _order(statement, grouped, outputs)
+    return Request(
+        rows.scope.node,
+        tuple(keys.items()),
+        tuple(grouped.parts.items()),
+        tuple(outputs.items()),
+        condition,
+        order,
+        _limit(statement),
+    )
+
+
+def _outputs(statement: exp.Select, grouped: Grouped[Measure]) -> dict[str, Expression]:
+    """Translate the SELECT list; outputs of one name are numbered."""
+    found: dict[str, Expression] = {}
+    for place, item in enumerate(statement.expressions):
+        name = output_name(item, place)
+        numbered = itertools.chain((name,), (f"{name}_{number}" for number in itertools.count(2)))
+        unique = next(each for each in numbered if each not in found)
+        found[unique] = grouped.expression(alias_of(item)[0])
+        _no_list_inside(item, found[unique], grouped)
+    grouped.aliases.update(found)
+    return found
+
+
+def _no_list_inside(item: exp.Expression, value: Expression, grouped: Grouped[Measure]) -> None:
+    """Several quantiles or bins are a list: it can be given out, not computed with."""
+    lists = {name for name, measure in grouped.parts.items() if measure.size > 1}
+    inside = {name for part in value.operands for each in part.walk() if (name := getattr(each, "name", None)) in lists}
+    if inside:
+        refuse_part(item, "A list of quantiles or bins cannot be computed with.", "one level at a time.")
+
+
+def _order(statement: exp.Select, grouped: Grouped[Measure], outputs: dict[str, Expression]) -> tuple[Ordering, ...]:
+    """Read ORDER BY: positions, names or expressions of outputs."""
+    clause = statement.args.get("order")
+    if clause is None:
+        return ()
+    only(clause, "expressions")
+    found = []
+    for item in clause.expressions:
+        only(item, "this", "desc", "nulls_first")
+        node = item.this
+        if isinstance(node, exp.Literal):
+            place = whole_of(node)
+            if not 1 <= place <= len(outputs):
+                refuse_part(item, "There is no such output.", "ORDER BY 1, or an output's name.")
+            value = list(outputs.values())[place - 1]
+        else:
+            value = grouped.expression(node)
+        found.append(Ordering(value, bool(item.args.get("desc"))))
+    return tuple(found)
+
+
+def _limit(statement: exp.Select) -> int | None:
+    """Read LIMIT."""
+    clause = statement.args.get("limit")
+    if clause is None:
+        return None
+    if not isinstance(clause, exp.Limit):
+        refuse_part(clause, "Only LIMIT is read.", "LIMIT 10")
+    only(clause, "expression")
+    found = whole_of(clause.expression)
+    if not 0 <= found <= _MOST_ROWS:
+        refuse_part(clause, f"A limit lies between 0 and {_MOST_ROWS}.", "LIMIT 10")
+    return found

@@ -1,0 +1,106 @@
+"""From text to one syntax tree, and the tools that read it by allow-list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import ParameterError, QueryRefused
+from discreet.exact import shown
+from discreet.plans.refusals import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["DIALECTS", "only", "part", "read_expression", "read_statement", "refuse_part"]
+
+DIALECTS = ("duckdb", "postgres", "spark")
+"""How a question may be spelled; its meaning is always that of `docs/explanation/plans.md`."""
+
+_LONGEST = 50_000
+_MOST_PARTS = 5_000
+_LONGEST_PART = 80
+
+
+def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
+    """Parse a single statement.
+
+    >>> type(read_statement("SELECT COUNT(*) FROM visits")).__name__
+    'Select'
+    """
+    if dialect not in DIALECTS:
+        msg = f"dialect is {shown(dialect)}; it must be one of {', '.join(DIALECTS)}."
+        raise ParameterError(msg)
+    if not isinstance(text, str):
+        msg = f"a question is a text, not a {type(text).__name__}."
+        raise ParameterError(msg)
+    if len(text) > _LONGEST or "\0" in text:
+        refuse(
+            "the question", why=f"It is longer than {_LONGEST} characters or holds a zero.", instead="a shorter one."
+        )
+    try:
+        language = sqlglot.Dialect.get_or_raise(dialect)
+        tokens = language.tokenize(text)
+        if any(token.comments for token in tokens):
+            refuse("a comment", why="Comments and hints are not read.", instead="the question without it.")
+        statements = [statement for statement in language.parser().parse(tokens, text) if statement is not None]
+    except QueryRefused:
+        raise
+    except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, TypeError, KeyError):
+        # The parser's own message quotes the text and may be long; where it stands is enough.
+        why = f"It is not understood as {dialect} SQL."
+        refuse("the question", why=why, instead="SELECT ward, COUNT(*) FROM visits GROUP BY ward")
+    if len(statements) != 1:
+        refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
+    if sum(1 for _ in statements[0].walk()) > _MOST_PARTS:
+        refuse("the question", why=f"It has more than {_MOST_PARTS} parts.", instead="a smaller one.")
+    return statements[0]  # type: ignore[return-value]  # an expression
+
+
+def read_expression(text: str, dialect: str = "duckdb") -> exp.Expression:
+    """Parse the condition or expression that stands in a Python question.
+
+    >>> type(read_expression("age > 40")).__name__
+    'GT'
+    """
+    statement = read_statement(f"SELECT {text}", dialect)
+    if not isinstance(statement, exp.Select) or len(statement.expressions) != 1:
+        refuse(shown(text), why="It is not a single expression.", instead="age > 40")
+    only(statement, "expressions")
+    found: exp.Expression = statement.expressions[0]
+    return found
+
+
+def part(node: exp.Expression) -> str:
+    """Print a part of the question, for a message."""
+    try:
+        text = node.sql(dialect="duckdb")
+    except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return node.key.upper()
+    return text if len(text) <= _LONGEST_PART else text[:_LONGEST_PART] + "…"
+
+
+def only(node: exp.Expression, *allowed: str) -> None:
+    """Refuse a node that carries anything beyond what the caller reads: nothing is ignored in silence."""
+    for name, value in node.args.items():
+        if name not in allowed and not _empty(value):
+            refuse_part(
+                node, f"Its {name.strip('_').replace('_', ' ').upper()} is not answered.", "the same without it."
+            )
+
+
+def _empty(value: object) -> bool:
+    return value is None or value is False or (isinstance(value, list) and not value)
+
+
+def refuse_part(node: exp.Expression, why: str, instead: str) -> NoReturn:
+    """Refuse a part of the question by its own text."""
+    refuse(part(node), why=why, instead=instead)
+
+
+def words(names: Iterable[str]) -> str:
+    """List names for a message."""
+    return ", ".join(names)

@@ -1,0 +1,295 @@
+"""FROM, JOIN, WHERE and subqueries: from syntax to relations whose share of one unit is bounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.plans.expressions import Cast, Column, Expression
+from discreet.plans.nodes import BoundRows, Filter, Join, JoinKind, Node, PerUnit, Project, Scan, UnionAll
+from discreet.plans.refusals import refuse
+from discreet.plans.sql.conditions import conjuncts, equality, is_semi_join, semi_joined
+from discreet.plans.sql.expressions import Scalars
+from discreet.plans.sql.grouped import Grouped
+from discreet.plans.sql.groups import alias_of, group_keys
+from discreet.plans.sql.measures import contains_aggregate, unit_statistic_of
+from discreet.plans.sql.reading import only, refuse_part
+from discreet.plans.sql.scope import Named, Scope, matching, name_of
+from discreet.tables.kinds import Kind
+from discreet.tables.nearest import hint
+
+if TYPE_CHECKING:
+    from discreet.plans.statistics import UnitStatistic
+    from discreet.tables import Policy
+
+__all__ = ["Relations", "scanned"]
+
+_MOST_SCANS = 64
+
+
+def scanned(policy: Policy, name: str, verified: frozenset[str]) -> Node:
+    """Read a table, and limit each unit's rows to what the policy says.
+
+    >>> from discreet.tables import Policy, Table
+    >>> visits = Table("visits", unit="id", rows_per_unit=20)
+    >>> scanned(Policy([visits], epsilon=1), "visits", frozenset()).rows
+    20
+    """
+    for each in verified:
+        policy.table(each)  # refuses a name that is no table: a misspelled one would verify nothing
+    scan = Scan(policy.table(name), verified=name in verified)
+    limit = scan.table.rows_per_unit
+    return BoundRows(scan, limit) if scan.private and scan.rows is None and limit is not None else scan
+
+
+@dataclass
+class Relations:
+    """Reads queries into relations, for one question."""
+
+    policy: Policy
+    dialect: str
+    verified: frozenset[str]
+    scans: int = field(default=0, init=False)
+
+    def query(self, node: exp.Expression, named: dict[str, Named]) -> Node:
+        """Read a subquery: a SELECT, a UNION ALL, or one of them in parentheses."""
+        if isinstance(node, exp.Subquery):
+            only(node, "this", "alias")
+            return self.query(node.this, named)
+        if isinstance(node, exp.Union):
+            return self._union(node, self.named(node, named))
+        if not isinstance(node, exp.Select):
+            refuse_part(node, "Only SELECT and UNION ALL are read here.", "a SELECT.")
+        for word in ("limit", "offset", "order"):
+            if node.args.get(word) is not None:
+                refuse_part(
+                    node.args[word],
+                    "Before an aggregate it would pick rows by what other units have.",
+                    "ORDER BY and LIMIT at the end of the whole question.",
+                )
+        only(node, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_")
+        rows = Scalars(self.scope(node, self.named(node, named)), self.dialect)
+        if node.args.get("group") is not None or any(map(contains_aggregate, node.expressions)):
+            return self._per_unit(node, rows)
+        if node.args.get("having") is not None:
+            refuse_part(node.args["having"], "HAVING needs a GROUP BY.", "WHERE")
+        found = self._plain(node, rows)
+        return self._distinct(node, found) if node.args.get("distinct") is not None else found
+
+    def named(self, node: exp.Expression, outer: dict[str, Named]) -> dict[str, Named]:
+        """Collect the queries that WITH gives names to; a later one sees the earlier ones."""
+        clause = node.args.get("with_")
+        if clause is None:
+            return outer
+        only(clause, "expressions")
+        found = dict(outer)
+        for each in clause.expressions:
+            only(each, "this", "alias")
+            only(each.args["alias"], "this")
+            # What it may refer to is fixed here, so that a name can be used again without a circle.
+            found[name_of(each.args["alias"].this)] = Named(each.this, dict(found))
+        return found
+
+    def scope(self, select: exp.Select, named: dict[str, Named]) -> Scope:
+        """Read FROM, JOIN and WHERE."""
+        source = select.args.get("from_")
+        if source is None:
+            refuse("SELECT", why="It reads no table.", instead="SELECT … FROM a table.")
+        only(source, "this")
+        found = self._source(source.this, named)
+        for join in select.args.get("joins") or []:
+            found = self._join(found, join, named)
+        where = select.args.get("where")
+        if where is None:
+            return found
+        only(where, "this")
+        for condition in conjuncts(where.this):
+            found = self.condition(found, condition, named)
+        return found
+
+    def condition(self, scope: Scope, condition: exp.Expression, named: dict[str, Named]) -> Scope:
+        """Apply one of the conditions that WHERE joins by AND."""
+        if contains_aggregate(condition):
+            refuse_part(condition, "WHERE is applied to rows, before aggregates.", "HAVING")
+        if is_semi_join(condition):
+            return scope.on(semi_joined(self, scope, condition, named))
+        return scope.on(Filter(scope.node, Scalars(scope, self.dialect).expression(condition)))
+
+    def _source(self, node: exp.Expression, named: dict[str, Named]) -> Scope:
+        """Read a table, a named query or a subquery in FROM."""
+        self.scans += 1
+        if self.scans > _MOST_SCANS:
+            refuse("FROM", why=f"More than {_MOST_SCANS} tables are read.", instead="a question with fewer.")
+        if isinstance(node, exp.Subquery):
+            only(node, "this", "alias")
+            alias = "subquery" if node.args.get("alias") is None else _alias(node)
+            return _visible(self.query(node.this, named), alias)
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+            refuse_part(node, "Only tables of the policy are read, no files and no functions.", "FROM a table.")
+        only(node, "this", "alias")
+        query = matching(node.this, named)
+        if query is not None:
+            inner = named[query]
+            return _visible(self.query(inner.query, inner.seen), _alias(node) or query)
+        names = [table.name for table in self.policy.tables]
+        name = matching(node.this, names)
+        if name is None:
+            near = hint(node.name, names)
+            refuse_part(node, "There is no such table." + near, f"one of {', '.join(names) or 'no tables'}.")
+        return _visible(scanned(self.policy, name, self.verified), _alias(node) or name)
+
+    def _join(self, left: Scope, join: exp.Join, named: dict[str, Named]) -> Scope:
+        """Read one JOIN … ON or USING."""
+        only(join, "this", "on", "using", "side", "kind")
+        how = {("", ""): JoinKind.INNER, ("", "INNER"): JoinKind.INNER, ("LEFT", ""): JoinKind.LEFT} | {
+            ("LEFT", "OUTER"): JoinKind.LEFT
+        }
+        shape = how.get((join.side.upper(), join.kind.upper()))
+        if shape is None:
+            refuse_part(join, "Only JOIN and LEFT JOIN can be bounded.", "JOIN … ON, or LEFT JOIN … ON.")
+        right = self._source(join.this, named)
+        clash = set(left.sources) & set(right.sources)
+        if clash:
+            refuse_part(join, f"Two tables are called {clash.pop()}.", "another name for one of them: table AS name.")
+        pairs, rest, shared = self._pairs(left, right, join)
+        if rest and shape is JoinKind.LEFT:
+            refuse_part(join, "A LEFT JOIN is answered with equalities only.", "the other conditions in a subquery.")
+        found = _joined(left, right, Join(left.node, right.node, tuple(pairs), shape), shared)
+        for condition in rest:
+            found = found.on(Filter(found.node, Scalars(found, self.dialect).expression(condition)))
+        return found
+
+    def _pairs(
+        self, left: Scope, right: Scope, join: exp.Join
+    ) -> tuple[list[tuple[str, str]], list[exp.Expression], list[str]]:
+        """Split a join's conditions into equalities of columns, other conditions, and names that both sides share."""
+        using = join.args.get("using") or []
+        if using:
+            names = [name_of(each) for each in using]
+            columns = [
+                exp.column(exp.to_identifier(name, quoted=bool(each.args.get("quoted"))))
+                for name, each in zip(names, using, strict=True)
+            ]
+            return [(left.column(each).name, right.column(each).name) for each in columns], [], names
+        condition = join.args.get("on")
+        if condition is None:
+            refuse_part(join, "Every row would meet every row.", "JOIN … ON a.unit = b.unit")
+        pairs, rest = [], []
+        for each in conjuncts(condition):
+            pair = equality(left, right, each)
+            if pair is None:
+                rest.append(each)
+            else:
+                pairs.append(pair)
+        return pairs, rest, []
+
+    def _plain(self, select: exp.Select, rows: Scalars) -> Project:
+        """A SELECT without groups: one row for each."""
+        columns: list[tuple[str, Expression]] = []
+        for item in select.expressions:
+            node, alias = alias_of(item)
+            if alias is None and not isinstance(node, exp.Column):
+                refuse_part(node, "A computed column of a subquery needs a name.", "expression AS name")
+            found = rows.expression(node)
+            columns.append((alias or node.name, found))
+        return Project(rows.scope.node, tuple(columns))
+
+    def _distinct(self, select: exp.Select, found: Project) -> Node:
+        """SELECT DISTINCT with the unit among the columns: one row per unit and value."""
+        only(select.args["distinct"])
+        if not found.private or not any(facts.unit for facts in found.schema.values()):
+            refuse(
+                "DISTINCT",
+                why="Without the unit, rows of different units would be merged into one.",
+                instead="SELECT DISTINCT with the unit column among the columns, or COUNT(DISTINCT …).",
+            )
+        return PerUnit(found, tuple(found.schema), ())
+
+    def _per_unit(self, select: exp.Select, rows: Scalars) -> Node:
+        """A SELECT grouped by the unit: one row per unit, and per other key."""
+        if select.args.get("distinct") is not None:
+            refuse("DISTINCT", why="Groups are distinct already.", instead="SELECT without DISTINCT.")
+        keys = group_keys(select, rows)
+        schema = rows.schema
+        if not any(key.facts(schema).unit for key in keys):
+            refuse(
+                "a grouped subquery",
+                why="Its groups mix the rows of different units, which only the outermost SELECT may do.",
+                instead="GROUP BY the unit column, perhaps with others, in the subquery.",
+            )
+        child, names = _with_keys(rows.scope.node, keys)
+        in_group = child.rows_in_group(frozenset(names))
+        grouped: Grouped[UnitStatistic] = Grouped(
+            rows,
+            dict(zip(names, keys, strict=True)),
+            unit_statistic_of,
+            lambda part: part.facts(child.schema, in_group),
+        )
+        outputs: list[tuple[str, Expression]] = []
+        for item in select.expressions:
+            node, alias = alias_of(item)
+            if alias is None and not isinstance(node, exp.Column):
+                refuse_part(node, "A computed column of a subquery needs a name.", "expression AS name")
+            outputs.append((alias or node.name, grouped.expression(node)))
+            grouped.aliases[outputs[-1][0]] = outputs[-1][1]
+        having = select.args.get("having")
+        kept = None if having is None else grouped.expression(having.this)
+        found: Node = PerUnit(child, names, tuple(grouped.parts.items()))
+        return Project(found if kept is None else Filter(found, kept), tuple(outputs))
+
+    def _union(self, node: exp.Union, named: dict[str, Named]) -> Node:
+        """UNION ALL; columns by position."""
+        only(node, "this", "expression", "with_", "distinct")
+        if node.args.get("distinct"):
+            refuse("UNION", why="It merges equal rows of different units.", instead="UNION ALL")
+        left, right = self.query(node.this, named), self.query(node.expression, named)
+        if len(left.schema) == len(right.schema):
+            left, right = _as_floats(left, right), _as_floats(right, left)
+        return UnionAll(left, right)
+
+
+def _alias(node: exp.Expression) -> str:
+    alias = node.args.get("alias")
+    if alias is None:
+        return ""
+    only(alias, "this")
+    return name_of(alias.this)
+
+
+def _visible(node: Node, alias: str) -> Scope:
+    return Scope(node, {alias: {name: name for name in node.schema}})
+
+
+def _joined(left: Scope, right: Scope, node: Join, shared: list[str]) -> Scope:
+    """Carry the names of both sides over to the join's columns."""
+    sources = {
+        alias: {name: f"{letter}.{inner}" for name, inner in columns.items()}
+        for letter, side in (("l", left), ("r", right))
+        for alias, columns in side.sources.items()
+    }
+    merged = {name: f"l.{inner}" for name, inner in left.merged.items()}
+    for name in shared:
+        found = left.find(exp.column(exp.to_identifier(name)))
+        merged[name] = f"l.{found}"
+    return Scope(node, sources, merged)
+
+
+def _with_keys(node: Node, keys: list[Expression]) -> tuple[Node, tuple[str, ...]]:
+    """Add computed keys as columns; a key that is a column stays as it is."""
+    names = tuple(key.name if isinstance(key, Column) else f"key {place}" for place, key in enumerate(keys))
+    computed = [(name, key) for name, key in zip(names, keys, strict=True) if not isinstance(key, Column)]
+    if not computed:
+        return node, names
+    return Project(node, (*((name, Column(name)) for name in node.schema), *computed)), names
+
+
+def _as_floats(node: Node, other: Node) -> Node:
+    """Turn integer columns into floats where the other side has floats."""
+    pairs = list(zip(node.schema.items(), other.schema.values(), strict=True))
+    wide = {name for (name, ours), theirs in pairs if (ours.kind, theirs.kind) == (Kind.INTEGER, Kind.FLOAT)}
+    if not wide:
+        return node
+    columns = ((name, Cast((Column(name),), Kind.FLOAT) if name in wide else Column(name)) for name in node.schema)
+    return Project(node, tuple(columns))

@@ -1,0 +1,96 @@
+"""Who may ask, what, and for how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import PolicyError
+from discreet.exact import rational, shown
+from discreet.tables.nearest import hint
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.exact import Number
+
+__all__ = ["ACTIONS", "Analyst"]
+
+ACTIONS = ("explain", "preview", "release")
+"""See how a question would be answered; see its error beforehand; have it answered."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Analyst:
+    """One analyst's rights; the tables and limits that are not given are those of the policy.
+
+    >>> ann = Analyst("ann", may=["explain", "preview"], tables=["visits"])
+    >>> ann.allows("preview", ["visits"]), ann.allows("release", ["visits"]), ann.allows("preview", ["patients"])
+    (True, False, False)
+    """
+
+    name: str
+    may: tuple[str, ...]
+    tables: tuple[str, ...] | None
+    epsilon: Fraction | None
+    delta: Fraction | None
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        may: Iterable[str] = ACTIONS,
+        tables: Iterable[str] | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name or not name.isprintable():
+            msg = f"an analyst is named {shown(name)}; names are texts of printable characters."
+            raise PolicyError(msg)
+        allowed = _texts(f"{name}.may", may)
+        for action in allowed:
+            if action not in ACTIONS:
+                msg = f"{name}.may holds {shown(action)}; the rights are {', '.join(ACTIONS)}.{hint(action, ACTIONS)}"
+                raise PolicyError(msg)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "may", tuple(action for action in ACTIONS if action in allowed))
+        object.__setattr__(self, "tables", None if tables is None else tuple(sorted(_texts(f"{name}.tables", tables))))
+        object.__setattr__(self, "epsilon", _limit(f"{name}.epsilon", epsilon))
+        object.__setattr__(self, "delta", _limit(f"{name}.delta", delta))
+
+    def allows(self, action: str, tables: Iterable[str]) -> bool:
+        """Tell whether the analyst may do something with these tables."""
+        return action in self.may and (self.tables is None or set(tables) <= set(self.tables))
+
+    def describe(self) -> dict[str, object]:
+        """Return the rights as plain values, for canonical forms."""
+        limits = {"epsilon": self.epsilon, "delta": self.delta}
+        return {
+            "may": list(self.may),
+            "tables": None if self.tables is None else list(self.tables),
+            **{word: str(limit) for word, limit in limits.items() if limit is not None},
+        }
+
+
+def _texts(name: str, given: Iterable[str]) -> list[str]:
+    """Read a list of texts; a single text is no list."""
+    found = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if found is None or not all(isinstance(each, str) for each in found):
+        msg = f'{name} is {shown(given)}; it must be a list of texts, such as ["visits"].'
+        raise PolicyError(msg)
+    return found
+
+
+def _limit(name: str, given: Number | None) -> Fraction | None:
+    """Read a limit that is not negative."""
+    if given is None:
+        return None
+    try:
+        found = rational(given, name=name)
+    except ValueError as error:
+        raise PolicyError(str(error)) from None
+    if found < 0:
+        msg = f"{name} is {shown(given)}; it must not be negative."
+        raise PolicyError(msg)
+    return found

@@ -1,0 +1,204 @@
+"""What a policy says about one column."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import PolicyError
+from discreet.exact import shown
+from discreet.tables.bounds import UNBOUNDED, Bounds
+from discreet.tables.kinds import INT64, LARGEST_FLOAT, Kind, Value, as_number, is_of_kind, read_value
+
+if TYPE_CHECKING:
+    from discreet.exact import Number
+
+__all__ = ["LARGEST_KEY_SET", "Column"]
+
+LARGEST_KEY_SET = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Column:
+    """One column and the public facts about it, which every engine enforces as it reads.
+
+    - `type`: boolean, integer, float, text, date or timestamp. It follows from bounds (integer if both are whole, else
+      float) and from keys; every other column says it. Cells that cannot be read as the type are NULL.
+    - `lower`, `upper`: numbers (and dates) are clamped into them.
+    - `keys`: the known values. Grouping by the column gives exactly these groups. Other values fall into the group
+      `other` if that is given, else they are left out of groups.
+    - `null_key`: NULL is a group of its own.
+    - `nullable=False`: rows with NULL (or NaN) here are dropped.
+
+    >>> Column("ward", keys=["cardiology", "surgery"]).kind, Column("age", lower=0, upper=120).kind
+    (<Kind.TEXT: 'text'>, <Kind.INTEGER: 'integer'>)
+    """
+
+    name: str
+    kind: Kind
+    bounds: Bounds
+    keys: tuple[Value, ...] | None
+    other: Value
+    nullable: bool
+
+    def __init__(  # noqa: PLR0913 - each is a fact of its own
+        self,
+        name: str,
+        *,
+        type: str | Kind | None = None,  # noqa: A002 - the word of policies
+        lower: Number | dt.date | None = None,
+        upper: Number | dt.date | None = None,
+        keys: Iterable[object] | None = None,
+        other: object = None,
+        null_key: bool = False,
+        nullable: bool = True,
+    ) -> None:
+        if not isinstance(name, str) or not name or name.startswith("_") or not name.isprintable():
+            msg = f"a column is named {shown(name)}; names are texts of printable characters without a leading _."
+            raise PolicyError(msg)
+        listed = None if keys is None else _listed(name, keys)
+        kind = _kind(name, type, lower, upper, listed)
+        for word, given in (("null_key", null_key), ("nullable", nullable)):
+            if not isinstance(given, bool):
+                msg = f"{name}.{word} is {shown(given)}; it must be true or false."
+                raise PolicyError(msg)
+        facts = {
+            "name": name,
+            "kind": kind,
+            "bounds": _bounds(name, kind, lower, upper),
+            "keys": _keys(name, kind, listed, other, null_key=null_key),
+            "other": None if other is None else _read(other, kind, f"{name}.other"),
+            "nullable": nullable,
+        }
+        if listed is None and (other is not None or null_key):
+            word = "other" if other is not None else "null_key"
+            msg = f"{name} has {word} but no keys; list the keys, or leave it out."
+            raise PolicyError(msg)
+        if listed is not None and facts["bounds"] != UNBOUNDED:
+            msg = f"{name} has both keys and bounds; keep the keys to group by it, or the bounds to compute with it."
+            raise PolicyError(msg)
+        for field, fact in facts.items():
+            object.__setattr__(self, field, fact)
+
+    def describe(self) -> dict[str, object]:
+        """Return the facts as plain values, for canonical forms."""
+        ends = {"lower": self.bounds.lower, "upper": self.bounds.upper}
+        return {
+            "type": self.kind.value,
+            **{word: str(end) for word, end in ends.items() if end is not None},
+            **({} if self.keys is None else {"keys": [plain(key) for key in self.keys]}),
+            **({} if self.other is None else {"other": plain(self.other)}),
+            **({} if self.nullable else {"nullable": False}),
+        }
+
+
+def plain(value: Value) -> object:
+    """Write a value as JSON can hold it without loss: floats by their shortest decimal, dates in ISO form.
+
+    >>> plain(0.1), plain(dt.date(2024, 2, 1)), plain(None)
+    ('0.1', '2024-02-01', None)
+    """
+    if isinstance(value, float):
+        return repr(value)
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _listed(name: str, keys: Iterable[object]) -> list[object]:
+    """Read a list of keys; a single text is no list."""
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        msg = f'{name}.keys is {shown(keys)}; it must be a list, such as ["cardiology", "surgery"].'
+        raise PolicyError(msg)
+    found = list(keys)
+    if not 1 <= len(found) <= LARGEST_KEY_SET:
+        msg = f"{name}.keys holds {len(found)} keys; it must hold 1 to {LARGEST_KEY_SET}."
+        raise PolicyError(msg)
+    return found
+
+
+def _kind(name: str, given: str | Kind | None, lower: object, upper: object, keys: list[object] | None) -> Kind:
+    """Return the declared kind, or the one that bounds and keys imply."""
+    if isinstance(given, Kind):
+        return given
+    if given is not None:
+        try:
+            return Kind(given)
+        except ValueError:
+            msg = f"{name}.type is {shown(given)}; it must be one of {', '.join(kind.value for kind in Kind)}."
+            raise PolicyError(msg) from None
+    if keys is not None:
+        kinds = {Kind.of(key) for key in keys if is_of_kind(key, _guess(key))}  # type: ignore[arg-type]
+        if len(kinds) == 1:
+            return kinds.pop()
+        msg = f'{name}.keys are of different kinds; say the type, such as type = "text".'
+        raise PolicyError(msg)
+    ends = [end for end in (lower, upper) if end is not None]
+    if not ends:
+        msg = f'{name} has no type; types are declared, not guessed from the data. Write type = "text", or give bounds.'
+        raise PolicyError(msg)
+    if all(isinstance(end, dt.datetime) for end in ends):
+        return Kind.TIMESTAMP
+    if any(isinstance(end, dt.date) for end in ends):
+        return Kind.DATE
+    whole = all(isinstance(end, int) for end in ends) and len(ends) == 2
+    return Kind.INTEGER if whole else Kind.FLOAT
+
+
+def _guess(key: object) -> Kind:
+    return next((kind for kind in Kind if is_of_kind(key, kind)), Kind.TEXT)  # type: ignore[arg-type]
+
+
+def _read(value: object, kind: Kind, name: str) -> Value:
+    """Read a value of a policy; what is wrong with it is the policy's error."""
+    try:
+        return read_value(value, kind, name=name)
+    except ValueError as error:
+        raise PolicyError(str(error)) from None
+
+
+def _bounds(name: str, kind: Kind, lower: object, upper: object) -> Bounds:
+    """Read the bounds; both, or for floats and integers none."""
+    if lower is None and upper is None:
+        return UNBOUNDED
+    if lower is None or upper is None:
+        msg = f"{name} has one bound only; give both lower and upper, as one open side bounds nothing."
+        raise PolicyError(msg)
+    if kind in {Kind.TEXT, Kind.BOOLEAN}:
+        msg = f"{name} is of type {kind.value} and has bounds; only numbers, dates and timestamps have bounds."
+        raise PolicyError(msg)
+    try:
+        if kind.temporal:
+            ends = [read_value(end, kind, name=f"{name}.{word}") for word, end in (("lower", lower), ("upper", upper))]
+            found = Bounds(*(as_number(end) for end in ends))  # type: ignore[arg-type]  # dates by their kind
+        else:
+            found = Bounds(lower, upper)  # type: ignore[arg-type]  # read as numbers there
+    except ValueError as error:
+        msg = f"{name}: {error}"
+        raise PolicyError(msg) from None
+    limit = INT64 if kind is Kind.INTEGER else Bounds(-int(LARGEST_FLOAT) // 2, int(LARGEST_FLOAT) // 2)
+    if kind is Kind.INTEGER and not found.integral:
+        msg = f"{name} is an integer; its bounds {found} must be whole numbers."
+        raise PolicyError(msg)
+    if not found.within(limit):
+        msg = f"{name} has bounds {found}, beyond what a {kind.value} can hold here; give narrower ones."
+        raise PolicyError(msg)
+    return found
+
+
+def _keys(
+    name: str, kind: Kind, listed: list[object] | None, other: object, *, null_key: bool
+) -> tuple[Value, ...] | None:
+    """Read the keys in their order, `other` and NULL last; each once."""
+    if listed is None:
+        return None
+    found = [_read(key, kind, f"{name}.keys[{place}]") for place, key in enumerate(listed)]
+    if other is not None:
+        found.append(_read(other, kind, f"{name}.other"))
+    if null_key:
+        found.append(None)
+    if len(set(found)) < len(found):
+        twice = next(key for place, key in enumerate(found) if key in found[:place])
+        msg = f"{name}.keys holds {shown(twice)} twice; list each key once, and `other` not among them."
+        raise PolicyError(msg)
+    return tuple(found)

@@ -1,0 +1,282 @@
+"""The public facts about a dataset, and what may ever be spent on it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError, PolicyError
+from discreet.exact import integer, rational, shown
+from discreet.privacy import Budget, NeighborRelation
+from discreet.tables.nearest import hint
+from discreet.tables.reading import json_facts, located, toml_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from discreet.exact import Number
+    from discreet.privacy.relations import Relation
+    from discreet.tables.analyst import Analyst
+    from discreet.tables.table import Table
+
+__all__ = ["FILTERS", "Policy"]
+
+FILTERS = ("pure", "approximate", "zcdp")
+_FORM = 1
+_MOST_GROUPS = 100_000
+
+
+@dataclass(frozen=True, init=False)
+class Policy:
+    """What a data owner states once: tables, units, bounds, keys, budget, rights.
+
+    The facts are public: they may be printed, hashed and sent to analysts. They are enforced, not believed. Two
+    policies that state the same facts are equal and have the same `hash`; where the data and the ledger lie is not a
+    fact and does not count.
+
+    >>> from discreet.tables import Column, Table
+    >>> visits = Table("visits", unit="patient_id", rows_per_unit=20, columns=[Column("age", lower=0, upper=120)])
+    >>> policy = Policy([visits], epsilon=3, delta=1e-6, dataset="hospital")
+    >>> policy.filter, policy.release_delta == policy.budget.delta / 1000, policy.table("visits").rows_per_unit
+    ('zcdp', True, 20)
+    >>> Policy.from_json(policy.to_json()) == policy
+    True
+    """
+
+    tables: tuple[Table, ...]
+    budget: Budget
+    filter: str
+    release_delta: Fraction
+    delta_conversion: Fraction
+    dataset: str
+    version: str
+    population: tuple[tuple[str, int], ...]
+    analysts: tuple[Analyst, ...]
+    most_groups: int
+    source: str | None = field(compare=False)
+    ledger: str | None = field(compare=False)
+
+    def __init__(  # noqa: PLR0913 - each is a fact of its own
+        self,
+        tables: Iterable[Table],
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        release_delta: Number | None = None,
+        filter: str | None = None,  # noqa: A002 - the word of policies
+        delta_conversion: Number | None = None,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+        dataset: str = "dataset",
+        version: str = "1",
+        population: Mapping[str, int] = MappingProxyType({}),
+        analysts: Iterable[Analyst] = (),
+        most_groups: int = _MOST_GROUPS,
+        source: str | None = None,
+        ledger: str | None = None,
+    ) -> None:
+        try:
+            budget = Budget(epsilon, delta, neighbors=neighbors)
+        except ParameterError as error:
+            msg = f"budget.{error}"  # such messages begin with the name
+            raise PolicyError(msg) from None
+        known = _tables(tables)
+        facts: dict[str, object] = {
+            "tables": known,
+            "budget": budget,
+            "filter": _filter(filter, budget),
+            "release_delta": _part("release_delta", release_delta, budget, Fraction(1, 1000)),
+            "delta_conversion": _part("delta_conversion", delta_conversion, budget, Fraction(1, 2)),
+            "dataset": _text("dataset.id", dataset),
+            "version": _text("dataset.version", version),
+            "population": _population(population, known),
+            "analysts": _analysts(analysts, known),
+            "most_groups": _whole("limits.groups", most_groups, least=1),
+            "source": None if source is None else _text("source.url", source),
+            "ledger": None if ledger is None else _text("ledger.url", ledger),
+        }
+        for name, fact in facts.items():
+            object.__setattr__(self, name, fact)
+
+    @property
+    def delta_spend(self) -> Fraction:
+        """What of delta is left for mechanisms that need it, after the conversion's part."""
+        return self.budget.delta - (self.delta_conversion if self.filter == "zcdp" else 0)
+
+    def table(self, name: str) -> Table:
+        """Return a table by its name."""
+        for table in self.tables:
+            if table.name == name:
+                return table
+        names = [table.name for table in self.tables]
+        msg = f"there is no table {shown(name)}; the tables are {', '.join(names)}.{hint(str(name), names)}"
+        raise ParameterError(msg)
+
+    def may(self, analyst: str | None, action: str, tables: Iterable[str]) -> bool:
+        """Tell whether somebody may do something with tables; a policy that names no analysts lets everybody.
+
+        >>> from discreet.tables import Analyst
+        >>> Policy([], epsilon=1, analysts=[Analyst("ann")]).may("bob", "release", [])
+        False
+        """
+        if not self.analysts:
+            return True
+        return any(each.name == analyst and each.allows(action, tables) for each in self.analysts)
+
+    def to_json(self) -> str:
+        """Write the facts in canonical form: equal policies give equal texts."""
+        return json.dumps(self._plain(), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+    @cached_property
+    def hash(self) -> str:
+        """The SHA-256 of the canonical form, in hexadecimal."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def _plain(self) -> dict[str, object]:
+        return {
+            "form": _FORM,
+            "dataset": {"id": self.dataset, "version": self.version},
+            "budget": {
+                "epsilon": str(self.budget.epsilon),
+                "delta": str(self.budget.delta),
+                "neighbors": self.budget.neighbors.value,
+                "filter": self.filter,
+                "release_delta": str(self.release_delta),
+                "delta_conversion": str(self.delta_conversion),
+            },
+            "population": dict(self.population),
+            "limits": {"groups": self.most_groups},
+            "tables": {table.name: table.describe() for table in self.tables},
+            "analysts": {analyst.name: analyst.describe() for analyst in self.analysts},
+        }
+
+    @staticmethod
+    def from_json(text: str) -> Policy:
+        """Read what `to_json` wrote."""
+        facts, lines = json_facts(text)
+        return located(lambda: Policy(**facts), "budget", lines, by_key=True)
+
+    @staticmethod
+    def from_toml(text: str, *, dataset: str = "dataset") -> Policy:
+        r"""Read a policy from TOML text; what is wrong is named with its line.
+
+        >>> text = '[budget]\nepsilon = 3\n[tables.t]\nunit = "id"\nrows_per_unit = 2'
+        >>> Policy.from_toml(text).table("t").unit_kind
+        'id'
+        """
+        facts, lines = toml_facts(text)
+        return located(lambda: Policy(**{"dataset": dataset} | facts), "budget", lines, by_key=True)
+
+    @staticmethod
+    def read(path: str | Path) -> Policy:
+        r"""Read a policy file; the dataset is named after the file unless the policy says otherwise.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "hospital.toml"
+        ...     _ = file.write_text('[budget]\nepsilon = 1')
+        ...     Policy.read(file).dataset
+        'hospital'
+        """
+        file = Path(path)
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            msg = f"the policy {file} cannot be read: {type(error).__name__}. It must be a TOML file in UTF-8."
+            raise PolicyError(msg) from None
+        return Policy.from_toml(text, dataset=file.stem)
+
+
+def _text(name: str, given: object) -> str:
+    if not isinstance(given, str) or not given or not given.isprintable():
+        msg = f"{name} is {shown(given)}; it must be a text of printable characters."
+        raise PolicyError(msg)
+    return given
+
+
+def _whole(name: str, given: int, *, least: int) -> int:
+    try:
+        return integer(given, name=name, least=least)
+    except ParameterError as error:
+        raise PolicyError(str(error)) from None
+
+
+def _filter(given: str | None, budget: Budget) -> str:
+    """Choose the filter: zcdp if there is a delta, else pure."""
+    found = given if given is not None else "zcdp" if budget.delta else "pure"
+    if found not in FILTERS:
+        msg = f"budget.filter is {shown(given)}; it must be one of {', '.join(FILTERS)}.{hint(str(given), FILTERS)}"
+        raise PolicyError(msg)
+    if found == "pure" and budget.delta:
+        msg = "budget.filter is 'pure' and delta is above 0; a pure filter has no use for delta. Remove one of the two."
+        raise PolicyError(msg)
+    if found == "zcdp" and not budget.delta:
+        msg = "budget.filter is 'zcdp' and delta is 0; zCDP turns into (epsilon, delta) only with a delta. Give one."
+        raise PolicyError(msg)
+    return found
+
+
+def _part(name: str, given: Number | None, budget: Budget, share: Fraction) -> Fraction:
+    """Read a part of delta; by default a fixed share of it."""
+    if given is None:
+        return budget.delta * share
+    try:
+        found = rational(given, name=f"budget.{name}")
+    except ParameterError as error:
+        raise PolicyError(str(error)) from None
+    if not 0 <= found <= budget.delta:
+        msg = f"budget.{name} is {shown(given)}; it must lie between 0 and delta, {budget.delta}."
+        raise PolicyError(msg)
+    return found
+
+
+def _tables(given: Iterable[Table]) -> tuple[Table, ...]:
+    """Collect the tables in the order of their names; units of one kind must look alike."""
+    found = sorted(given, key=lambda table: table.name)
+    names = [table.name.casefold() for table in found]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            msg = f"two tables are named {found[place].name!r} (letters' case does not tell names apart)."
+            raise PolicyError(msg)
+    kinds: dict[str, tuple[str, object]] = {}
+    for table in found:
+        if table.unit is not None and table.unit_kind is not None:
+            kind = table.column(table.unit).kind
+            other = kinds.setdefault(table.unit_kind, (table.name, kind))
+            if other[1] is not kind:
+                msg = (
+                    f"units of kind {table.unit_kind!r} are of type {kind.value} in {table.name} and of another in "
+                    f"{other[0]}; declare the unit columns with one type, or with different unit_kind."
+                )
+                raise PolicyError(msg)
+    return tuple(found)
+
+
+def _population(given: Mapping[str, int], tables: tuple[Table, ...]) -> tuple[tuple[str, int], ...]:
+    """Read the public numbers of units, per kind."""
+    kinds = sorted({table.unit_kind for table in tables if table.unit_kind is not None})
+    for kind in given:
+        if kind not in kinds:
+            msg = f"population.{kind} is no kind of unit; the kinds are {', '.join(kinds)}.{hint(kind, kinds)}"
+            raise PolicyError(msg)
+    return tuple((kind, _whole(f"population.{kind}", size, least=0)) for kind, size in sorted(given.items()))
+
+
+def _analysts(given: Iterable[Analyst], tables: tuple[Table, ...]) -> tuple[Analyst, ...]:
+    """Collect the analysts; their tables must exist."""
+    found = sorted(given, key=lambda analyst: analyst.name)
+    names = [table.name for table in tables]
+    for analyst in found:
+        for name in analyst.tables or ():
+            if name not in names:
+                msg = f"analysts.{analyst.name}.tables holds {name!r}, which is no table.{hint(name, names)}"
+                raise PolicyError(msg)
+    if len({analyst.name for analyst in found}) < len(found):
+        msg = "an analyst is named twice."
+        raise PolicyError(msg)
+    return tuple(found)

@@ -1,0 +1,240 @@
+"""Policies from TOML and from JSON: what is wrong is named with its key, its line, and what is allowed."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from discreet.errors import DiscreetError, PolicyError
+from discreet.privacy.relations import read_relation
+from discreet.tables.analyst import Analyst
+from discreet.tables.column import Column
+from discreet.tables.kinds import as_date, as_timestamp
+from discreet.tables.nearest import hint
+from discreet.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Lines", "json_facts", "located", "toml_facts"]
+
+Built = TypeVar("Built")
+
+_HEADER = re.compile(r"^\s*\[([^\[\]]+)\]")
+_ENTRY = re.compile(r"^\s*([\w\"'.-]+)\s*=")
+_SECTIONS = {
+    "dataset": ("id", "version"),
+    "source": ("url",),
+    "ledger": ("url",),
+    "budget": ("epsilon", "delta", "release_delta", "filter", "delta_conversion", "neighbors"),
+    "limits": ("groups",),
+}
+_TOP = (*_SECTIONS, "population", "tables", "analysts", "form")
+_TABLE = ("public", "unit", "unit_kind", "row_is_unit", "rows_per_unit", "unique", "columns")
+_COLUMN = ("type", "lower", "upper", "keys", "other", "null_key", "nullable")
+_ANALYST = ("may", "tables", "epsilon", "delta")
+
+
+class Lines:
+    """Where in a TOML text each key stands; a key inside braces stands where its column does."""
+
+    def __init__(self, text: str) -> None:
+        self.found: dict[str, int] = {}
+        section = ""
+        for number, line in enumerate(text.splitlines(), start=1):
+            if header := _HEADER.match(line):
+                section = _plain(header[1])
+                self.found.setdefault(section, number)
+            elif entry := _ENTRY.match(line):
+                self.found.setdefault(".".join(filter(None, (section, _plain(entry[1])))), number)
+
+    def prefix(self, path: str) -> str:
+        """Say the line of a key, or of the nearest thing around it."""
+        while path:
+            if path in self.found:
+                return f"line {self.found[path]}: "
+            path = path.rpartition(".")[0]
+        return ""
+
+
+def _plain(key: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in key.split("."))
+
+
+def toml_facts(text: str) -> tuple[dict[str, Any], Lines]:
+    """Read the arguments of a policy from TOML text, and where they stand."""
+    try:
+        # Decimals keep the digits that were written: 0.1 is one tenth.
+        read = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        msg = f"the policy is not TOML: {error}."
+        raise PolicyError(msg) from None
+    lines = Lines(text)
+    return _facts(read, lines), lines
+
+
+def json_facts(text: str) -> tuple[dict[str, Any], Lines]:
+    """Read the arguments of a policy from its canonical form."""
+    try:
+        read = json.loads(text)
+    except ValueError:
+        msg = "the text is not JSON; it must be what Policy.to_json wrote."
+        raise PolicyError(msg) from None
+    if not isinstance(read, dict) or read.get("form") != 1:
+        msg = "the text is not a policy of form 1; it must be what Policy.to_json wrote."
+        raise PolicyError(msg)
+    lines = Lines("")
+    try:
+        thawed = _thawed(read)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, PolicyError):
+            raise
+        msg = "the text is not a policy in its canonical form; it must be what Policy.to_json wrote."
+        raise PolicyError(msg) from None
+    return _facts(thawed, lines), lines
+
+
+def _thawed(read: dict[str, object]) -> dict[str, object]:
+    """Undo what the canonical form writes differently from TOML: lists of columns, null keys, whole numbers as text."""
+    tables = {}
+    for name, table in _section(read.get("tables", {}), "tables", Lines("")).items():
+        kept = {word: fact for word, fact in table.items() if fact is not None}
+        if not table.get("public") and table.get("unit") is None:
+            kept |= {"row_is_unit": True}
+        kept["columns"] = {column.pop("name"): _thawed_column(column) for column in table.get("columns", [])}
+        tables[name] = kept
+    return {**read, "tables": tables}
+
+
+def _thawed_column(column: dict[str, object]) -> dict[str, object]:
+    """Keys carry `other` and NULL at their end; bounds of dates are numbers of days or microseconds."""
+    found = dict(column)
+    keys = found.get("keys")
+    if isinstance(keys, list):
+        listed = [key for key in keys if key is not None and key != found.get("other")]
+        found |= {"keys": [_number(key, found["type"]) for key in listed], "null_key": None in keys}
+        if "other" in found:
+            found["other"] = _number(found["other"], found["type"])
+    for word in ("lower", "upper"):
+        if word in found and found["type"] in {"date", "timestamp"}:
+            count = Fraction(str(found[word]))
+            found[word] = as_date(count) if found["type"] == "date" else as_timestamp(count)
+    return found
+
+
+def _number(key: object, kind: object) -> object:
+    return float(key) if kind == "float" and isinstance(key, str) else key
+
+
+def _facts(read: Mapping[str, object], lines: Lines) -> dict[str, Any]:
+    """Turn sections into the arguments of a policy."""
+    _known(read, _TOP, "", lines, "a policy")
+    sections = {name: _section(read.get(name, {}), name, lines) for name in (*_SECTIONS, "population", "analysts")}
+    for name, words in _SECTIONS.items():
+        _known(sections[name], words, name, lines, f"[{name}]")
+    tables = _tables(_section(read.get("tables", {}), "tables", lines), lines)
+    budget = dict(sections["budget"])
+    if "epsilon" not in budget:
+        msg = "the policy has no budget.epsilon; write [budget] and below it epsilon = 3, what may ever be spent."
+        raise PolicyError(msg)
+    if "neighbors" in budget:
+        budget["neighbors"] = located(lambda: read_relation(str(budget["neighbors"])), "budget.neighbors", lines)
+    given = {
+        "dataset": sections["dataset"].get("id"),
+        "version": sections["dataset"].get("version"),
+        "most_groups": sections["limits"].get("groups"),
+        "source": sections["source"].get("url"),
+        "ledger": sections["ledger"].get("url"),
+    }
+    stated = {word: fact for word, fact in given.items() if fact is not None}
+    analysts = _analysts(sections["analysts"], lines)
+    return {"tables": tables, **budget, **stated, "population": sections["population"], "analysts": analysts}
+
+
+def _section(read: object, path: str, lines: Lines) -> dict[str, Any]:
+    """Return a section, or refuse what is none."""
+    if not isinstance(read, dict):
+        msg = f"{lines.prefix(path)}{path} must be a section of its own, [{path}]."
+        raise PolicyError(msg)
+    return read
+
+
+def _known(read: Mapping[str, object], words: tuple[str, ...], path: str, lines: Lines, what: str) -> None:
+    """Refuse keys that nobody reads: a mistyped bound would be no bound."""
+    for word in read:
+        if word not in words:
+            full = f"{path}.{word}" if path else word
+            near = hint(word, words) or f" The keys are {', '.join(words)}."
+            msg = f"{lines.prefix(full)}{full} is not a key of {what}.{near}"
+            raise PolicyError(msg)
+
+
+def located(build: Callable[[], Built], path: str, lines: Lines, *, by_key: bool = False) -> Built:
+    """Build a part; say where in the text the part stands if it cannot be built."""
+    try:
+        return build()
+    except DiscreetError as error:
+        text = str(error)
+        if by_key:  # such messages begin with the key themselves
+            raise PolicyError(lines.prefix(text.partition(" ")[0].rstrip(":")) + text) from None
+        if text.startswith(("line ", path)):
+            raise PolicyError(text) from None
+        msg = f"{lines.prefix(path)}{path}: {text}"
+        raise PolicyError(msg) from None
+
+
+def _tables(read: Mapping[str, object], lines: Lines) -> list[Table]:
+    """Build the tables; a kind of unit that one table states holds for others with the same unit column."""
+    sections = {name: _section(table, f"tables.{name}", lines) for name, table in read.items()}
+    stated: dict[str, set[str]] = {}
+    for table in sections.values():
+        if isinstance(table.get("unit"), str) and isinstance(table.get("unit_kind"), str):
+            stated.setdefault(table["unit"], set()).add(table["unit_kind"])
+    found = []
+    for name, table in sections.items():
+        _known(table, _TABLE, f"tables.{name}", lines, "a table")
+        columns = _columns(name, _section(table.get("columns", {}), f"tables.{name}.columns", lines), lines)
+        facts = {word: fact for word, fact in table.items() if word != "columns"}
+        kinds = stated.get(str(table.get("unit")), set())
+        if "unit_kind" not in table and len(kinds) == 1:
+            facts["unit_kind"] = next(iter(kinds))
+        found.append(_table(name, columns, facts, lines))
+    return found
+
+
+def _table(name: str, columns: list[Column], facts: dict[str, Any], lines: Lines) -> Table:
+    return located(lambda: Table(name, columns=columns, **facts), f"tables.{name}", lines)
+
+
+def _columns(table: str, read: Mapping[str, object], lines: Lines) -> list[Column]:
+    """Build the columns of one table."""
+    found = []
+    for name, given in read.items():
+        path = f"tables.{table}.columns.{name}"
+        facts = _section(given, path, lines)
+        _known(facts, _COLUMN, path, lines, "a column")
+        found.append(_column(name, facts, path, lines))
+    return found
+
+
+def _column(name: str, facts: dict[str, Any], path: str, lines: Lines) -> Column:
+    return located(lambda: Column(name, **facts), path, lines)
+
+
+def _analysts(read: Mapping[str, object], lines: Lines) -> list[Analyst]:
+    """Build the analysts."""
+    found = []
+    for name, given in read.items():
+        path = f"analysts.{name}"
+        rights = _section(given, path, lines)
+        _known(rights, _ANALYST, path, lines, "an analyst")
+        found.append(_analyst(name, rights, path, lines))
+    return found
+
+
+def _analyst(name: str, rights: dict[str, Any], path: str, lines: Lines) -> Analyst:
+    return located(lambda: Analyst(name, **rights), path, lines)

@@ -1,0 +1,198 @@
+"""What a policy says about one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError, PolicyError
+from discreet.exact import integer, shown
+from discreet.tables.column import Column
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping as MappingType
+
+__all__ = ["Table"]
+
+_MOST_ROWS = 10**9
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Table:
+    """One table: public, or private with the unit that is protected.
+
+    A private table names its `unit` column, or says `row_is_unit`. `rows_per_unit` is enforced: of a unit with more
+    rows, so many are kept. Rows whose unit is NULL are dropped. `unit_kind` says who the unit is; tables of different
+    kinds never join. `unique` lists columns (or groups of columns) that never repeat; a private table's is enforced
+    until the owner has had it verified.
+
+    >>> visits = Table("visits", unit="patient_id", rows_per_unit=20, columns=[Column("cost", lower=0, upper=500)])
+    >>> visits.private, visits.column("patient_id").kind.value, visits.unit_kind
+    (True, 'text', 'patient_id')
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    unit: str | None
+    unit_kind: str | None
+    rows_per_unit: int | None
+    unique: tuple[tuple[str, ...], ...]
+    public: bool
+
+    def __init__(  # noqa: PLR0913 - each is a fact of its own
+        self,
+        name: str,
+        *,
+        columns: Iterable[Column] = (),
+        unit: str | None = None,
+        unit_kind: str | None = None,
+        row_is_unit: bool = False,
+        rows_per_unit: int | None = None,
+        unique: Iterable[str | Iterable[str]] = (),
+        public: bool = False,
+    ) -> None:
+        if not isinstance(name, str) or not name or name.startswith("_") or not name.isprintable():
+            msg = f"a table is named {shown(name)}; names are texts of printable characters without a leading _."
+            raise PolicyError(msg)
+        sets = _sets(name, unique)
+        found = _columns(name, columns, sets, unit)
+        facts = {
+            "name": name,
+            "columns": found,
+            "unit": unit,
+            "unit_kind": _unit_kind(name, unit, unit_kind, public=public, row_is_unit=row_is_unit),
+            "rows_per_unit": _rows(name, unit, rows_per_unit, sets, row_is_unit=row_is_unit),
+            "unique": sets,
+            "public": public,
+        }
+        for field, fact in facts.items():
+            object.__setattr__(self, field, fact)
+
+    @property
+    def private(self) -> bool:
+        """Whether the table holds units to protect."""
+        return not self.public
+
+    @property
+    def row_is_unit(self) -> bool:
+        """Whether each row is a unit of its own."""
+        return self.private and self.unit is None
+
+    @property
+    def unit_is_unique(self) -> bool:
+        """Whether the policy says that a unit has one row at most."""
+        return self.private and (self.row_is_unit or (self.unit,) in self.unique)
+
+    def column(self, name: str) -> Column:
+        """Return a column by its name."""
+        return self.named[name]
+
+    @property
+    def named(self) -> MappingType[str, Column]:
+        """The columns by name, in their order."""
+        return MappingProxyType({column.name: column for column in self.columns})
+
+    def describe(self) -> dict[str, object]:
+        """Return the facts as plain values, for canonical forms."""
+        if self.public:
+            head: dict[str, object] = {"public": True}
+        else:
+            head = {"unit": self.unit, "unit_kind": self.unit_kind, "rows_per_unit": self.rows_per_unit}
+        return {
+            **head,
+            "unique": [list(columns) for columns in self.unique],
+            "columns": [{"name": column.name, **column.describe()} for column in self.columns],
+        }
+
+
+def _sets(name: str, unique: Iterable[str | Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Read the unique column sets: a text is one column, a list several together."""
+    if isinstance(unique, str | Mapping) or not isinstance(unique, Iterable):
+        msg = f'{name}.unique is {shown(unique)}; it must be a list, such as ["patient_id"] or [["ward", "day"]].'
+        raise PolicyError(msg)
+    found = tuple(tuple(each) if isinstance(each, list | tuple) else (each,) for each in unique)
+    for columns in found:
+        if not columns or not all(isinstance(column, str) for column in columns):
+            msg = f"{name}.unique holds {shown(columns)}; each entry is a column, or a list of columns."
+            raise PolicyError(msg)
+    return found
+
+
+def _columns(
+    name: str, columns: Iterable[Column], sets: tuple[tuple[str, ...], ...], unit: str | None
+) -> tuple[Column, ...]:
+    """Collect the columns; a unit or unique column without a declaration is a text."""
+    found = list(columns)
+    if not all(isinstance(column, Column) for column in found):
+        msg = f"{name}.columns must be a list of Column."
+        raise PolicyError(msg)
+    known = [column.name for column in found]
+    if len(set(known)) < len(known):
+        msg = f"{name} declares a column twice."
+        raise PolicyError(msg)
+    implied = [*([unit] if isinstance(unit, str) else []), *(each for columns in sets for each in columns)]
+    found += [Column(each, type=Kind.TEXT) for each in dict.fromkeys(implied) if each not in known]
+    for column in found:
+        if column.name == unit:
+            _require_identity(name, column)
+    return tuple(found)
+
+
+def _require_identity(name: str, column: Column) -> None:
+    """Refuse a unit whose values could be merged as they are read.
+
+    Two people would count as one, and a limit on their rows together would let one of them move the other's.
+    """
+    if column.bounds.finite or column.keys is not None or column.kind not in {Kind.INTEGER, Kind.TEXT}:
+        msg = (
+            f"{name}.{column.name} is the unit; it must be of type integer or text, without bounds and keys: "
+            "clamping and rounding would merge units."
+        )
+        raise PolicyError(msg)
+
+
+def _unit_kind(name: str, unit: str | None, kind: str | None, *, public: bool, row_is_unit: bool) -> str | None:
+    """Check that the table is either public or has one unit; give its kind."""
+    for word, given in (("public", public), ("row_is_unit", row_is_unit)):
+        if not isinstance(given, bool):
+            msg = f"{name}.{word} is {shown(given)}; it must be true or false."
+            raise PolicyError(msg)
+    for word, text in (("unit", unit), ("unit_kind", kind)):
+        if text is not None and (not isinstance(text, str) or not text):
+            msg = f"{name}.{word} is {shown(text)}; it must be a text."
+            raise PolicyError(msg)
+    if public:
+        if unit is not None or kind is not None or row_is_unit:
+            msg = f"{name} is public and has a unit; a public table protects nobody. Remove one of the two."
+            raise PolicyError(msg)
+        return None
+    if (unit is None) != row_is_unit:
+        msg = (
+            f'{name} must say who is protected, in one way: unit = "column", row_is_unit = true, or '
+            "public = true for a table without private data."
+        )
+        raise PolicyError(msg)
+    return kind or unit or f"row of {name}"
+
+
+def _rows(
+    name: str, unit: str | None, given: int | None, sets: tuple[tuple[str, ...], ...], *, row_is_unit: bool
+) -> int | None:
+    """Read rows per unit; a unique unit has one."""
+    alone = row_is_unit or (unit is not None and (unit,) in sets)
+    if given is None:
+        return 1 if alone else None
+    try:
+        rows = integer(given, name=f"{name}.rows_per_unit", least=1, most=_MOST_ROWS)
+    except ParameterError as error:
+        raise PolicyError(str(error)) from None
+    if unit is None and not row_is_unit:
+        msg = f"{name} is public and has rows_per_unit; a public table has no units."
+        raise PolicyError(msg)
+    if alone and rows > 1:
+        msg = f"{name} has one row per unit by its uniqueness, and rows_per_unit = {rows}; remove one of the two."
+        raise PolicyError(msg)
+    return rows

@@ -1,0 +1,100 @@
+"""Compare an engine's exact aggregates with the reference interpreter's, integer by integer."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import QueryRefused
+from discreet.plans import Bounding, Place, Plan, Shape, plan_sql
+from discreet.plans.expressions import Exp, Ln
+from tests.plans.grammar import Questions
+from tests.plans.hospital import POLICY
+from tests.plans.interpreter import groups_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.engines import Aggregates, Engine
+    from discreet.plans.expressions import Expression
+    from discreet.plans.nodes import Aggregate
+    from tests.plans.interpreter import Database
+
+LIMITS = [
+    None,
+    Bounding(rows=1),
+    Bounding(groups=1, rows_per_group=2),
+    Bounding(groups=2),
+    Bounding(place=Place.AFTER),
+    Bounding(rows=2, groups=1, rows_per_group=1, place=Place.AFTER),
+    Bounding(shape=Shape.SUMS, rows_per_group=2),
+    Bounding(shape=Shape.SUMS, groups=1),
+]
+
+FIXED = [
+    "SELECT ward, COUNT(*), COUNT(cost), AVG(cost), STDDEV(cost), MEDIAN(cost), COUNT(DISTINCT diagnosis) FROM visits "
+    "GROUP BY ward",
+    "SELECT diagnosis, urgent, COUNT(*), SUM(change) FROM visits GROUP BY diagnosis, urgent",
+    "SELECT sex, city, COUNT(*), SUM(age) FROM patients GROUP BY sex, city",
+    "SELECT AVG(t), SUM(n), SUM(m) FROM (SELECT patient_id, SUM(cost) AS t, COUNT(*) AS n, AVG(change) AS m FROM visits "
+    "GROUP BY patient_id) u",
+    "SELECT w.floor, COUNT(*), SUM(v.cost) FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.floor",
+    "SELECT COUNT(*), SUM(v.cost * p.age) FROM visits v LEFT JOIN patients p ON v.patient_id = p.patient_id",
+    "SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM patients WHERE age > 40)",
+    "SELECT COUNT(*), SUM(rating * weight), CORR(rating, weight) FROM answers",
+    "SELECT SUM(x) FROM (SELECT cost AS x FROM visits UNION ALL SELECT change + 0.5 AS x FROM visits) u",
+]
+
+
+def questions(count: int) -> Iterator[tuple[str, Plan]]:
+    """Give fixed and random questions that are answered, with the limits taking turns."""
+    for place, sql in enumerate(FIXED):
+        yield f"question {place}", plan_sql(POLICY, sql)
+    for seed in range(count):
+        sql = Questions(Random(seed)).question()
+        try:
+            yield f"seed {seed}: {sql}", plan_sql(POLICY, sql, bounding=LIMITS[seed % len(LIMITS)])
+        except QueryRefused:
+            continue
+
+
+def expressions(aggregate: Aggregate) -> Iterator[Expression]:
+    """Give every expression of a plan."""
+    tops: list[Expression] = [each for statistic in aggregate.statistics for each in statistic.operands]
+    for node in aggregate.child.walk():
+        tops += [getattr(node, "predicate")] if hasattr(node, "predicate") else []  # noqa: B009
+        tops += [each for _, each in getattr(node, "columns", ())]
+        tops += [each.operand for _, each in getattr(node, "statistics", ()) if getattr(each, "operand", None)]
+    for top in tops:
+        yield from top.walk()
+
+
+def is_exact(aggregate: Aggregate) -> bool:
+    """Tell whether engines must agree to the last bit: LN and EXP are as each library computes them."""
+    return not any(isinstance(each, Ln | Exp) for each in expressions(aggregate))
+
+
+def opened(aggregates: Aggregates, aggregate: Aggregate) -> dict[tuple[Any, ...], list[tuple[int, ...]]]:
+    """Read what a test may read."""
+    groups = aggregates.groups if aggregate.known else aggregates.unprotected_groups()
+    columns = [aggregates.unprotected(place).tolist() for place in range(len(aggregate.statistics))]
+    return {group: [tuple(column[place]) for column in columns] for place, group in enumerate(groups)}
+
+
+def differences(engine: Engine, database: Database, count: int, *, exact_only: bool = False) -> Iterator[str]:
+    """Name each question on which the engine and the reference differ."""
+    asked = 0
+    for name, plan in questions(count):
+        if exact_only and not is_exact(plan.aggregate):
+            continue
+        try:
+            prepared = engine.prepare(plan.aggregate)
+        except QueryRefused:
+            continue
+        asked += 1
+        found = opened(prepared.run(), plan.aggregate)
+        wanted = groups_of(plan.aggregate, database)
+        if found != wanted or list(found) != list(wanted) and plan.aggregate.known:
+            yield f"{name}: {found} against {wanted}"
+    if asked < count // 8:
+        yield f"only {asked} questions were asked"

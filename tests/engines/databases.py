@@ -1,0 +1,144 @@
+"""Random databases as engines store them, and what the reference makes of the same cells."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from discreet.plans.expressions import Cast
+from discreet.tables.kinds import Kind, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from discreet.tables import Column, Policy
+    from tests.plans.interpreter import Database
+
+KEY = bytes(range(32))
+
+ARROW = {
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.INTEGER: pa.int64(),
+    Kind.FLOAT: pa.float64(),
+    Kind.TEXT: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us"),
+}
+
+
+def typed(column: Column, raw: Any) -> Any:  # noqa: ANN401 - cells of any kind
+    """What a column of the declared type can hold of a cell."""
+    if raw is None:
+        return None
+    if column.kind is Kind.FLOAT and type(raw) in {int, float}:
+        return float(raw)
+    if column.kind is Kind.INTEGER and type(raw) is int:
+        return raw if -(2**63) <= raw < 2**63 else None
+    return raw if Kind.of(raw) is column.kind and column.kind not in {Kind.INTEGER, Kind.FLOAT} else None
+
+
+def typed_database(policy: Policy, database: Database) -> Database:
+    """The database as typed columns hold it."""
+    return {
+        table.name: [
+            {column.name: typed(column, row.get(column.name)) for column in table.columns}
+            for row in database.get(table.name, [])
+        ]
+        for table in policy.tables
+    }
+
+
+def as_text(raw: Any) -> str | None:  # noqa: ANN401 - cells of any kind
+    """What a CSV file holds of a cell; there is no empty text in one."""
+    if raw is None or raw == "":
+        return None
+    if isinstance(raw, bool):
+        return "true" if raw else "false"
+    if isinstance(raw, float):
+        return repr(raw)
+    return raw.isoformat() if isinstance(raw, dt.date) else str(raw)
+
+
+def text_database(policy: Policy, database: Database) -> tuple[Database, Database]:
+    """The database as texts, and what the reference reads from the texts."""
+    texts: Database = {
+        table.name: [
+            {column.name: as_text(row.get(column.name)) for column in table.columns}
+            for row in database.get(table.name, [])
+        ]
+        for table in policy.tables
+    }
+    read: Database = {
+        table.name: [
+            {column.name: Cast((), column.kind).apply(row[column.name]) for column in table.columns}
+            for row in texts[table.name]
+        ]
+        for table in policy.tables
+    }
+    return texts, read
+
+
+def arrow_tables(policy: Policy, database: Database, *, text: bool = False) -> dict[str, pa.Table]:
+    """Arrow tables of typed cells, or of texts."""
+    return {
+        table.name: pa.table(
+            {
+                column.name: pa.array(
+                    [row[column.name] for row in database[table.name]], pa.string() if text else ARROW[column.kind]
+                )
+                for column in table.columns
+            }
+        )
+        for table in policy.tables
+    }
+
+
+def write_csv(folder: Path, policy: Policy, texts: Database) -> None:
+    """Write a CSV file for each table."""
+    for table in policy.tables:
+        with (folder / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow([column.name for column in table.columns])
+            for row in texts[table.name]:
+                writer.writerow(["" if row[column.name] is None else row[column.name] for column in table.columns])
+
+
+def encoded(cell: Value) -> str:
+    """The encoding of one cell, as `discreet.engines.sql.ranks` describes it."""
+    if cell is None:
+        return "n"
+    if isinstance(cell, bool):
+        return f"b{int(cell)}"
+    if isinstance(cell, int):
+        return f"i{cell};"
+    if isinstance(cell, str):
+        return f"t{len(cell)}:{cell}"
+    if isinstance(cell, dt.datetime):
+        return f"s{(cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)};"  # noqa: DTZ001
+    if isinstance(cell, dt.date):
+        return f"d{(cell - dt.date(1970, 1, 1)).days};"
+    if cell == 0:
+        return "f0;"
+    mantissa, exponent = math.frexp(abs(cell))
+    return f"f{'-' if cell < 0 else '+'}{int(mantissa * 2**53)}p{exponent - 1};"
+
+
+def row_rank(unit: Value, cells: Iterable[Value]) -> bytes:
+    """The rank of a row."""
+    return _rank("row", unit, cells)
+
+
+def key_rank(unit: Value, cells: Iterable[Value]) -> bytes:
+    """The rank of a key."""
+    return _rank("key", unit, cells)
+
+
+def _rank(tag: str, unit: Value, cells: Iterable[Value]) -> bytes:
+    text = KEY.hex() + tag + "".join(map(encoded, (unit, *cells)))
+    return hashlib.sha256(text.encode()).digest()

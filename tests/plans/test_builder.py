@@ -1,0 +1,123 @@
+"""Questions in Python: the same plans, the same refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.errors import ParameterError, QueryRefused
+from discreet.plans import Bounding, Shape, aggregates, col, lit, plan_sql, table
+from discreet.plans.nodes import JoinKind
+from tests.plans.hospital import POLICY
+
+
+def same(plan: object, sql: str) -> bool:
+    return plan.key == plan_sql(POLICY, sql).key  # type: ignore[attr-defined, no-any-return]
+
+
+def test_every_measure_is_the_one_of_sql() -> None:
+    visits = table(POLICY, "visits")
+    agg = aggregates
+    pairs = {
+        "COUNT(*)": agg.count(),
+        "COUNT(cost)": agg.count("cost"),
+        "COUNT(DISTINCT patient_id)": agg.count_distinct("patient_id"),
+        "SUM(cost)": agg.sum("cost"),
+        "AVG(cost * 2)": agg.mean(col("cost") * 2),
+        "VARIANCE(cost)": agg.var("cost"),
+        "VAR_POP(cost)": agg.var("cost", divisor=agg.Divisor.POPULATION),
+        "STDDEV(cost)": agg.std("cost"),
+        "COVAR_SAMP(cost, change)": agg.covar("cost", "change"),
+        "CORR(cost, change)": agg.corr("cost", "change"),
+        "MEDIAN(cost)": agg.median("cost"),
+        "QUANTILE_CONT(cost, [0.1, 0.9])": agg.quantile("cost", 0.1, 0.9),
+        "MIN(cost)": agg.min("cost"),
+        "MAX(cost)": agg.max("cost"),
+        "HISTOGRAM(cost, [1, 2])": agg.histogram("cost", [1, 2]),
+    }
+    for sql, measure in pairs.items():
+        assert same(visits.agg(x=measure), f"SELECT {sql} FROM visits"), sql
+
+
+def test_terms_are_the_operators_of_sql() -> None:
+    visits = table(POLICY, "visits")
+    pairs = {
+        "(cost + 1) * 2 - change / 3 > 4": (col("cost") + 1) * 2 - col("change") / 3 > 4,
+        "1 + cost <= 2 * cost OR NOT urgent": (1 + col("cost") <= 2 * col("cost")) | ~col("urgent"),
+        "change % 2 = 1 AND change // 2 <> 3": (col("change") % 2 == 1) & (col("change") // 2 != 3),
+        "-cost >= 1 - change": -col("cost") >= 1 - col("change"),
+        "10 / change < 3": 10 / col("change") < 3,
+        "ward IN ('a', 'b') AND diagnosis IS NULL": col("ward").is_in("a", "b") & col("diagnosis").is_null(),
+        "visit_date >= '2021-01-01'": col("visit_date") >= "2021-01-01",
+        "ward = 'x'": lit("x") == col("ward"),
+    }
+    for sql, term in pairs.items():
+        assert same(visits.where(term).agg(n=aggregates.count()), f"SELECT COUNT(*) FROM visits WHERE {sql}"), sql
+        assert same(visits.where(sql).agg(n=aggregates.count()), f"SELECT COUNT(*) FROM visits WHERE {sql}"), sql
+
+
+def test_joins_unions_and_rows_per_unit() -> None:
+    visits, patients = table(POLICY, "visits"), table(POLICY, "patients")
+    joined = visits.join(patients, "patient_id").group_by("sex").agg(cost=aggregates.mean("cost"))
+    assert same(joined, "SELECT sex, AVG(cost) FROM visits JOIN patients USING (patient_id) GROUP BY sex")
+    both = visits.select("cost").union_all(visits.select("cost")).agg(n=aggregates.count())
+    assert both.aggregate.rows_per_unit == 6
+    per = visits.per_unit(n=aggregates.count(), most=aggregates.max("cost"), total=aggregates.sum("cost"))
+    found = per.agg(n=aggregates.mean("n"), total=aggregates.median("total")).aggregate
+    assert (found.rows_per_unit, found.rows_per_group) == (1, 1)
+    public = visits.join(table(POLICY, "wards"), "ward", how=JoinKind.LEFT)
+    assert public.node.rows == 3
+    assert public.node.schema["beds"].nullable
+
+
+def test_computed_keys_and_limits() -> None:
+    groups = table(POLICY, "visits").group_by("ward", year="EXTRACT(year FROM visit_date)")
+    plan = groups.agg(Bounding(groups=2, rows_per_group=1), n=aggregates.count())
+    assert list(plan.columns) == ["ward", "year", "n"]
+    assert (plan.aggregate.groups, plan.aggregate.groups_per_unit, plan.aggregate.rows_per_unit) == (9, 2, 2)
+    clamped = groups.agg(Bounding(shape=Shape.SUMS, groups=1), n=aggregates.count(), c=aggregates.mean("cost"))
+    assert clamped.aggregate.rows_per_group == 1
+    assert len(clamped.statistics_of("m1")) == 2
+
+
+def test_refusals_and_wrong_arguments() -> None:
+    visits = table(POLICY, "visits")
+    with pytest.raises(QueryRefused, match="asks for rows"):
+        visits.group_by("ward").agg()
+    with pytest.raises(QueryRefused, match="group of its own"):
+        visits.group_by("patient_id").agg(n=aggregates.count())
+    with pytest.raises(QueryRefused, match="no public bounds"):
+        visits.agg(x=aggregates.sum("score"))
+    with pytest.raises(QueryRefused, match="no such column"):
+        visits.agg(x=aggregates.sum("scores"))
+    with pytest.raises(QueryRefused, match="no such column"):
+        visits.join(table(POLICY, "patients"), "ward")
+    with pytest.raises(QueryRefused, match="meet rows of another"):
+        visits.join(visits.select("ward", other="cost"), "ward")
+    with pytest.raises(QueryRefused, match="Both sides"):
+        visits.join(visits, "patient_id")
+    with pytest.raises(QueryRefused, match="one name"):
+        visits.group_by("ward").agg(ward=aggregates.count())
+    with pytest.raises(QueryRefused, match="not computed per unit"):
+        visits.per_unit(x=aggregates.median("cost"))
+    with pytest.raises(QueryRefused, match="Exactly one statement"):
+        visits.where("urgent; DROP TABLE visits")
+    with pytest.raises(QueryRefused, match="not a single expression"):
+        visits.where("urgent, cost > 3")
+    with pytest.raises(QueryRefused, match="FROM"):
+        visits.where("urgent FROM patients")
+    with pytest.raises(ParameterError, match="is no measure"):
+        visits.agg(x="count")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="is no expression"):
+        visits.where(3)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="combine conditions with &"):
+        bool(col("cost") > 3)
+    with pytest.raises(ParameterError, match="is no constant"):
+        lit(float("nan"))
+    with pytest.raises(ParameterError, match=r"there is no table 'visit'.*Did you mean 'visits'"):
+        table(POLICY, "visit")
+
+
+@pytest.mark.parametrize("limits", [{"rows": 0}, {"groups": 0}, {"rows": 1.5}, {"rows_per_group": 2}])
+def test_limits_that_keep_nothing_are_refused(limits: dict[str, int]) -> None:
+    with pytest.raises(ParameterError):
+        Bounding(**limits)  # type: ignore[arg-type]

@@ -1,0 +1,270 @@
+"""Every expression is total, stays within its interval, and says truly whether it can be NULL."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import QueryRefused
+from discreet.plans import expressions as e
+from discreet.plans.alignment import aligned
+from discreet.plans.expressions import casts
+from discreet.plans.expressions.dates import PARTS, UNITS
+from discreet.plans.expressions.expression import Expression, Operation, settled
+from discreet.plans.facts import Facts
+from discreet.plans.normal import simplified
+from discreet.tables import Bounds, Kind
+from discreet.tables.kinds import INT64, LARGEST_FLOAT, SMALLEST_FLOAT, as_number, is_of_kind
+from tests.plans.claims import fits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+integers = st.one_of(st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1), st.sampled_from([2**53 + 1, -(2**63)]))
+floats = st.one_of(
+    st.floats(-100, 100).map(settled),
+    st.floats(allow_nan=False, allow_infinity=False).map(settled),
+    st.sampled_from([0.0, 0.5, -2.5, 1e-140, LARGEST_FLOAT, -LARGEST_FLOAT, SMALLEST_FLOAT]),
+)
+texts = st.one_of(
+    st.text(max_size=6), st.sampled_from(["12", "-7", "1.5e3", "2024-02-29", "2023-02-29", "true", "Ab%_"])
+)
+dates = st.dates()
+timestamps = st.datetimes()
+VALUES: dict[Kind, st.SearchStrategy[Any]] = {
+    Kind.BOOLEAN: st.booleans(),
+    Kind.INTEGER: integers,
+    Kind.FLOAT: floats,
+    Kind.TEXT: texts,
+    Kind.DATE: dates,
+    Kind.TIMESTAMP: timestamps,
+}
+NUMBERS = (Kind.INTEGER, Kind.FLOAT)
+MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
+
+# Each operation with the kinds of operands that it takes; laws below run over all of them.
+OPERATIONS: list[tuple[Callable[[tuple[Expression, ...]], Expression], tuple[tuple[Kind, ...], ...]]] = [
+    *[(kind, (NUMBERS, NUMBERS)) for kind in (e.Add, e.Subtract, e.Multiply, e.Divide, e.Remainder)],
+    *[(kind, (NUMBERS, NUMBERS)) for kind in (e.Equal, e.NotEqual, e.Less, e.LessOrEqual, e.NullIf)],
+    *[(kind, (NUMBERS, NUMBERS)) for kind in (e.Greatest, e.Least, e.Coalesce)],
+    *[(kind, (MOMENTS, MOMENTS)) for kind in (e.Equal, e.Less, e.DaysBetween)],
+    *[(kind, ((Kind.TEXT,), (Kind.TEXT,))) for kind in (e.Equal, e.LessOrEqual, e.Concat, e.Coalesce, e.NullIf)],
+    *[(kind, (NUMBERS,)) for kind in (e.Negate, e.Abs, e.Sign, e.Floor, e.Ceil, e.Sqrt, e.Ln, e.Exp, e.IsNull)],
+    *[(kind, ((Kind.TEXT,),)) for kind in (e.Lower, e.Upper, e.Trim, e.Length)],
+    *[(kind, ((Kind.BOOLEAN,), (Kind.BOOLEAN,))) for kind in (e.And, e.Or)],
+    (e.Not, ((Kind.BOOLEAN,),)),
+    (e.IntegerDivide, ((Kind.INTEGER,), (Kind.INTEGER,))),
+    (e.Case, ((Kind.BOOLEAN,), NUMBERS, (Kind.BOOLEAN,), NUMBERS, NUMBERS)),
+    *[(lambda some, d=digits: e.Round(some, d), (NUMBERS,)) for digits in (-2, 0, 1, 15)],
+    *[(lambda some, p=power: e.Power(some, p), (NUMBERS,)) for power in (2, 3, 16)],
+    (lambda some: e.Bucket(some, (0.0, 0.5, 10.0)), (NUMBERS,)),
+    (lambda some: e.In(some, (1, 2.5)), (NUMBERS,)),
+    (lambda some: e.Like(some, "_b%"), ((Kind.TEXT,),)),
+    (lambda some: e.Substring(some, 2, 3), ((Kind.TEXT,),)),
+    *[(lambda some, p=part: e.DatePart(some, p), (MOMENTS,)) for part in PARTS],
+    *[(lambda some, u=unit: e.DateTrunc(some, u), (MOMENTS,)) for unit in UNITS],
+    *[
+        (lambda some, to=after: e.Cast(some, to), ((before,),))
+        for before, after in [*casts._MEANING, (Kind.TEXT, Kind.TEXT)]
+    ],
+]
+
+
+@st.composite
+def columns(draw: st.DrawFn, kinds: tuple[Kind, ...]) -> tuple[Facts, Any]:
+    """A column's facts, and a cell that fits them: bounds drawn around the cell, or none."""
+    kind = draw(st.sampled_from(kinds))
+    value = draw(VALUES[kind])
+    nullable = draw(st.booleans())
+    bounds = Bounds()
+    if kind.numeric or kind.temporal:
+        around = Fraction(value) if kind.numeric else as_number(value)
+        other = draw(VALUES[kind])
+        there = Fraction(other) if kind.numeric else as_number(other)
+        bounds = draw(
+            st.sampled_from([Bounds(), Bounds(min(around, there), max(around, there)), Bounds(around, around)])
+        )
+    if nullable and draw(st.integers(0, 4)) == 0:
+        value = None
+    return Facts(kind, bounds, nullable), value
+
+
+@settings(max_examples=1500)
+@given(data=st.data())
+def test_results_are_total_and_within_the_claimed_facts(data: st.DataObject) -> None:
+    build, shape = data.draw(st.sampled_from(OPERATIONS))
+    drawn = [data.draw(columns(kinds)) for kinds in shape]
+    schema = {f"c{place}": facts for place, (facts, _) in enumerate(drawn)}
+    row = {f"c{place}": value for place, (_, value) in enumerate(drawn)}
+    expression = aligned(build(tuple(e.Column(name) for name in schema)), schema)
+    facts = expression.facts(schema)
+    value = expression.evaluate(row)
+    assert fits(value, facts), (expression, row, facts, value)
+    assert simplified(expression).evaluate(row) == value
+    assert simplified(expression).facts(schema).kind is facts.kind
+
+
+def test_every_operation_is_among_them() -> None:
+    built = {type(build(tuple(e.Column(f"c{place}") for place in range(len(shape))))) for build, shape in OPERATIONS}
+    everything = {getattr(e, name) for name in e.__all__} - {e.Expression, e.Operation, e.Strict, e.Column, e.Literal}
+    assert built == everything
+
+
+def test_symbols_are_unique() -> None:
+    operations = [getattr(e, name) for name in e.__all__ if name not in {"Expression", "Operation", "Strict"}]
+    assert len({operation.symbol for operation in operations}) == len(operations)
+
+
+# What an engine must reproduce, one line for each case that engines are known to differ on or to stumble over.
+MEANINGS: list[tuple[Operation, tuple[Any, ...], Any]] = [
+    (e.Add(()), (2**63 - 1, 1), None),
+    (e.Add(()), (LARGEST_FLOAT, LARGEST_FLOAT), LARGEST_FLOAT),
+    (e.Multiply(()), (SMALLEST_FLOAT, 0.5), 0.0),
+    (e.Multiply(()), (-LARGEST_FLOAT, 2), -LARGEST_FLOAT),
+    (e.Negate(()), (-(2**63),), None),
+    (e.Abs(()), (-(2**63),), None),
+    (e.Divide(()), (1, 0), None),
+    (e.Divide(()), (0.0, 0.0), None),
+    (e.Divide(()), (7, 2), 3.5),
+    (e.IntegerDivide(()), (-7, 2), -3),
+    (e.IntegerDivide(()), (-(2**63), -1), None),
+    (e.Remainder(()), (-7, 2), -1),
+    (e.Remainder(()), (7, -2), 1),
+    (e.Remainder(()), (5.5, 0), None),
+    (e.Sqrt(()), (-1,), None),
+    (e.Ln(()), (0,), None),
+    (e.Exp(()), (1000,), LARGEST_FLOAT),
+    (e.Exp(()), (-1000,), 0.0),
+    (e.Round((), 0), (2.5,), 3.0),
+    (e.Round((), 0), (-2.5,), -3.0),
+    (e.Round((), 0), (0.49999999999999994,), 0.0),
+    (e.Round((), -2), (1250,), 1300.0),
+    (e.Floor(()), (-0.5,), -1.0),
+    (e.Ceil(()), (-0.5,), 0.0),
+    (e.Sign(()), (-0.1,), -1),
+    (e.Power((), 2), (LARGEST_FLOAT,), LARGEST_FLOAT),
+    (e.Equal(()), (2**53 + 1, float(2**53)), True),
+    (e.Equal(()), (dt.date(2024, 1, 1), dt.datetime(2024, 1, 1)), True),  # noqa: DTZ001
+    (e.Less(()), ("Z", "a"), True),
+    (e.Less(()), ("ä", "z"), False),
+    (e.Less(()), (None, 1), None),
+    (e.And(()), (None, False), False),
+    (e.Or(()), (None, True), True),
+    (e.Not(()), (None,), None),
+    (e.Greatest(()), (None, 2, 1), 2),
+    (e.Least(()), (None, None), None),
+    (e.NullIf(()), (None, 1), None),
+    (e.NullIf(()), (1, 1.0), None),
+    (e.Case(()), (None, 1, 2), 2),
+    (e.Lower(()), ("ÄBC",), "Äbc"),
+    (e.Upper(()), ("ß",), "ß"),
+    (e.Trim(()), ("  a\t ",), "a\t"),
+    (e.Length(()), ("🙂",), 1),
+    (e.Substring((), 3, 5), ("abc",), "c"),
+    (e.Substring((), 9, 5), ("abc",), ""),
+    (e.Like((), "a%b%c"), ("aXbYbZc",), True),
+    (e.Like((), "%"), ("",), True),
+    (e.Like((), "_"), ("",), False),
+    (e.Like((), "a.c"), ("abc",), False),
+    (e.Like((), "%a%a%"), ("a",), False),
+    (e.Like((), "a%a"), ("a",), False),
+    (e.Cast((), Kind.INTEGER), (2.5,), 2),
+    (e.Cast((), Kind.INTEGER), (3.5,), 4),
+    (e.Cast((), Kind.INTEGER), (1e30,), None),
+    (e.Cast((), Kind.INTEGER), (" 12",), None),
+    (e.Cast((), Kind.INTEGER), ("1_000",), None),
+    (e.Cast((), Kind.INTEGER), ("١٢",), None),
+    (e.Cast((), Kind.FLOAT), ("nan",), None),
+    (e.Cast((), Kind.FLOAT), ("1e99",), 1e99),
+    (e.Cast((), Kind.FLOAT), ("1e400",), None),
+    (e.Cast((), Kind.DATE), ("2023-02-29",), None),
+    (e.Cast((), Kind.DATE), ("2024-2-1",), None),
+    (e.Cast((), Kind.TIMESTAMP), ("2024-02-01 25:00:00",), None),
+    (e.Cast((), Kind.TIMESTAMP), ("2024-02-01T12:00:00.5",), dt.datetime(2024, 2, 1, 12, 0, 0, 500_000)),  # noqa: DTZ001
+    (e.Cast((), Kind.BOOLEAN), ("TRUE",), None),
+    (e.DatePart((), "dow"), (dt.date(2023, 1, 1),), 0),
+    (e.DatePart((), "week"), (dt.date(2021, 1, 3),), 53),
+    (e.DateTrunc((), "week"), (dt.date(2021, 1, 3),), dt.date(2020, 12, 28)),
+    (e.DateTrunc((), "week"), (dt.date(1, 1, 1),), dt.date(1, 1, 1)),
+    (e.DateTrunc((), "quarter"), (dt.date(2021, 12, 31),), dt.date(2021, 10, 1)),
+    (e.DaysBetween(()), (dt.date(2024, 3, 1), dt.date(2024, 2, 28)), -2),
+    (e.Bucket((), (0.0, 5.0, 10.0)), (10,), 3),
+]
+
+
+@pytest.mark.parametrize("operation, values, result", MEANINGS, ids=[f"{m[0].symbol}{m[1]}" for m in MEANINGS])
+def test_the_meaning_of_awkward_rows(operation: Operation, values: tuple[Any, ...], result: object) -> None:
+    found = operation.apply(*values)
+    assert found == result
+    assert type(found) is type(result)
+
+
+@given(value=st.floats())
+def test_settled_floats_multiply_and_divide_without_leaving_floats(value: float) -> None:
+    found = settled(value)
+    assert (found is None) is math.isnan(value)
+    if isinstance(found, float) and found != 0:
+        assert SMALLEST_FLOAT <= abs(found) <= LARGEST_FLOAT
+        assert 0 < abs(found * found) < math.inf
+        assert 0 < abs(LARGEST_FLOAT / found) < math.inf
+        assert 0 < abs(SMALLEST_FLOAT / found) < math.inf
+
+
+def test_a_redefined_column_keeps_no_stale_bounds() -> None:
+    schema = {"x": Facts(Kind.INTEGER, Bounds(0, 10), nullable=False)}
+    assert e.Multiply((e.Column("x"), e.Literal(-3, Kind.INTEGER))).facts(schema).bounds == Bounds(-30, 0)
+    assert e.Cast((e.Cast((e.Column("x"),), Kind.TEXT),), Kind.INTEGER).facts(schema).bounds == Bounds()
+
+
+def test_known_values_follow_expressions() -> None:
+    schema = {
+        "ward": Facts(Kind.TEXT, domain=("b", "a")),
+        "day": Facts(Kind.DATE, Bounds(as_number(dt.date(2021, 11, 5)), as_number(dt.date(2022, 1, 7)))),
+        "free": Facts(Kind.TEXT),
+    }
+    assert e.Upper((e.Column("ward"),)).facts(schema).keys == ("A", "B")
+    assert e.Upper((e.Column("free"),)).facts(schema).keys is None
+    months = e.DateTrunc((e.Column("day"),), "month").facts(schema).keys
+    assert months == (dt.date(2021, 11, 1), dt.date(2021, 12, 1), dt.date(2022, 1, 1))
+    assert e.DatePart((e.Column("day"),), "year").facts(schema).keys == (2021, 2022)
+    constant = e.Case(
+        (e.Equal((e.Column("free"), e.Literal("x", Kind.TEXT))), e.Literal("y", Kind.TEXT), e.Literal("z", Kind.TEXT))
+    )
+    assert constant.facts(schema).keys == ("y", "z")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        e.Add((e.Literal("a", Kind.TEXT), e.Literal(1, Kind.INTEGER))),
+        e.Equal((e.Literal("a", Kind.TEXT), e.Literal(1, Kind.INTEGER))),
+        e.And((e.Literal(1, Kind.INTEGER), e.Literal(value=True, kind=Kind.BOOLEAN))),
+        e.Cast((e.Literal(1.5, Kind.FLOAT),), Kind.TEXT),
+        e.Case((e.Literal(value=True, kind=Kind.BOOLEAN), e.Literal(1, Kind.INTEGER), e.Literal("a", Kind.TEXT))),
+        e.Round((e.Literal(1.5, Kind.FLOAT),), 16),
+        e.Power((e.Literal(1.5, Kind.FLOAT),), 17),
+        e.Substring((e.Literal("a", Kind.TEXT),), 0, 1),
+        e.Like((e.Literal("a", Kind.TEXT),), "\\%"),
+        e.DatePart((e.Literal(dt.date(2024, 1, 1), Kind.DATE),), "century"),
+        e.DateTrunc((e.Literal(dt.date(2024, 1, 1), Kind.DATE),), "decade"),
+        e.Column("missing"),
+    ],
+    ids=lambda expression: str(expression.canonical())[:40],
+)
+def test_wrong_kinds_are_refused_before_any_row_is_read(expression: Expression) -> None:
+    with pytest.raises(QueryRefused, match="Write instead: "):
+        expression.facts({})
+
+
+def test_cells_are_checked_against_their_kind() -> None:
+    assert is_of_kind(True, Kind.BOOLEAN)  # noqa: FBT003 - a cell
+    assert not is_of_kind(True, Kind.INTEGER)  # noqa: FBT003 - a cell
+    assert not is_of_kind(2**63, Kind.INTEGER)
+    assert not is_of_kind(dt.datetime(2024, 1, 1), Kind.DATE)  # noqa: DTZ001
+    assert INT64.contains(2**63 - 1)

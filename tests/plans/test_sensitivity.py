@@ -1,0 +1,73 @@
+"""The claimed sensitivity is the largest change there is: compared with every way to spread a unit's rows."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from discreet.plans.expressions import Column
+from discreet.plans.nodes import Aggregate, BoundGroups, BoundRows, GroupKey, Scan, Sensitivity
+from discreet.plans.statistics import Moment, RowCount, Snapped, Statistic
+from discreet.privacy import NeighborRelation
+from discreet.tables import Column as Declared
+from discreet.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TABLE = Table("t", unit="id", columns=[Declared("g", keys=[1, 2, 3]), Declared("x", lower=-9, upper=9)])
+Vector = tuple[int, ...]
+
+
+def plan(rows: int, groups: int, in_group: int, low: int, high: int) -> tuple[Aggregate, Statistic]:
+    """An aggregate over three groups with these limits, of numbers within [low, high]."""
+    child = BoundRows(BoundGroups(Scan(TABLE), ("g",), groups, in_group), rows)
+    statistic = Moment((Snapped(Column("x"), low, high, 0, Fraction(1)),)) if (low, high) != (0, 1) else RowCount()
+    return Aggregate(child, (GroupKey("g", (1, 2, 3)),), (statistic,)), statistic
+
+
+def shares(rows: int, groups: int, in_group: int, low: int, high: int) -> Iterator[Vector]:
+    """Every vector that one unit can add: n rows in a group sum up to anything from n low to n high; ends suffice."""
+    ends = {0, low, high}
+    sums = {n: {sum(each) for each in itertools.product(ends, repeat=n)} for n in range(in_group + 1)}
+    for counts in itertools.product(range(in_group + 1), repeat=3):
+        if sum(counts) <= rows and sum(n > 0 for n in counts) <= groups:
+            yield from itertools.product(*(sums[n] for n in counts))
+
+
+def largest(vectors: Iterator[Vector]) -> Sensitivity:
+    """The largest change, sum of changes and sum of squares."""
+    listed = list(vectors)
+    return Sensitivity(
+        max(max(map(abs, vector)) for vector in listed),
+        max(sum(map(abs, vector)) for vector in listed),
+        max(sum(value**2 for value in vector) for vector in listed),
+    )
+
+
+LIMITS = [(1, 1, 1), (3, 3, 3), (3, 2, 2), (4, 2, 2), (5, 3, 2), (2, 3, 1), (6, 3, 2), (3, 1, 2)]
+REACHES = [(0, 1), (0, 2), (-3, 0), (-1, 2)]
+
+
+@pytest.mark.parametrize("low, high", REACHES)
+@pytest.mark.parametrize("rows, groups, in_group", LIMITS)
+def test_add_or_remove_is_exact(rows: int, groups: int, in_group: int, low: int, high: int) -> None:
+    aggregate, statistic = plan(rows, groups, in_group, low, high)
+    assert aggregate.sensitivity(statistic) == largest(shares(rows, groups, in_group, low, high))
+
+
+@pytest.mark.parametrize("low, high", REACHES)
+@pytest.mark.parametrize("rows, groups, in_group", LIMITS[:6])
+def test_change_one_is_never_too_small(rows: int, groups: int, in_group: int, low: int, high: int) -> None:
+    aggregate, statistic = plan(rows, groups, in_group, low, high)
+    claim = aggregate.sensitivity(statistic, NeighborRelation.CHANGE_ONE)
+    each = set(shares(rows, groups, in_group, low, high))
+    true = largest(tuple(a - b for a, b in zip(u, v, strict=True)) for u in each for v in each)
+    assert claim.largest == true.largest
+    assert claim.l1 >= true.l1
+    assert claim.l2_squared >= true.l2_squared
+    if low == 0 or high == 0:
+        assert claim.l1 <= 2 * aggregate.sensitivity(statistic).l1

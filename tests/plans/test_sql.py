@@ -1,0 +1,311 @@
+"""Which SQL is answered and with which claims, and which is refused and how."""
+
+from __future__ import annotations
+
+import pickle
+from random import Random
+
+import pytest
+
+from discreet.errors import DiscreetError, ParameterError, QueryRefused
+from discreet.plans import plan_sql
+from discreet.plans.sql.reading import DIALECTS
+from discreet.tables import Policy
+from tests.plans.grammar import Questions
+from tests.plans.hospital import POLICY, TOML
+
+PER_PATIENT = "(SELECT patient_id, COUNT(*) AS n, SUM(cost) AS total FROM visits GROUP BY patient_id) AS p"
+
+PER_WARD = "(SELECT patient_id, ward, COUNT(*) AS n FROM visits GROUP BY patient_id, ward) AS q"
+OLD = "SELECT * FROM patients AS p WHERE age > 40"
+
+# The question; rows, groups and rows per group of one unit; the number of known groups, or None.
+ANSWERED: list[tuple[str, tuple[int | None, ...]]] = [
+    ("SELECT COUNT(*) FROM visits", (3, 1, 3, 1)),
+    ("select count(*) as n from VISITS v where V.COST > 10;", (3, 1, 3, 1)),
+    ("SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY ward", (3, 3, 3, 3)),
+    ("SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis ORDER BY n DESC LIMIT 10", (3, 3, 3, None)),
+    ("SELECT SUM(cost) / COUNT(*) AS r, SQRT(VARIANCE(cost)) FROM visits HAVING COUNT(*) > 5 ORDER BY r", (3, 1, 3, 1)),
+    ("SELECT COUNT(DISTINCT patient_id), COUNT(DISTINCT diagnosis), COUNT(cost) FROM visits", (3, 1, 3, 1)),
+    ("SELECT VAR_POP(cost), STDDEV(cost), STDDEV_POP(cost), CORR(cost, change) FROM visits", (3, 1, 3, 1)),
+    ("SELECT COVAR_POP(cost, change), COVAR_SAMP(cost, change) FROM visits", (3, 1, 3, 1)),
+    ("SELECT MEDIAN(cost), QUANTILE_CONT(cost, [0.1, 0.9]), MIN(cost), MAX(change) FROM visits", (3, 1, 3, 1)),
+    ("SELECT PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY cost DESC) FROM visits", (3, 1, 3, 1)),
+    ("SELECT HISTOGRAM(cost, [0, 100, 500]) FROM visits", (3, 1, 3, 1)),
+    (
+        "SELECT COUNT(*) FILTER (WHERE urgent), COUNT_IF(cost > 3), SUM(cost) FILTER (WHERE urgent) FROM visits",
+        (3, 1, 3, 1),
+    ),
+    ("SELECT WIDTH_BUCKET(cost, 0, 1000, 10) AS b, COUNT(*) FROM visits GROUP BY b", (3, 3, 3, 12)),
+    ("SELECT EXTRACT(year FROM visit_date), COUNT(*) FROM visits GROUP BY 1", (3, 3, 3, 3)),
+    ("SELECT DATE_TRUNC('month', visit_date) AS m, COUNT(*) FROM visits GROUP BY m", (3, 3, 3, 36)),
+    ("SELECT CASE WHEN age < 40 THEN 'young' ELSE 'old' END AS g, COUNT(*) FROM patients GROUP BY g", (1, 1, 1, 2)),
+    ("SELECT age, COUNT(*) FROM patients GROUP BY age", (1, 1, 1, 121)),
+    ("SELECT sex, city, COUNT(*) FROM patients GROUP BY sex, city", (1, 1, 1, 9)),
+    (f"SELECT AVG(n), MEDIAN(total) FROM {PER_PATIENT}", (1, 1, 1, 1)),
+    (f"SELECT ward, AVG(n) FROM {PER_WARD} GROUP BY ward", (3, 3, 1, 3)),
+    ("SELECT COUNT(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING SUM(cost) > 5) AS q", (1, 1, 1, 1)),
+    ("SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward FROM visits) q", (3, 1, 3, 1)),
+    ("WITH a AS (SELECT cost AS x FROM visits), b AS (SELECT x FROM a WHERE x > 3) SELECT AVG(x) FROM b", (3, 1, 3, 1)),
+    ("SELECT COUNT(*) FROM (SELECT cost FROM visits UNION ALL SELECT age FROM patients) u", (4, 1, 4, 1)),
+    ("SELECT AVG(v.cost) FROM visits v JOIN patients p ON p.patient_id = v.patient_id AND p.age > 30", (3, 1, 3, 1)),
+    ("SELECT sex, AVG(cost) FROM visits LEFT JOIN patients USING (patient_id) GROUP BY sex", (3, 3, 3, 3)),
+    ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id", (9, 1, 9, 1)),
+    ("SELECT floor, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY floor", (3, 3, 3, 3)),
+    ("SELECT COUNT(*) FROM wards JOIN visits ON visits.ward = wards.ward", (3, 1, 3, 1)),
+    ("SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM patients WHERE age > 40)", (3, 1, 3, 1)),
+    ("SELECT COUNT(*) FROM visits WHERE patient_id NOT IN (SELECT patient_id FROM patients)", (3, 1, 3, 1)),
+    (f"SELECT COUNT(*) FROM visits v WHERE EXISTS ({OLD} AND p.patient_id = v.patient_id)", (3, 1, 3, 1)),
+    (f"SELECT COUNT(*) FROM visits v WHERE NOT EXISTS ({OLD} AND p.patient_id = v.patient_id)", (3, 1, 3, 1)),
+    ("SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE beds > 5)", (3, 1, 3, 1)),
+    ("SELECT AVG(weight) FROM answers WHERE rating BETWEEN 2 AND 4 AND comment LIKE '%good%'", (1, 1, 1, 1)),
+    (
+        "SELECT COUNT(*) FROM visits WHERE visit_date >= '2021-01-01' AND left_at < TIMESTAMP '2022-01-01 00:00:00'",
+        (3, 1, 3, 1),
+    ),
+    ("SELECT SUM(LEAST(GREATEST(score, -10), 10)), SUM(CASE WHEN urgent THEN 1 ELSE 0 END) FROM visits", (3, 1, 3, 1)),
+    ("SELECT SUM(TRY_CAST(diagnosis AS INT) % 10), AVG(LENGTH(ward) % 7) FROM visits", (3, 1, 3, 1)),
+]
+
+
+@pytest.mark.parametrize("sql, shares", ANSWERED, ids=[case[0][:70] for case in ANSWERED])
+def test_answered(sql: str, shares: tuple[int | None, ...]) -> None:
+    plan = plan_sql(POLICY, sql)
+    found = plan.aggregate
+    assert (found.rows_per_unit, found.groups_per_unit, found.rows_per_group, found.groups) == shares
+    assert all(
+        0 <= place < len(found.statistics) for name, _ in plan.request.measures for place in plan.statistics_of(name)
+    )
+    assert plan.explain().startswith("answer: ")
+
+
+# The question, and a word of the reason.
+REFUSED = [
+    ("SELECT * FROM visits", "columns by name"),
+    ("SELECT visits.* FROM visits", "columns by name"),
+    ("SELECT cost FROM visits", "single rows"),
+    ("SELECT ward FROM visits GROUP BY ward", "asks for rows or keys"),
+    ("SELECT cost, COUNT(*) FROM visits", "single rows"),
+    ("SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id", "group of its own"),
+    ("SELECT COUNT(*) FROM visits GROUP BY PATIENT_ID", "group of its own"),
+    ("SELECT COUNT(*) FROM visits; DROP TABLE visits", "Exactly one statement"),
+    ("SELECT COUNT(*) FROM visits; SELECT COUNT(*) FROM visits", "Exactly one statement"),
+    ("", "Exactly one statement"),
+    ("DROP TABLE visits", "one SELECT"),
+    ("INSERT INTO visits SELECT COUNT(*) FROM visits", "one SELECT"),
+    ("CREATE TABLE x AS SELECT COUNT(*) FROM visits", "one SELECT"),
+    ("COPY visits TO 'x.csv'", "one SELECT"),
+    ("ATTACH 'x.db'", ""),
+    ("PRAGMA version", ""),
+    ("EXPLAIN SELECT COUNT(*) FROM visits", ""),
+    ("SELECT COUNT(*) FROM visits -- comment", "Comments"),
+    ("SELECT /*+ hint */ COUNT(*) FROM visits", "Comments"),
+    ("SELECT COUNT(*) FROM visits /* ; */", "Comments"),
+    ("SELECT COUNT(*) INTO x FROM visits", ""),
+    ("SELECT COUNT(*) FROM 'visits.csv'", ""),
+    ("SELECT COUNT(*) FROM read_csv('x.csv')", "no files"),
+    ("SELECT COUNT(*) FROM glob('*')", "no files"),
+    ("SELECT COUNT(*) FROM generate_series(1, 10)", "no files"),
+    ("SELECT COUNT(*) FROM main.visits", "DB"),
+    ("SELECT COUNT(*) FROM information_schema.tables", "DB"),
+    ("SELECT COUNT(*) FROM duckdb_tables()", "no files"),
+    ('SELECT COUNT(*) FROM "Visits"', "no such table"),
+    ("SELECT COUNT(*) FROM visit", "Did you mean 'visits'"),
+    ("SELECT AVG(csot) FROM visits", "Did you mean 'cost'"),
+    ('SELECT AVG("Cost") FROM visits', "no such column"),
+    ("SELECT COUNT(*) FROM visits TABLESAMPLE 10 PERCENT", "SAMPLE"),
+    ("SELECT ROW_NUMBER() OVER () FROM visits", "window"),
+    ("SELECT SUM(cost) OVER (PARTITION BY ward) FROM visits", "window"),
+    ("SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1", "QUALIFY"),
+    ("SELECT COUNT(*) FROM (SELECT cost, ROW_NUMBER() OVER (ORDER BY cost) AS r FROM visits) q WHERE r = 1", "window"),
+    ("SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)", "other units"),
+    ("SELECT (SELECT COUNT(*) FROM visits) FROM visits", "other units"),
+    ("SELECT COUNT(*) FROM visits v WHERE cost > ALL (SELECT cost FROM visits)", "other units"),
+    (
+        "SELECT COUNT(*) FROM visits v WHERE cost = (SELECT MAX(cost) FROM visits w WHERE w.ward = v.ward)",
+        "other units",
+    ),
+    ("SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.ward = v.ward)", "other units"),
+    (
+        "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.cost < v.cost)",
+        "equality of columns",
+    ),
+    ("SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM patients)", "does not depend"),
+    ("SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM visits)", "other units"),
+    (
+        "SELECT COUNT(*) FROM visits WHERE urgent OR patient_id IN (SELECT patient_id FROM patients)",
+        "condition of its own",
+    ),
+    ("SELECT COUNT(*) FROM wards WHERE ward IN (SELECT ward FROM visits)", "other units"),
+    ("SELECT AVG(cost) FROM (SELECT cost FROM visits LIMIT 5) q", "LIMIT"),
+    ("SELECT AVG(cost) FROM (SELECT cost FROM visits ORDER BY cost) q", "ORDER BY"),
+    ("SELECT AVG(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) q", "different units"),
+    ("SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM visits) q", "different units"),
+    ("SELECT COUNT(*) FROM (SELECT DISTINCT ward FROM visits) q", "merged"),
+    ("SELECT DISTINCT COUNT(*) FROM visits", "distinct already"),
+    ("SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM visits", "one SELECT"),
+    ("SELECT COUNT(*) FROM (SELECT cost FROM visits UNION SELECT cost FROM visits) q", "merges"),
+    ("SELECT COUNT(*) FROM (SELECT cost FROM visits EXCEPT SELECT cost FROM visits) q", "UNION ALL"),
+    ("SELECT COUNT(*) FROM (SELECT ward FROM visits UNION ALL SELECT ward FROM wards) q", "different units"),
+    ("SELECT COUNT(*) FROM (SELECT ward FROM visits UNION ALL SELECT hours FROM staff) q", "same kinds"),
+    ("SELECT COUNT(*) FROM (SELECT change FROM visits UNION ALL SELECT hours FROM staff) q", "different units"),
+    ("SELECT COUNT(*) FROM visits, patients", "every row"),
+    ("SELECT COUNT(*) FROM visits CROSS JOIN wards", "bounded"),
+    ("SELECT COUNT(*) FROM visits NATURAL JOIN patients", "METHOD"),
+    ("SELECT COUNT(*) FROM visits FULL JOIN patients USING (patient_id)", "bounded"),
+    ("SELECT COUNT(*) FROM visits RIGHT JOIN patients USING (patient_id)", "bounded"),
+    ("SELECT COUNT(*) FROM visits SEMI JOIN patients USING (patient_id)", "bounded"),
+    ("SELECT COUNT(*) FROM visits ASOF JOIN patients USING (patient_id)", ""),
+    ("SELECT COUNT(*) FROM visits POSITIONAL JOIN patients", ""),
+    ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", "meet rows of another"),
+    ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.cost < b.cost", "equality"),
+    ("SELECT COUNT(*) FROM visits JOIN staff ON patient_id = staff_id", "different kinds"),
+    ("SELECT COUNT(*) FROM visits JOIN wards ON visits.change = wards.floor", "several rows"),
+    ("SELECT COUNT(*) FROM wards LEFT JOIN visits USING (ward)", "without a partner"),
+    ("SELECT COUNT(*) FROM visits LEFT JOIN wards ON visits.ward = wards.ward AND beds > 3", "equalities only"),
+    ("SELECT COUNT(*) FROM visits v JOIN visits v ON v.patient_id = v.patient_id", "called v"),
+    ("SELECT COUNT(*) FROM visits JOIN LATERAL (SELECT 1) q ON TRUE", ""),
+    ("SELECT COUNT(*) FROM visits PIVOT (COUNT(*) FOR ward IN ('a'))", ""),
+    ("SELECT COUNT(*) FROM wards", "public tables only"),
+    ("SELECT COUNT(*)", "reads no table"),
+    ("SELECT 1", "reads no table"),
+    ("SELECT MIN(diagnosis) FROM visits", "one unit's value"),
+    ("SELECT MAX(visit_date) FROM visits", "one unit's value"),
+    ("SELECT SUM(score) FROM visits", "no public bounds"),
+    ("SELECT MEDIAN(score) FROM visits", "no public bounds"),
+    ("SELECT SUM(ward) FROM visits", "needs numbers"),
+    ("SELECT SUM(DISTINCT cost) FROM visits", "COUNT only"),
+    ("SELECT MIN(cost, 3) FROM visits", "COUNT"),
+    ("SELECT AVG(SUM(cost)) FROM visits", "its own grouping"),
+    ("SELECT STRING_AGG(diagnosis, ',') FROM visits", "single units"),
+    ("SELECT LIST(cost) FROM visits", "single units"),
+    ("SELECT ANY_VALUE(cost) FROM visits", "single units"),
+    ("SELECT FIRST(cost) FROM visits", "single units"),
+    ("SELECT MODE(ward) FROM visits", "one unit can decide"),
+    ("SELECT APPROX_QUANTILE(cost, 0.5) FROM visits", "aggregate"),
+    ("SELECT SUM(cost ORDER BY cost) FROM visits", ""),
+    ("SELECT HISTOGRAM(cost) FROM visits", "edges must be given"),
+    ("SELECT QUANTILE_CONT(cost, 1.5) FROM visits", "between 0 and 1"),
+    ("SELECT QUANTILE_CONT(cost, change) FROM visits", "constant"),
+    ("SELECT QUANTILE_CONT(cost, [0.1, 0.9]) + 1 FROM visits", "cannot be computed with"),
+    ("SELECT COUNT(*) FROM visits WHERE COUNT(*) > 3", "before aggregates"),
+    ("SELECT COUNT(*) FROM visits HAVING cost > 3", "single rows"),
+    ("SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING MAX(diagnosis) = 'x'", "one unit's value"),
+    ("SELECT COUNT(*) FROM visits ORDER BY cost", "single rows"),
+    ("SELECT COUNT(*) FROM visits LIMIT -1", ""),
+    ("SELECT COUNT(*) FROM visits LIMIT 5 OFFSET 2", "OFFSET"),
+    ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP (ward)", "ROLLUP"),
+    ("SELECT COUNT(*) FROM visits GROUP BY CUBE (ward)", "CUBE"),
+    ("SELECT COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), ())", "GROUPING"),
+    ("SELECT COUNT(*) FROM visits GROUP BY ALL", "ALL"),
+    ("SELECT COUNT(*) FROM visits GROUP BY 7", "position"),
+    ("SELECT COUNT(*) FROM visits WHERE my_udf(cost) > 3", "not known to be safe"),
+    ("SELECT COUNT(*) FROM visits WHERE random() < 0.5", "Chance"),
+    ("SELECT COUNT(*) FROM visits WHERE visit_date < CURRENT_DATE", "when it is computed"),
+    ("SELECT COUNT(*) FROM visits WHERE diagnosis ILIKE 'x'", "LOWER"),
+    ("SELECT COUNT(*) FROM visits WHERE regexp_matches(diagnosis, 'x')", "Regular"),
+    ("SELECT COUNT(*) FROM visits WHERE diagnosis SIMILAR TO 'x'", "Regular"),
+    ("SELECT COUNT(*) FROM visits WHERE diagnosis LIKE 'x!%' ESCAPE '!'", "Escapes"),
+    ("SELECT COUNT(*) FROM visits WHERE diagnosis LIKE ward", "constant text"),
+    ("SELECT COUNT(*) FROM visits WHERE ward = NULL", "IS NULL"),
+    ("SELECT COUNT(*) FROM visits WHERE ward IN ('a', NULL)", "NULL"),
+    ("SELECT COUNT(*) FROM visits WHERE ward = 3", "cannot be compared"),
+    ("SELECT COUNT(*) FROM visits WHERE visit_date > 'yesterday'", "compared with a date"),
+    ("SELECT COUNT(*) FROM visits WHERE cost", "truth value"),
+    ("SELECT COUNT(*) FROM visits WHERE cost > $1", "parameters"),
+    ("SELECT COUNT(*) FROM visits WHERE cost > 1e999", "number"),
+    ("SELECT COUNT(*) FROM visits WHERE diagnosis[1] = 'a'", "Lists"),
+    ("SELECT COUNT(*) FROM visits WHERE (cost, change) IN ((1, 2))", ""),
+    ("SELECT COUNT(*) FROM visits WHERE CAST(cost AS BLOB) = 'a'", "type"),
+    ("SELECT COUNT(*) FROM visits WHERE CAST(cost AS VARCHAR) = 'a'", "cannot be cast"),
+    ("SELECT COUNT(*) FROM visits WHERE CONCAT(ward, 'a') = 'a'", "CONCAT"),
+    ("SELECT COUNT(*) FROM visits WHERE LOG(cost) > 1", "base"),
+    ("WITH RECURSIVE a AS (SELECT cost FROM visits) SELECT COUNT(*) FROM a", "RECURSIVE"),
+    ("WITH a AS (SELECT cost FROM a) SELECT COUNT(*) FROM a", "no such table"),
+    ("SELECT COUNT(*) FROM _hidden", "no such table"),
+    ("SELECT COUNT(*) AS _n FROM visits", "do not start with _"),
+    ("SELECT " + "(" * 3000 + "COUNT(*)" + ")" * 3000 + " FROM visits", ""),
+    ("SELECT COUNT(*) FROM visits WHERE " + " AND ".join(["cost > 1"] * 3000), ""),
+]
+
+
+@pytest.mark.parametrize("sql, word", REFUSED, ids=[case[0][:70] for case in REFUSED])
+def test_refused(sql: str, word: str) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        plan_sql(POLICY, sql)
+    refusal = caught.value
+    assert isinstance(refusal, DiscreetError)
+    assert word.lower() in f"{refusal.part} {refusal.why} {refusal.instead}".lower()
+    assert refusal.why.endswith((".", "?"))
+    assert refusal.instead
+    assert len(str(refusal)) < 700
+    assert str(pickle.loads(pickle.dumps(refusal))) == str(refusal)  # noqa: S301 - our own
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_dialects_are_read_with_one_meaning(dialect: str) -> None:
+    sql = "SELECT ward, COUNT(*) AS n, AVG(cost) FROM visits WHERE change >= 2 GROUP BY ward"
+    assert plan_sql(POLICY, sql, dialect=dialect).key == plan_sql(POLICY, sql).key
+
+
+def test_division_keeps_the_meaning_of_its_dialect() -> None:
+    sql = "SELECT SUM(change / 2) FROM visits"
+    whole = plan_sql(POLICY, sql, dialect="postgres").key
+    assert whole == plan_sql(POLICY, "SELECT SUM(change // 2) FROM visits").key
+    assert whole != plan_sql(POLICY, sql).key
+
+
+def test_other_dialects_and_other_things_than_text_are_refused() -> None:
+    with pytest.raises(ParameterError, match="one of duckdb"):
+        plan_sql(POLICY, "SELECT COUNT(*) FROM visits", dialect="oracle")
+    with pytest.raises(ParameterError, match="a question is a text"):
+        plan_sql(POLICY, None)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="it must be a Bounding"):
+        plan_sql(POLICY, "SELECT COUNT(*) FROM visits", bounding=5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="Did you mean 'patients'"):
+        plan_sql(POLICY, "SELECT COUNT(*) FROM visits", verified=frozenset({"patient"}))
+
+
+def test_a_query_that_doubles_itself_is_stopped() -> None:
+    names = ["(SELECT cost FROM visits)"]
+    text = "WITH c0 AS (SELECT cost FROM visits)"
+    for number in range(1, 40):
+        text += f", c{number} AS (SELECT cost FROM c{number - 1} UNION ALL SELECT cost FROM c{number - 1})"
+        names.append(f"c{number}")
+    with pytest.raises(QueryRefused, match="tables are read"):
+        plan_sql(POLICY, f"{text} SELECT COUNT(*) FROM c39")
+
+
+def test_the_refusal_depends_on_question_and_policy_alone() -> None:
+    other = Policy.from_toml(TOML.replace('keys = ["cardiology", "oncology", "surgery"]', 'type = "text"'))
+    for sql, _ in REFUSED[:40]:
+        for policy in (POLICY, other):
+            with pytest.raises(QueryRefused):
+                plan_sql(policy, sql)
+
+
+def planned(count: int, start: int) -> tuple[int, int]:
+    """Plan random questions; whatever is not answered is refused."""
+    answered = refused = 0
+    for number in range(start, start + count):
+        questions = Questions(Random(number))
+        sql = questions.question() if number % 5 else questions.broken()
+        try:
+            plan_sql(POLICY, sql)
+            answered += 1
+        except QueryRefused:
+            refused += 1
+    return answered, refused
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_random_questions_are_planned_or_refused(block: int) -> None:
+    answered, refused = planned(400, start=10_000 + block * 400)
+    assert answered > 200
+    assert refused > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_tens_of_thousands_of_questions_are_planned_or_refused(block: int, seed: int) -> None:
+    planned(5000, start=seed % 2**32 + block * 5000)
