@@ -25,7 +25,7 @@ PARAMETERS = [(0.5, 1e-5), (1.0, 0.01), (2.0, 0.001), (0.3, 0.3), (10.0, 0.5)]
 
 @pytest.fixture(autouse=True)
 def digits() -> Iterator[None]:
-    with mpmath.workdps(30):
+    with mpmath.workdps(22):
         yield
 
 
@@ -105,13 +105,13 @@ def test_a_tail_with_larger_angles_would_be_wrong() -> None:
 @pytest.mark.parametrize("sigma, rate", PARAMETERS)
 def test_moments_of_a_trimmed_loss(sigma: float, rate: float) -> None:
     loss = SampledGaussianLoss(sigma, rate, add=False, cut=7.0, soft=0.25)
-    for order, height in ((0.7, 0.0), (4.0, 0.0), (4.0, 3.0)):
+    for order, height in ((0.7, 0.0), (4.0, 3.0)):
         power = mpmath.mpc(order + 1, height)
 
         def integrand(z: mpmath.mpf, power: mpmath.mpc = power) -> mpmath.mpc:
             return mpmath.npdf(z) * ratio(sigma, rate, z) ** power * mpmath.ncdf((7 - z) / mpmath.mpf(0.25))
 
-        exact = mpmath.log(mpmath.quad(integrand, [-14, -8, -4, -2, 0, 1, 2, 3, 4, 5, 6, 6.5, 7, 7.5, 8, 9, 10, 12]))
+        exact = mpmath.log(mpmath.quad(integrand, [-12, -6, -3, 0, 2, 4, 5, 6, 6.5, 7, 7.5, 8.5, 10]))
         heights = np.asarray([0.0, height]) if height else np.zeros(1)
         value, error = loss.line(order, heights)
         assert abs(complex(exact) - complex(value[-1])) <= float(error[-1]) + 1e-15
