@@ -25,7 +25,7 @@ PARAMETERS = [(0.5, 1e-5), (1.0, 0.01), (2.0, 0.001), (0.3, 0.3), (10.0, 0.5)]
 
 @pytest.fixture(autouse=True)
 def digits() -> Iterator[None]:
-    with mpmath.workdps(22):
+    with mpmath.workdps(30):
         yield
 
 
