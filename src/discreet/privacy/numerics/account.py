@@ -169,7 +169,8 @@ def _renyi(direction: Direction, delta: float, room: float) -> Ends:
         last, order = order, search_order(trial, target)
         if trial is direction or 0.8 * last < order < 1.25 * last:
             break
-    return order, renyi_bound(direction.trimmed(0.5 * room, order), order, target)
+    trial = direction.trimmed(0.5 * room, order)
+    return order, renyi_bound(trial, order, math.log(delta - trial.infinity))
 
 
 def _refine(direction: Direction, order: float, upper: float, delta: float) -> Ends:
@@ -183,18 +184,25 @@ def _refine(direction: Direction, order: float, upper: float, delta: float) -> E
             break
         ends = contour.epsilon(delta, upper)
         gained = ends[1] < 0.9 * upper
-        lower, upper = max(lower, ends[0]), min(upper, ends[1])
+        lower, upper = _meet((lower, upper), ends)
         if not gained or not _wide(lower, upper):
             break
         order = _chernoff(direction, upper)[0]
     if _wide(lower, upper):  # heavy tails: no decay, or no digits left
-        ends = solve(direction, upper, math.exp(target))
-        lower, upper = max(lower, ends[0]), min(upper, ends[1])
+        lower, upper = _meet((lower, upper), solve(direction, upper, math.exp(target)))
     if _wide(lower, upper) and contour is None:
         probe = _probe(direction, order, upper, target)
         ends = probe.epsilon(delta, upper) if probe else (0.0, upper)  # else the Renyi bound stands
-        lower, upper = max(lower, ends[0]), min(upper, ends[1])
-    return min(lower, upper), upper
+        lower, upper = _meet((lower, upper), ends)
+    return lower, upper
+
+
+def _meet(one: Ends, other: Ends) -> Ends:
+    """Intersect two intervals around one number; should they contradict each other, which none may, take both."""
+    lower, upper = max(one[0], other[0]), min(one[1], other[1])
+    if lower <= upper * (1 + 1e-12):
+        return min(lower, upper), upper
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _wide(lower: float, upper: float) -> bool:
@@ -302,7 +310,9 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         return abs(infinity) * (1 - SLACK), min(abs(infinity) * (1 + SLACK), 1.0)
     if _single(direction):
         return _single_delta(direction.parts[0][0], epsilon)
-    order, log_bound = _chernoff(direction, epsilon)
+    order, log_bound = _chernoff(direction.trimmed(1e-290, SEARCHED), epsilon)
+    if log_bound < -740:
+        return direction.certain * (1 - SLACK), max(direction.infinity * (1 + SLACK) + 1e-280, SMALLEST)
     direction = direction.trimmed(TRIM * 1e-3 * math.exp(min(log_bound, 0.0)), order)
     order, log_bound = _chernoff(direction, epsilon)
     if log_bound > -1:
@@ -315,8 +325,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         other: Inverse | None = convolve_at(direction, epsilon, math.exp(guess))
         if other is None and contour is None:
             other = _probe(direction, order, epsilon, guess)
-        ends = other.delta(epsilon) if other else (low, high)
-        low, high = max(low, ends[0]), min(high, ends[1])
+        low, high = _meet((low, high), other.delta(epsilon) if other else (low, high))
     bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     high = max(min(high, bound, 1.0), SMALLEST)
     return min(low, high), high
@@ -345,9 +354,10 @@ def _chernoff(direction: Direction, epsilon: float) -> Ends:
     """Return the order that minimizes K(s) - s e + log_conversion(s), and the minimum."""
 
     def bound(order: float) -> float:
-        return direction.moment(order) - order * epsilon + log_conversion(order)
+        return direction.rough(order) - order * epsilon + log_conversion(order)
 
-    return minimize(bound)
+    order = minimize(bound)[0]
+    return order, direction.moment(order) - order * epsilon + log_conversion(order)
 
 
 def _invert(loss: Loss, delta: float) -> Ends:

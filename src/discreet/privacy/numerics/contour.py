@@ -75,7 +75,7 @@ class Inverse(ABC):
         rate = self.rate(here, high)
         upper = self._outward(delta, here, rate, high, 1)
         lower = self._outward(delta, here, rate, low, -1)
-        return min(lower, upper), upper
+        return (lower, upper) if lower <= upper else (0.0, lower)
 
     def _solve(self, target: float, guess: float) -> float:
         """Solve log(delta) = log(target) for the upper end, which falls with epsilon."""
@@ -216,6 +216,8 @@ def line_through(
         return None
     nodes = max(math.ceil(height / step), 4)
     heights = step * np.arange(nodes + 1)
+    if not direction.affordable(real, float(heights[-1])):
+        return None
     orders = real + 1j * heights
     values, errors = direction.line(real, heights)
     weights = 1 / (orders * (orders + 1))

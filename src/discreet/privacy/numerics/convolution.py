@@ -118,7 +118,7 @@ class Sum:
         noise = math.exp(min(self.log_noise - c * epsilon, 700.0)) * lattice
         noise += ULP * (len(self.over) + 64) * (over + under)
         fall = (plan.right - c) * plan.period
-        right = math.exp(min(self.log_right - plan.right * epsilon - fall, 0.0)) / -math.expm1(-fall)
+        right = math.exp(min(self.log_right - plan.right * epsilon - fall, 700.0)) / -math.expm1(-fall)
         left = math.exp(self.log_mass - c * plan.period) / -math.expm1(-c * plan.period)
         beyond = math.exp(min(self.log_right - plan.right * (self.first + plan.period), 0.0))
         return over - under, noise + beyond, left + right

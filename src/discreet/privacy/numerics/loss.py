@@ -63,6 +63,11 @@ class Loss(ABC):
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """Return K(real + i t) at all heights t >= 0 and a bound on the absolute error of each."""
 
+    def affordable(self, real: float, height: float) -> bool:
+        """Whether a line up to this height can be summed at a bearable cost."""
+        del real, height
+        return True
+
     closed: bool = True
     """Whether `delta` is a formula of this loss alone; False sends even a single use through the contour."""
 
@@ -219,6 +224,10 @@ class Direction:
             total += count * values
             error += count * errors + 2 * ULP * np.abs(count * values)
         return total, error
+
+    def affordable(self, real: float, height: float) -> bool:
+        """Whether a line up to this height can be summed for all parts."""
+        return all(loss.affordable(real, height) for loss, _ in self.parts)
 
     def tail(self, real: float, height: float) -> float:
         """Bound log |M| above the height, for the composition."""

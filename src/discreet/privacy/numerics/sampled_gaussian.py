@@ -132,7 +132,12 @@ class SampledGaussianLoss(SampledPair, Loss):
 
     def moment(self, order: float) -> float:
         """K on the real axis, rounded up."""
-        return Nodes.at(self, order, 0.0).log_moment[1]
+        nodes = Nodes.at(self, order, 0.0)
+        return nodes.log_moment[1] if nodes.affordable else math.inf
+
+    def affordable(self, real: float, height: float) -> bool:
+        """Whether a line up to this height can be summed."""
+        return Nodes.at(self, real, height).affordable and Nodes.at(self, real, 0.0).affordable
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K on a vertical line; many heights must be multiples of the first positive one."""
@@ -140,6 +145,8 @@ class SampledGaussianLoss(SampledPair, Loss):
 
     def tail(self, real: float, height: float) -> float:
         """Bound |M(c + it)| for all t >= height by moving the path of integration; see `sampled_tail`."""
+        if not Nodes.at(self, real, 0.0).affordable:
+            return math.inf
         if real not in self._tails:
             self._tails.clear()
             self._tails[real] = Tail.at(self, real)

@@ -39,6 +39,12 @@ BLOCK = 1 << 17
 FRACTIONS = (0.97, 0.7, 0.45, 0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.005, 0.0025, 0.001, 3e-4, 1e-4, 1e-5)
 """Lines tried, as shares of pi sigma."""
 
+BEYOND = 1500
+"""Cells to the right of the window that are looked at."""
+
+MOST_NODES = 1 << 17
+"""The largest number of nodes in z that is worth a sum."""
+
 LEAK = math.exp(-38.0)
 """The error of the rule relative to the integral of the absolute integrand on the real line."""
 
@@ -89,7 +95,7 @@ class Sketch:
         z = np.arange(-25.0 if loss.add else -10.0, upper, min(0.4, loss.sigma, loss.soft))
         ratio = loss.ratio(z)
         logs = loss.kept(z) - 0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi))
-        return Sketch(ratio, np.expm1(ratio), np.exp(logs), logs)
+        return Sketch(ratio, np.expm1(np.minimum(ratio, 690.0)), np.exp(logs), logs)
 
     def moment(self, a: float) -> float:
         """Return log M on the real axis."""
@@ -122,6 +128,11 @@ class Nodes:
             lower, upper = min(lower, -REACH), max(upper, min(REACH + 1 / loss.sigma, loss.cut + REACH))
         step = _real_step(loss, tilt) if height == 0 else _step(loss, tilt, lower, upper, height)
         return Nodes(loss, tilt, lower, upper, step)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the nodes are few enough to be summed."""
+        return self.step > 0 and (self.upper - self.lower) < MOST_NODES * self.step
 
     @cached_property
     def z(self) -> Reals:
@@ -267,26 +278,38 @@ def _real_step(loss: SampledPair, a: float) -> float:
 
 
 def _step(loss: SampledPair, a: float, lower: float, upper: float, height: float) -> float:
-    """Return the largest step whose error is below LEAK of M(c), by evaluating the integrand on several lines."""
-    z = np.linspace(lower, upper, 128)
+    """Return the largest step whose error is below LEAK of M(c), by evaluating the integrand on several lines.
+
+    Off the real axis the factor exp(t arg) grows to the right of the window as well: the grid goes on until even
+    exp(t theta) cannot lift the integrand above exp(-45) of the largest value. Within a cell arg is taken at the
+    right end.
+    """
+    width = min(0.3, 0.5 * loss.soft if math.isfinite(loss.cut) else 0.3, 0.3 * max(loss.sigma, 0.1))
+    z = np.arange(lower, upper + BEYOND * width, width)
     exponent = z / loss.sigma - 0.5 / loss.sigma**2
-    odds = np.exp(np.minimum(exponent + math.log(loss.rate) - math.log1p(-loss.rate), 600.0))
+    odds = np.exp(np.minimum(exponent + math.log(loss.rate) - math.log1p(-loss.rate), 300.0))
     normal = loss.kept(z) - 0.5 * z * z
+    inside = int((upper - lower) / width) + 2
     base = normal + a * np.log1p(odds)
-    center = float(base.max())
-    total = math.log(float(np.exp(base - center).sum())) + center
+    center = float(base[:inside].max())
+    total = math.log(float(np.exp(base[:inside] - center).sum())) + center
+    largest = normal + max(a, 0.0) * np.log1p(odds)
     best = 0.0
-    for fraction in FRACTIONS:
-        theta = math.pi * fraction
-        if theta * loss.sigma > 40:
+    for theta in (
+        *(math.pi * fraction for fraction in FRACTIONS),
+        *(k / height for k in (160.0, 80.0, 40.0, 20.0, 10.0)),
+    ):
+        if theta > 0.97 * math.pi or theta * loss.sigma > 40:
             continue
-        real, imag = 1 + odds * math.cos(theta), odds * math.sin(theta)
-        line = normal + (0.5 * a) * np.log(real * real + imag * imag) + height * np.arctan2(imag, real)
+        above = np.flatnonzero(largest + height * theta >= center - 45)
+        if not len(above) or above[-1] + 2 >= len(z):  # too far to look
+            continue
+        end = max(int(above[-1]) + 2, inside)
+        real, imag = 1 + odds[:end] * math.cos(theta), odds[:end] * math.sin(theta)
+        turn = height * np.arctan2(imag, real)
+        line = normal[:end] + (0.5 * a) * np.log(real * real + imag * imag) + np.append(turn[1:], turn[-1])
         top = float(line.max())
         growth = math.log(float(np.exp(line - top).sum())) + top - total
         growth = max(growth, 0.0) + 0.5 * (theta * loss.sigma) ** 2 * stretch(loss)
-        found = 2 * math.pi * theta * loss.sigma / (growth + 41.0)
-        if found < best:
-            break
-        best = found
+        best = max(best, 2 * math.pi * theta * loss.sigma / (growth + 41.0))
     return best

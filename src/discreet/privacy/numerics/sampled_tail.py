@@ -17,9 +17,10 @@ Between two nodes v of the law of the cut, phi (1 + x)^a psi exceeds the larger 
 logarithm has curvature above -(1 + 1/soft^2) and the step is below 0.75 soft) and alpha grows with v, so 2.2 times
 the sum with each alpha taken one node earlier bounds the mean over v.
 
-The integral is a trapezoidal sum like those of `sampled_nodes`. Off the real axis by d = psi sigma the new factor
-becomes exp(-t arg(theta + psi) / 2 - t arg(theta - psi) / 2), at most 1 because arg is odd and grows with the angle,
-so the growth is that of the real axis.
+The integral is a trapezoidal sum like those of `sampled_nodes`. Off the real axis by d = psi sigma, psi <= pi/2, the
+new factor becomes exp(-t arg(theta + psi) / 2 + t arg(psi - theta) / 2), at most 1: beyond a right angle, pi - (theta
++ psi) has the same imaginary part, a larger real part and so a smaller arg, and it is at least psi - theta. The
+growth is that of the real axis.
 """
 
 from __future__ import annotations
@@ -98,10 +99,11 @@ def _ends(  # noqa: PLR0913, PLR0917  the arrays that the caller has at hand
 
 def _leak(loss: SampledPair, a: float, theta: Reals, step: float) -> Reals:
     """Bound the error of the trapezoidal sum at each angle, relative to M(c)."""
-    shift = np.minimum(np.multiply.outer(math.pi - theta, FRACTIONS), 9.5 / loss.sigma)
+    shift = np.minimum(np.multiply.outer(math.pi - theta, FRACTIONS), min(9.5 / loss.sigma, 0.5 * math.pi))
     away = theta[:, None]
     growth = 0.5 * (shift * loss.sigma) ** 2 * stretch(loss) + 0.5 * (away * loss.sigma) ** 2
     if a < 0:
         growth = growth + 0.5 * a * np.log(np.cos(0.5 * (shift + away)) * np.cos(0.5 * (shift - away)))
     best = (growth - (2 * math.pi * loss.sigma / step) * shift).min(axis=1)
-    return np.asarray(2.1 * np.exp(np.minimum(best, 300.0)) + OUTSIDE)
+    outside = OUTSIDE * np.exp(np.minimum(0.5 * (theta * loss.sigma) ** 2, 300.0))
+    return np.asarray(2.1 * np.exp(np.minimum(best, 300.0)) + outside)
