@@ -204,6 +204,7 @@ def main() -> int:
         *accuracy_figures(results, {str(each): published(each, options.repetitions) for each in QUESTIONS}),
         *textbook.figures(),
         *releases.smooth_figures(options.repetitions),
+        *releases.family_figures(),
         *releases.speed_figures(),
     ]
     versions = {name: found for result in results.values() for name, found in result["versions"].items()}

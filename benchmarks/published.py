@@ -98,7 +98,7 @@ def top_error(question: Question, runs: int, draw: np.random.Generator) -> float
 
 
 def kept(epsilon: float, delta: float, most: int) -> list[float]:
-    """Desfontaines, Voss, Gipson & Mandayam 2022 (arXiv:2006.03684), Theorem 1: the best chances to keep n units' key.
+    """Desfontaines, Voss, Gipson & Mandayam 2022 (arXiv:2006.03684): the best chances to keep n units' key.
 
     pi(n) = min(e^epsilon pi(n-1) + delta, 1 - e^-epsilon (1 - pi(n-1) - delta), 1).
 

@@ -207,12 +207,12 @@ HERE = "tests/audits/test_partners.py::test_the_broken_partner_is_refuted"
 ELSEWHERE = {
     "counted_trimmed_mean": HERE,
     "joint_quantiles": (
-        "tests/mechanisms/test_joint_quantiles.py::test_the_law_keeps_epsilon_and_a_third_of_it_would_not"
+        "tests/mechanisms/test_joint_quantiles.py::test_the_exact_audit_refutes_joint_quantiles_without_the_factor_2"
     ),
     "proposed_median": HERE,
     "proposed_scale": HERE,
     "quantiles": (
-        "tests/mechanisms/test_ranks.py::test_the_law_of_a_quantile_keeps_epsilon_and_half_its_sensitivity_would_not"
+        "tests/mechanisms/test_ranks.py::test_the_exact_audit_refutes_a_recursion_whose_every_level_gets_all_of_epsilon"
     ),
 }
 """Too slow to be released often; made of parts whose partners are refuted here, or by the test of a written law."""

@@ -7,14 +7,15 @@ import math
 import sys
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from discreet.checks.audits import audit_exactly
 from discreet.errors import ParameterError
 from discreet.mechanisms import JointQuantiles
-from tests.mechanisms.test_ranks import ADD_REMOVE, CHANGE_ONE, Law, fits, worst_loss
+from tests.mechanisms.test_ranks import ADD_REMOVE, CHANGE_ONE, Law, fits, worst_loss, worst_pair
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -56,6 +57,18 @@ def test_the_law_keeps_epsilon_and_a_third_of_it_would_not(qs: Sequence[str], re
     worst = worst_loss(partial(joint_law, width=3, qs=shares, scale=scale), 3, relation, range(1, 5))
     assert 0.4 < worst <= 1 + 1e-12
     assert worst_loss(partial(joint_law, width=3, qs=shares, scale=scale / 3), 3, relation, range(1, 5)) > 1
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("relation", [ADD_REMOVE, CHANGE_ONE])
+def test_the_exact_audit_refutes_joint_quantiles_without_the_factor_2(relation: NeighborRelation) -> None:
+    """Scores over sensitivity / epsilon: right only if no row moved the sum of the weights."""
+    facts: dict[str, Any] = {"lower": 0, "upper": 3, "grid": 1, "neighbors": relation}
+    right, broken = (JointQuantiles(QS, epsilon=epsilon, **facts) for epsilon in (4, 8))
+    for mechanism, refuted in ((right, False), (broken, True)):
+        law = partial(joint_law, width=3, qs=[0.25, 0.75], scale=float(mechanism.scale) / 4)
+        found = audit_exactly(*worst_pair(law, 3, relation, range(1, 5))[1:], claim=right.privacy)
+        assert found.refuted is refuted, str(found)
 
 
 @pytest.mark.parametrize("rows", [[], [0, 1, 1, 2, 3, 3], [1] * 5])

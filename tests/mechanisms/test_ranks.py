@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.checks.audits import audit_exactly
 from discreet.errors import ParameterError
 from discreet.exact import Grid
 from discreet.mechanisms import Quantile, Quantiles, median, quantile, quantiles, ranks
@@ -67,16 +68,24 @@ def neighbors_of(rows: Sequence[int], width: int, relation: NeighborRelation) ->
             yield from ([*fewer, other] for other in range(width + 1))
 
 
-def worst_loss(law: Callable[[Sequence[int]], Law], width: int, relation: NeighborRelation, sizes: range) -> float:
-    """The largest log-ratio over all pairs of neighbors among all small databases, both directions."""
-    worst = 0.0
+def worst_pair(
+    law: Callable[[Sequence[int]], Law], width: int, relation: NeighborRelation, sizes: range
+) -> tuple[float, Law, Law]:
+    """The laws of the two neighbors, among all small databases, that one outcome tells apart best, and how well."""
+    worst: tuple[float, Law, Law] = 0.0, {}, {}
     for size in sizes:
         for rows in itertools.combinations_with_replacement(range(width + 1), size):
             here = law(rows)
             for other in neighbors_of(rows, width, relation):
                 there = law(other)
-                worst = max(worst, *(abs(math.log(here[point] / there[point])) for point in here))
+                loss = max(abs(math.log(here[point] / there[point])) for point in here)
+                worst = max(worst, (loss, here, there), key=lambda found: found[0])
     return worst
+
+
+def worst_loss(law: Callable[[Sequence[int]], Law], width: int, relation: NeighborRelation, sizes: range) -> float:
+    """The largest log-ratio over all pairs of neighbors among all small databases, both directions."""
+    return worst_pair(law, width, relation, sizes)[0]
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, CHANGE_ONE])
@@ -167,6 +176,7 @@ def recursive_scale(made: Quantiles, share: float) -> float:
 
 
 THIRDS = ["1/3", "2/3", "5/6"]
+QUARTERS = ["1/4", "1/2", "3/4"]
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, CHANGE_ONE])
@@ -180,6 +190,21 @@ def test_the_law_of_the_recursion_keeps_epsilon(relation: NeighborRelation) -> N
 
     assert 0.4 < worst(1.0) <= 1 + 1e-12
     assert worst(0.4) > 1
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("relation", [ADD_REMOVE, CHANGE_ONE])
+def test_the_exact_audit_refutes_a_recursion_whose_every_level_gets_all_of_epsilon(relation: NeighborRelation) -> None:
+    """Two levels with epsilon each; under change-one the same noise as if a row never went from part to part."""
+    facts: dict[str, Any] = {"lower": 0, "upper": 3, "grid": 1, "neighbors": relation}
+    right = Quantiles(QUARTERS, epsilon=3, **facts)
+    broken = Quantiles(QUARTERS, level_epsilon=3, **facts)
+    assert broken.levels == 2
+    shares = [float(Fraction(q)) for q in QUARTERS]
+    for made, refuted in ((right, False), (broken, True)):
+        law = partial(recursive_law, width=3, qs=shares, scale_of=partial(recursive_scale, made))
+        found = audit_exactly(*worst_pair(law, 3, relation, range(1, 5))[1:], claim=right.claim.curve())
+        assert found.refuted is refuted, str(found)
 
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, CHANGE_ONE])

@@ -5,7 +5,7 @@ the Bernstein polynomials of degree d: at least 0, and together 1. So the (d + 1
 row more or less, and all mixed moments up to s**d t**d follow from them: the number of rows, both means, the
 covariance (d = 1), and both variances as well (d = 2), for one price.
 
-Lorentz 1986, "Bernstein Polynomials", Section 1.1, for the partition of unity.
+Lorentz 1986, "Bernstein Polynomials", for the partition of unity.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def pdp(
     that by a known steepness, and pays for the bound; that is the conversion of per-instance promises to a promise to
     all.
 
-    Wang 2019 (arXiv:1707.07708), Definition 2.2.
+    Wang 2019 (arXiv:1707.07708).
 
     >>> mechanism = Laplace(sensitivity=100, epsilon=1)
     >>> round(pdp(30, [10, 20], sum, mechanism).epsilon(delta=0), 3)

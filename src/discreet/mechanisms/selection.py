@@ -150,7 +150,7 @@ def gap_bound(scale: Fraction, candidates: SupportsIndex, best: SupportsIndex, c
 
     Pr[best - chosen >= g] <= (candidates / best) exp(-g / scale), where `best` candidates share the best score.
     Exponential mechanism: a candidate that is g below has at most exp(-g / scale) / best of the probability of all
-    the best (McSherry & Talwar 2007; Dwork & Roth 2014, Theorem 3.11). Permute-and-flip: such a candidate wins only
+    the best (McSherry & Talwar 2007; Dwork & Roth 2014). Permute-and-flip: such a candidate wins only
     if its exponential noise exceeds g and, what is left of it having no memory, then beats the noise of all the best:
     at most exp(-g / scale) / (best + 1).
 

@@ -207,7 +207,7 @@ def _cauchy(exponent: float, t: float, epsilon: float) -> float:
     """Density 1 / (1 + |z|**g).
 
     The slope of its logarithm, g v**(g-1) / (1 + v**g), is at most (g - 1)**(1 - 1/g), at v**g = g - 1; changing the
-    scale changes the logarithm at a rate between -1 and g - 1. Nissim, Raskhodnikova, Smith 2007, Lemma 2.7 have g + 1
+    scale changes the logarithm at a rate between -1 and g - 1. Nissim, Raskhodnikova, Smith 2007 have g + 1
     for both.
     """
     slope = math.pow(exponent - 1, 1 - 1 / exponent)
@@ -305,7 +305,7 @@ def _gaussian_scaling(t: float, delta: float) -> float:
 
 
 def _concentrated_move(law: Law, shape: float, t: float, root: float) -> float:
-    """root**2 / 2 zCDP: the roots of the two steps' costs add up (Bun, Steinke 2016, arXiv:1605.02065, Lemma 5.2).
+    """root**2 / 2 zCDP: the roots of the two steps' costs add up (Bun, Steinke 2016, arXiv:1605.02065).
 
     A move of slope L costs L s, as L s differential privacy does. A change of scale costs t / shape for the log-normal
     products. Arcsinh-normal: the loss c |Y| + c**2 / 2 gives D_alpha(exp(a) Z | Z) <=

@@ -2,7 +2,7 @@
 
 A list U_0, U_1, … of functions of the data makes a t-smooth bound S = max_k exp(-t k) U_k if U_0 bounds the local
 sensitivity and U_k(x) <= U_(k+1)(x') for all neighbors x, x': then exp(-t k) U_k(x) <= exp(t) exp(-t (k+1)) U_(k+1)(x')
-(Nissim, Raskhodnikova, Smith 2007, Definition 2.1). The true maxima over all data at most k steps away are such a list;
+(Nissim, Raskhodnikova, Smith 2007). The true maxima over all data at most k steps away are such a list;
 so are coarser ones that keep the inequality, which each statistic derives beside its code.
 
 Everything here is private: it feeds noise, and no number of it may be shown.

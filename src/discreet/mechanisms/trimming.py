@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -99,6 +100,7 @@ def _worst(reaches: NDArray[np.float64], moved: NDArray[np.float64], kept: int) 
     return found
 
 
+@lru_cache(maxsize=1024)
 def best_trim(count: int, spread: float, claim: Pure | Approximate | ZCDP) -> tuple[int, Fraction]:
     """Return the trim and the smoothing with the least mean squared error at ideal normal rows between 0 and 1.
 
@@ -136,26 +138,25 @@ def _ideal_bound(
     """The smooth bound at ideal normal rows, at some distances and splits only: it guides a choice, no promise."""
     from scipy.special import ndtri
 
-    def place(beyond: NDArray[Any]) -> NDArray[Any]:
+    trim = trims[:, None].astype(np.float64)
+
+    def place(beyond: NDArray[np.float64]) -> NDArray[np.float64]:
         """How far above the middle the row is that so many ranks are beyond the last kept one."""
-        share = (trims - beyond) / count
+        share = (trim - beyond) / count
         inside = np.minimum(-spread * ndtri(np.maximum(share, 1e-300)), 0.5)
         return np.where(share > 0, inside, 1.0)  # the middle may be off: all the way to a bound
 
-    kept = np.maximum(count - 2 * trims, 1)
+    kept = np.maximum(count - 2 * trim, 1)
     steps = np.unique(np.rint(1.1 ** np.arange(0, math.log(30 / smoothing) / math.log(1.1))))
     # besides distances for all, those at which just this trim is used up by rows that came, or all that stay went
-    splits: list[tuple[NDArray[Any], NDArray[Any]]] = [
-        (np.full(trims.size, k), part * np.full(trims.size, k)) for k in steps for part in (0.0, 0.5, 1.0)
-    ]
-    splits += [(1.0 * trims, 1.0 * trims), (2.0 * trims, 1.0 * trims), (1.0 * kept, 0.0 * trims)]
-    worst = np.zeros(trims.size)
-    for k, came in splits:
-        if exchanged:
-            found = (place(k - came + 1) + place(came)) / kept
-        else:
-            found = place(came + 1) / np.maximum(kept + 2 * came - k - 1, 1)
-            inner = trims - np.minimum(trims, np.maximum((count - k) / 2, 0))  # ranks by which the median has widened
-            found = np.where(kept + 2 * came > k, found, 2 * place(inner))
-        worst = np.maximum(worst, np.minimum(found, 1) * np.exp(-smoothing * k))
+    shape = trims.size, 3 * steps.size
+    k = np.hstack([np.broadcast_to(np.tile(steps, 3), shape), trim, 2 * trim, kept])
+    came = np.hstack([np.broadcast_to(np.outer((0.0, 0.5, 1.0), steps).ravel(), shape), trim, trim, 0 * trim])
+    if exchanged:
+        found = (place(k - came + 1) + place(came)) / kept
+    else:
+        left = kept + 2 * came - k
+        inner = trim - np.minimum(trim, np.maximum((count - k) / 2, 0))  # ranks by which the median has widened
+        found = np.where(left > 0, place(came + 1) / np.maximum(left - 1, 1), 2 * place(inner))
+    worst: NDArray[np.float64] = (np.minimum(found, 1) * np.exp(-smoothing * k)).max(axis=1)
     return worst

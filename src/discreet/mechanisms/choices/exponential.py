@@ -53,8 +53,8 @@ class Exponential(Mechanism["ArrayLike", object]):
     The weights are public. Scores are read as they are, a float as its binary value; they may be as large as 1e9 and a
     million of them may be given: the draw is exact (`noise.lottery`).
 
-    McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41), Theorem 6; bounded range: Dong, Durfee & Rogers 2020
-    (arXiv:1909.13830), Definition 2.1 and Lemma 3.1.
+    McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41); bounded range: Dong, Durfee & Rogers 2020
+    (arXiv:1909.13830).
 
     >>> Exponential(sensitivity=1, epsilon=1).release([0, 3, 500]).value
     2
@@ -69,7 +69,7 @@ class Exponential(Mechanism["ArrayLike", object]):
         "scores need no 2."
     )
     accuracy: ClassVar[str] = "best score - score <= scale * ln(candidates / (best * (1 - confidence)))"
-    source: ClassVar[str] = "McSherry & Talwar 2007, doi:10.1109/FOCS.2007.41, Theorem 6"
+    source: ClassVar[str] = "McSherry & Talwar 2007, doi:10.1109/FOCS.2007.41"
 
     sensitivity: Fraction
     epsilon: Fraction

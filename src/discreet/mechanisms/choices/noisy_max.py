@@ -72,7 +72,7 @@ class NoisyMax(Mechanism["ArrayLike", object]):
     Exponential noise is the default: as permute-and-flip it has an expected score that is never below the exponential
     mechanism's. The noise has *scale* 2s/epsilon, that is, *rate* epsilon/(2s).
 
-    Dwork & Roth 2014 (doi:10.1561/0400000042), Claim 3.9; McKenna & Sheldon 2020 (arXiv:2010.12603); Ding, Kifer,
+    Dwork & Roth 2014 (doi:10.1561/0400000042); McKenna & Sheldon 2020 (arXiv:2010.12603); Ding, Kifer,
     Saghaian, Steinke, Wang, Xiao & Zhang 2021 (arXiv:2105.07260), that permute-and-flip is this race.
 
     >>> NoisyMax(sensitivity=1, epsilon=1).release([0, 3, 500]).value

@@ -65,7 +65,7 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
     the method with the larger $\epsilon_0$ is chosen; for the same number of rounds bounded range costs about half the
     epsilon of pure promises.
 
-    Durfee & Rogers 2019 (arXiv:1905.04273), Lemma 4.2; Dong, Durfee & Rogers 2020 (arXiv:1909.13830); McKenna &
+    Durfee & Rogers 2019 (arXiv:1905.04273); Dong, Durfee & Rogers 2020 (arXiv:1909.13830); McKenna &
     Sheldon 2020 (arXiv:2010.12603).
 
     >>> TopK(2, sensitivity=1, epsilon=1).release([0, 900, 5, 700]).value
@@ -81,7 +81,7 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
         "mechanism of range epsilon_0; k rounds of permute-and-flip are k pure promises epsilon_0. Both compose."
     )
     accuracy: ClassVar[str] = "best score left - score <= scale * ln(k * candidates / (1 - confidence)), all k together"
-    source: ClassVar[str] = "Durfee & Rogers 2019, arXiv:1905.04273, Lemma 4.2; Dong et al. 2020, arXiv:1909.13830"
+    source: ClassVar[str] = "Durfee & Rogers 2019, arXiv:1905.04273; Dong et al. 2020, arXiv:1909.13830"
 
     k: int
     sensitivity: Fraction

@@ -49,7 +49,7 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
     `release` takes the pair (value, local sensitivity). Values are clamped to 2**39 steps from 0, the local sensitivity
     to 2**40 steps, which still bounds it then.
 
-    Kifer, Smith & Thakurta 2012 use the idea; the lemma as in Wang 2018 (arXiv:1803.02596) and Vadhan 2017, Section 3.
+    Kifer, Smith & Thakurta 2012 use the idea; the lemma as in Wang 2018 (arXiv:1803.02596) and Vadhan 2017.
 
     >>> made = LocalSensitivityBound(steepness=1, epsilon=2, delta="1e-6")
     >>> made.lift, made.promise
@@ -66,9 +66,7 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
         "private."
     )
     accuracy: ClassVar[str] = "released bound / value epsilon * ln(1 / (1 - confidence))"
-    source: ClassVar[str] = (
-        "Wang 2018, arXiv:1803.02596; Vadhan 2017, The Complexity of Differential Privacy, Section 3"
-    )
+    source: ClassVar[str] = "Wang 2018, arXiv:1803.02596; Vadhan 2017, The Complexity of Differential Privacy"
 
     steepness: Fraction
     epsilon: Fraction

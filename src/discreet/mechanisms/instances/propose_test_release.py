@@ -53,8 +53,7 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
 
     `release` takes the pair (value, distance).
 
-    Dwork & Lei 2009 (doi:10.1145/1536414.1536466); Vadhan 2017, "The Complexity of Differential Privacy",
-    Proposition 3.2.
+    Dwork & Lei 2009 (doi:10.1145/1536414.1536466); Vadhan 2017, "The Complexity of Differential Privacy".
 
     >>> made = ProposeTestRelease(2, epsilon=1, delta="1e-6")
     >>> made.promise, made.test.threshold, round(made.error(0.95), 1)
@@ -69,7 +68,9 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
         "that break the bound passes a threshold, is (test epsilon + release epsilon, delta)-differentially private."
     )
     accuracy: ClassVar[str] = "if shown, bound / release epsilon * ln(1 / (1 - confidence))"
-    source: ClassVar[str] = "Dwork & Lei 2009, doi:10.1145/1536414.1536466; Vadhan 2017, Proposition 3.2"
+    source: ClassVar[str] = (
+        "Dwork & Lei 2009, doi:10.1145/1536414.1536466; Vadhan 2017, The Complexity of Differential Privacy"
+    )
 
     bound: Fraction
     epsilon: Fraction

@@ -46,7 +46,7 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
     The logarithm of the range goes through `ProposeTestRelease` with the bound ln f, plus 2**-40 for the rounding of
     logarithms, and comes back as an exponential.
 
-    Dwork & Lei 2009 (doi:10.1145/1536414.1536466), Section 3, propose the factor 1 + 1/ln n by cells of the logarithm;
+    Dwork & Lei 2009 (doi:10.1145/1536414.1536466) propose the factor 1 + 1/ln n by cells of the logarithm;
     the nested intervals here need no cells.
 
     >>> import numpy as np
@@ -60,7 +60,7 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
     accuracy: ClassVar[str] = (
         "if shown, off by at most a factor exp(ln(factor) / release epsilon * ln(1 / (1 - confidence)))"
     )
-    source: ClassVar[str] = "Dwork & Lei 2009, doi:10.1145/1536414.1536466, Section 3"
+    source: ClassVar[str] = "Dwork & Lei 2009, doi:10.1145/1536414.1536466"
 
     factor: Fraction
     lower: Fraction

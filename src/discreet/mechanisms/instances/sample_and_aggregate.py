@@ -71,7 +71,7 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
 
     `release` takes the pair (rows, function); the function gets an array of rows, or a list if the rows are no array.
 
-    Nissim, Raskhodnikova & Smith 2007, Section 4; Smith 2011 (doi:10.1145/1993636.1993743).
+    Nissim, Raskhodnikova & Smith 2007; Smith 2011 (doi:10.1145/1993636.1993743).
 
     >>> import numpy as np
     >>> made = SampleAndAggregate(30, lower=0, upper=100, epsilon=2, aggregator="median")
@@ -87,7 +87,7 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
     accuracy: ClassVar[str] = (
         "how far the aggregate of the blocks is from the function of all rows depends on the function"
     )
-    source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803, Section 4"
+    source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803"
 
     blocks: int
     lower: Fraction

@@ -41,7 +41,7 @@ class SmoothQuantile(Smooth):
     exchanging a row moves each rank to the next row at most; so the value moves at most to the next row: by at
     most $W_1$. A window of k steps around the neighbor's rank lies in a window of k + 1 steps around
     r: $W_k(x') \le W_{k+1}(x)$. Hence $\max_k e^{-tk} W_{k+1}$ is a t-smooth bound, for change-one the smallest
-    (Nissim, Raskhodnikova, Smith 2007, Section 3.1), and value + stretch * bound * noise keeps the promise.
+    (Nissim, Raskhodnikova, Smith 2007), and value + stretch * bound * noise keeps the promise.
 
     Without rows the value is the lower bound. NaN and None are left out under add/remove; where rows are exchanged
     their number is public, and they count as the lower bound. The exponential mechanism (`Quantile`) is nearly always
@@ -58,7 +58,7 @@ class SmoothQuantile(Smooth):
         "widest window of k + 1 ranks around it, keeps the promise for which the noise was calibrated."
     )
     accuracy: ClassVar[str] = "stretch * smooth sensitivity * a quantile of the noise, of which the second is private"
-    source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803, Section 3.1"
+    source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803"
 
     q: Fraction
     lower: Fraction

@@ -31,7 +31,7 @@ class SmoothSensitivity(Smooth):
 
     Privacy. Let S bound $|f(x) - f(x')|$ for every neighbor x' of x, and $S(x) \le e^t S(x')$. Then
     $f + \mathrm{stretch} \cdot S \cdot Z$ keeps the promise for which Z was calibrated with the smoothing t (Nissim,
-    Raskhodnikova, Smith 2007, Lemma 2.6; the constants are derived in `discreet.mechanisms.smoothing`). The sum is
+    Raskhodnikova, Smith 2007; the constants are derived in `discreet.mechanisms.smoothing`). The sum is
     rounded once to the grid. Clamping f to the bounds moves no two values apart, and neither may S exceed their
     distance then.
 
@@ -48,7 +48,7 @@ class SmoothSensitivity(Smooth):
         "which the noise was calibrated."
     )
     accuracy: ClassVar[str] = "stretch * smooth bound * a quantile of the noise, of which the second is private"
-    source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803, Lemma 2.6"
+    source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803"
     assumptions: ClassVar[tuple[str, ...]] = (
         "the bound is at least the number's move to any neighbor.",
         "the bound changes by at most a factor exp(smoothing) between neighbors.",

@@ -46,7 +46,7 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
 
     Rows with other values are not counted. Where the largest counts are close, `Mode` and `TopK` answer with noise.
 
-    Vadhan 2017, "The Complexity of Differential Privacy", Section 3.3.
+    Vadhan 2017, "The Complexity of Differential Privacy".
 
     >>> made = StableTopK(["red", "blue", "green"], 1, epsilon=1, delta="1e-6")
     >>> made.release(["red"] * 50 + ["blue"] * 900).value

@@ -37,8 +37,7 @@ class StableValue(Mechanism["tuple[object, float]", object]):
     `release` takes the pair (value, distance to instability); a distance that is too small is safe, one that is too
     large is not. The value must be such that JSON carries it.
 
-    Dwork & Lei 2009; Smith & Thakurta 2013 (arXiv:1205.6326); Vadhan 2017, "The Complexity of Differential Privacy",
-    Section 3.3.
+    Dwork & Lei 2009; Smith & Thakurta 2013 (arXiv:1205.6326); Vadhan 2017, "The Complexity of Differential Privacy".
 
     >>> made = StableValue(epsilon=1, delta="1e-6")
     >>> made.test.threshold, made.far_enough(confidence=0.95)
@@ -53,7 +52,7 @@ class StableValue(Mechanism["tuple[object, float]", object]):
         "passes a threshold that 0 passes with a chance of at most delta, is (epsilon, delta)-differentially private."
     )
     accuracy: ClassVar[str] = "exact if shown; shown with probability confidence from the distance far_enough() on"
-    source: ClassVar[str] = "Vadhan 2017, The Complexity of Differential Privacy, Section 3.3; Smith & Thakurta 2013"
+    source: ClassVar[str] = "Vadhan 2017, The Complexity of Differential Privacy; Smith & Thakurta 2013"
 
     epsilon: Fraction
     delta: Fraction

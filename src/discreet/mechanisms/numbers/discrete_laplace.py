@@ -60,7 +60,7 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     that moves by the whole sensitivity, however the move is spread. With $b = e^{1/\text{scale}}$ a test that accepts
     one law with probability $\alpha$ accepts the law moved by 1 with at most
     $h(\alpha) = \min(b\alpha, 1 - (1 - \alpha)/b)$; after k moves, in whatever coordinates, with at most $h$ applied k
-    times (the argument of group privacy: Dong, Roth & Su 2022, arXiv:1905.02383, Theorem 2.14). That has slopes
+    times (the argument of group privacy: Dong, Roth & Su 2022, arXiv:1905.02383). That has slopes
     $b^k, b^{k-2}, \dots, b^{-k}$, as has the best test for k moves of one coordinate, which therefore reaches it.
     A sensitivity in L2 or in the largest coordinate is turned into an L1 one, which takes the number of coordinates.
 

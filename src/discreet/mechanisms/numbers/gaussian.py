@@ -135,7 +135,7 @@ class Gaussian(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"])
     ) -> Self:
         """Return the textbook's mechanism for one number: sigma = sensitivity * sqrt(2 ln(1.25 / delta)) / epsilon.
 
-        It is proved for epsilon < 1 only (Dwork & Roth 2014, Theorem A.1), and adds more noise than is needed; it
+        It is proved for epsilon < 1 only (Dwork & Roth 2014), and adds more noise than is needed; it
         stands here for comparison.
 
         >>> classic, analytic = (make(1, epsilon="0.5", delta=1e-5) for make in (Gaussian.classic, Gaussian))

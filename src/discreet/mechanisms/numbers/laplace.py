@@ -64,7 +64,7 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
     coordinates. A test that accepts one law with probability $\alpha$ accepts the law x away with at most
     $h_x(\alpha)$, which is $e^x\alpha$ up to $e^{-x}/2$, $1 - e^{-x}/(4\alpha)$ up to 1/2 and $1 - e^{-x}(1 - \alpha)$
     beyond. Moving the coordinates one after the other, it accepts with at most $h_{x_d}(\dots h_{x_1}(\alpha))$ (the
-    argument of group privacy: Dong, Roth & Su 2022, arXiv:1905.02383, Theorem 2.14), and
+    argument of group privacy: Dong, Roth & Su 2022, arXiv:1905.02383), and
     $h_y(h_x(\alpha)) = h_{x+y}(\alpha)$ in each of the cases.
 
     A sensitivity in L2 is turned into an L1 one: $\Delta_1 \le \sqrt d\,\Delta_2$. If each coordinate moves by at most
@@ -73,7 +73,7 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
 
     Values from 2**62 steps on are clamped, and NaN counts as 0, so that no error depends on a value.
 
-    Dwork, McSherry, Nissim & Smith 2006 (doi:10.1007/11681878_14), Proposition 1; the grid: Mironov 2012
+    Dwork, McSherry, Nissim & Smith 2006 (doi:10.1007/11681878_14); the grid: Mironov 2012
     (doi:10.1145/2382196.2382264) shows why floats without one are not private.
 
     >>> mechanism = Laplace(sensitivity=1, epsilon="0.5")
@@ -87,7 +87,7 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
         "this scale on each, are ((sensitivity + d * step) / scale)-differentially private."
     )
     accuracy: ClassVar[str] = "scale * ln(1 / (1 - confidence)), rounded to the grid, and half a step for the snap"
-    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14, Proposition 1"
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
 
     sensitivity: Fraction
     scale: Fraction

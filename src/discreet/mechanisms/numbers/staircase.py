@@ -58,7 +58,7 @@ class Staircase(Mechanism["float | Fraction", "int | float"]):
     / step) + 1, as each neighbor moves by at most half a step; D = floor(sensitivity / step) where the sensitivity is
     stated for snapped values. Vectors are refused: a move in each of two coordinates could cost two stairs.
 
-    Geng & Viswanath 2014 (arXiv:1212.1186), Theorem 7. `near` is chosen for the least expected magnitude.
+    Geng & Viswanath 2014 (arXiv:1212.1186). `near` is chosen for the least expected magnitude.
 
     >>> mechanism = Staircase(sensitivity=10, epsilon=3)
     >>> mechanism.near, mechanism.promise
@@ -71,7 +71,7 @@ class Staircase(Mechanism["float | Fraction", "int | float"]):
         "steps, is epsilon-differentially private."
     )
     accuracy: ClassVar[str] = "smallest m with Pr[|Z| > m] <= 1 - confidence, in closed form, in steps"
-    source: ClassVar[str] = "Geng & Viswanath 2014, arXiv:1212.1186, Theorem 7"
+    source: ClassVar[str] = "Geng & Viswanath 2014, arXiv:1212.1186"
 
     sensitivity: Fraction
     epsilon: Fraction

@@ -56,7 +56,7 @@ class Shares:
         """Return a bound on each share's error with this probability, for every truth.
 
         The number of responses with one answer is a sum of independent coins, so its share lies within
-        sqrt(ln(2 / miss) / (2 N)) of its expectation (Hoeffding 1963, doi:10.1080/01621459.1963.10500830, Theorem 1).
+        sqrt(ln(2 / miss) / (2 N)) of its expectation (Hoeffding 1963, doi:10.1080/01621459.1963.10500830).
 
         >>> round(RandomizedResponse(2, truth="3/4").estimate([0, 1] * 5000).error(0.95), 4)
         0.0272

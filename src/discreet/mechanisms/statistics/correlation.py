@@ -54,7 +54,7 @@ class Correlation(PairedColumns):
         "add/remove and by 2 under change-one, with noise for that, are private; the correlation follows from them."
     )
     accuracy: ClassVar[str] = "enclosures of covariance and variances, from the noise's reach over the noisy total"
-    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14, Proposition 1"
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
 
     degree: ClassVar[int] = 2
 

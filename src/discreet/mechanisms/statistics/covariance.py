@@ -58,7 +58,7 @@ class Covariance(PairedColumns):
         "and by 2 under change-one, with noise for that, are private; the covariance is computed from them."
     )
     accuracy: ClassVar[str] = "(m (sum of |w| + 1) + (1 + 4m)(2m)^2) times the widths, m = noise's reach / noisy total"
-    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14, Proposition 1"
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
 
     @property
     def _scale(self) -> Fraction:

@@ -46,7 +46,7 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
     -max(0, B - r, r - B - E). One row more or less, or exchanged for another, moves it by at most 1 (see `RankTarget`):
     scale 2 / epsilon.
 
-    McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41), Theorem 6; Smith 2011 (doi:10.1145/1993636.1993743).
+    McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41); Smith 2011 (doi:10.1145/1993636.1993743).
 
     >>> import numpy as np
     >>> found = Minimum(lower=0, upper=1000, epsilon=10, rank=10).release(np.arange(100, 900)).value
@@ -60,7 +60,7 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
         "which one row moves by at most 1, with scale 2 / epsilon, is epsilon-differentially private."
     )
     accuracy: ClassVar[str] = "misses the rank by at most 2 / epsilon * ln(points / (1 - confidence)) rows"
-    source: ClassVar[str] = "McSherry & Talwar 2007, doi:10.1109/FOCS.2007.41, Theorem 6"
+    source: ClassVar[str] = "McSherry & Talwar 2007, doi:10.1109/FOCS.2007.41"
 
     lower: Fraction
     upper: Fraction

@@ -50,7 +50,7 @@ class Sum(BoundedColumn):
         "max(upper - lower, |lower|, |upper|) under change-one, with noise for that, keeps the noise's promise."
     )
     accuracy: ClassVar[str] = "the noise's quantile, for the sum of the snapped rows"
-    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14, Proposition 1"
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
 
     def _moved(self) -> Moved:
         clamp, size = self._clamp, group_size(self.neighbors)

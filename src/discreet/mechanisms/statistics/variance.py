@@ -59,7 +59,7 @@ class Variance(BoundedColumn):
         "change-one n^2 times the variance moves by at most (n - 1)(upper - lower)^2."
     )
     accuracy: ClassVar[str] = "m (|w0| + |w1| + |w2| + 3/4) / T + (1 + 3m/T)(3m/2T)^2, times (upper - lower)^2"
-    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14, Proposition 1"
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
 
     _bits: ClassVar[int] = 20
 

@@ -59,7 +59,7 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
     how many of them a unit can move an answer, and the noise is discrete Laplace noise, for which each step of the
     argument holds as it stands.
 
-    Lyu, Su & Li 2017 (arXiv:1603.01699), Algorithm 7 and Theorem 4; of the variants in the literature that
+    Lyu, Su & Li 2017 (arXiv:1603.01699), Algorithm 7; of the variants in the literature that
     they examine, several are not private at all. The threshold's share of epsilon is 1 / (1 + (2c)^(2/3)), or
     1 / (1 + c^(2/3)) if monotone, which makes the variance of their difference least (their optimal allocation).
 
@@ -78,7 +78,7 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
     accuracy: ClassVar[str] = (
         "s1 ln((s1 + s2) / (s1 miss)) + s2 ln(k (s1 + s2) / (s2 miss)) for k questions, s1 and s2 the two scales"
     )
-    source: ClassVar[str] = "Lyu, Su & Li 2017, arXiv:1603.01699, Theorem 4"
+    source: ClassVar[str] = "Lyu, Su & Li 2017, arXiv:1603.01699, Algorithm 7"
 
     threshold: Fraction
     sensitivity: Fraction

@@ -24,7 +24,7 @@ __all__ = ["cases"]
 
 
 def _chance(mechanism: PartitionSelection, count: int) -> float:
-    """Desfontaines et al. 2022, Theorem 1, by its recursion in floats."""
+    """Desfontaines et al. 2022, by its recursion in floats."""
     touched = mechanism.keys * (1 if mechanism.neighbors is NeighborRelation.ADD_REMOVE else 2)
     growth = math.exp(float(mechanism.epsilon) / touched)
     delta = -math.expm1(math.log1p(-float(mechanism.delta)) / touched)
