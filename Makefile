@@ -24,7 +24,7 @@ help:
 	@echo "make format    let the formatter rewrite the code"
 	@echo "make docs      build the documentation into site/"
 	@echo "make pictures  draw the pictures of the documentation again"
-	@echo "make bench     print speed, memory and timing beside other libraries (first run: 1.5 GB)"
+	@echo "make bench     print speed, tightness and accuracy beside other libraries (first run: 4 GB)"
 	@echo "make constraints  pin the freshest versions that work together"
 	@echo "make clean     remove everything that the other targets create"
 
@@ -67,6 +67,8 @@ docs: $(VENV)/.tools
 bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks.setup
 	$(BIN)/python -m benchmarks.noise
+	$(BIN)/python -m benchmarks.accounting
+	$(BIN)/python -m benchmarks.mechanisms
 
 # The freshest versions that work together: names and versions, nothing else.
 constraints:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs.pictures.gallery import all_pictures
+from docs.pictures.gallery import drawn_by, scripts
 
-for name, text in all_pictures().items():
-    (Path(__file__).parent / name).write_text(text, encoding="utf-8")
-    print(name)
+for script in scripts():
+    for name, text in drawn_by(script).items():
+        (Path(__file__).parent / name).write_text(text, encoding="utf-8")
+        print(name)

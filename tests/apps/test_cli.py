@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -150,3 +151,69 @@ def test_naming_one_command_loads_no_other() -> None:
         text=True,
     )
     assert run.stdout.splitlines() == ["scale  1", "False False False"]
+
+
+def test_a_delta_below_all_floats_has_an_epsilon(capsys: pytest.CaptureFixture[str]) -> None:
+    record = answer(capsys, "account", "gaussian", "--sigma", "1", "--delta", "1e-400")
+    assert 37 < record["lower"] <= record["epsilon"] < 44
+    assert record["delta"] == "1e-400"  # type: ignore[comparison-overlap]  # a float would say 0
+
+
+def test_a_comparison_is_part_of_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*ACCOUNT, "--compare", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    rows = {row["name"]: row for row in record["comparison"]}
+    assert rows["numerical"]["epsilon"] == record["epsilon"]
+    assert all(row["epsilon"] is None or row["epsilon"] >= record["lower"] for row in rows.values())
+    assert all((row["epsilon"] is None) == bool(row["reason"]) for row in rows.values())
+
+
+NASTY = ["nan", "inf", "-1", "0", "1e400", "1e-400", "1/0", "x", "", "9" * 5000, "1e99999999", "0x10", "1_0", " 1 "]
+
+
+@pytest.mark.parametrize("value", NASTY)
+def test_nasty_options_are_answered_or_refused_in_a_sentence(capsys: pytest.CaptureFixture[str], value: str) -> None:
+    for command in (
+        ["account", "gaussian", "--sigma", value, "--delta", "1e-5"],
+        ["account", "gaussian", "--sigma", "2", "--delta", value, "--rate", "0.1"],
+        ["account", "laplace", "--scale", "2", "--rate", value],
+        ["account", "discrete-laplace", "--scale", "2", "--sensitivity", value],
+        ["account", "randomized-response", "--epsilon", value, "--delta", "1e-9"],
+        ["account", "gaussian", "--sigma", "1", "--delta", "1e-5", "--steps", value],
+        ["calibrate", "gaussian", "--epsilon", value, "--delta", "1e-5"],
+        ["calibrate", "gaussian", "--epsilon", "1", "--delta", value],
+        ["calibrate", "laplace", "--epsilon", "1", "--delta", value, "--sensitivity", value],
+        ["calibrate", "dpsgd", "--epsilon", "1", "--delta", "1e-5", "--rate", value, "--steps", "3"],
+    ):
+        code = main([*command, "--json"])
+        shown = capsys.readouterr()
+        assert code in {0, 2}
+        if code == 0:
+            numbers = [number for number in json.loads(shown.out).values() if isinstance(number, float)]
+            assert all(math.isfinite(number) and number >= 0 for number in numbers)
+        else:
+            assert shown.err
+            assert len(max(shown.err.splitlines(), key=len)) < 400
+
+
+def test_every_mechanism_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    from discreet.mechanisms import registered
+
+    assert main(["mechanisms", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["mechanisms"]
+    assert [row["kind"] for row in rows] == list(registered())
+    assert all(row["guarantee"] and row["error"] and row["source"] and row["summary"] for row in rows)
+    assert main(["mechanisms"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"{row['name']}: {row['summary']}" in text for row in rows)
+    assert max(map(len, text.splitlines())) <= 130
+
+
+def test_one_mechanism_is_shown_by_name_or_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("DiscreteLaplace", "discrete_laplace", "discretelaplace"):
+        assert main(["mechanisms", name]) == 0
+        text = capsys.readouterr().out
+        assert "arXiv:0811.2841" in text
+        assert "Staircase" not in text
+    assert main(["mechanisms", "nothing"]) == 2
+    assert "'nothing' is no mechanism; known are" in capsys.readouterr().err

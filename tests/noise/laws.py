@@ -109,6 +109,11 @@ def cauchy_cdf(exponent: float) -> Callable[[NDArray[np.float64]], NDArray[np.fl
     return cdf
 
 
+def polyplace_cdf(x: NDArray[np.float64], tail: float) -> NDArray[np.float64]:
+    far = (1 + np.abs(x) / tail) ** -tail / 2
+    return np.where(x < 0, far, 1 - far)
+
+
 def mixed_cdf(
     inner: Callable[[NDArray[np.float64]], NDArray[np.float64]], shape: float
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
@@ -196,6 +201,8 @@ def _real_laws() -> list[Law]:
         _real("Laplace log-normal", families.LaplaceLogNormal("0.7"), mixed_cdf(stats.laplace.cdf, 0.7)),
         _real("uniform log-normal", families.UniformLogNormal(1), mixed_cdf(stats.uniform(-1, 2).cdf, 1.0)),
         _real("arcsinh normal", families.ArcsinhNormal(2), lambda x: stats.norm.cdf(np.arcsinh(2 * x) / 2)),
+        _real("PolyPlace 3", families.PolyPlace(3), lambda x: polyplace_cdf(x, 3)),
+        _real("PolyPlace 200", families.PolyPlace(200), lambda x: polyplace_cdf(x, 200)),
         _real("exponential", families.Exponential(), stats.expon.cdf),
         _real("Gumbel", families.Gumbel(), lambda x: np.exp(-np.exp(-np.maximum(x, -9)))),
     ]

@@ -39,7 +39,7 @@ def test_json_returns_an_equal_curve(curve: Curve) -> None:
 
 @EACH
 @pytest.mark.parametrize("delta", [0, 1e-2, 1e-8])
-def test_intervals_are_ordered_and_consistent(curve: Curve, delta: str | float) -> None:
+def test_intervals_are_ordered_and_consistent(curve: Curve, delta: float) -> None:
     lower, upper = curve.interval(delta)
     assert 0 <= lower <= upper
     if math.isfinite(upper):
@@ -118,7 +118,7 @@ def test_tradeoff_is_a_tradeoff(curve: Curve) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), delta=deltas)
-def test_order_of_composition_is_irrelevant(data: st.DataObject, delta: str | float) -> None:
+def test_order_of_composition_is_irrelevant(data: st.DataObject, delta: float) -> None:
     plain = [c for _, _, c in ALL if c.neighbors is p.NeighborRelation.ADD_REMOVE and "sampled" not in repr(c).lower()]
     one, two, three = (data.draw(st.sampled_from(plain)) for _ in range(3))
     left, right = (one + two) + three, three + (two + one)
@@ -128,21 +128,21 @@ def test_order_of_composition_is_irrelevant(data: st.DataObject, delta: str | fl
 
 @settings(max_examples=40, deadline=None)
 @given(sigma=st.floats(0.3, 50), more=st.floats(1.01, 3), count=st.sampled_from([1, 3, 1000]), delta=deltas)
-def test_more_noise_costs_less(sigma: str | float, more: float, count: int, delta: str | float) -> None:
+def test_more_noise_costs_less(sigma: float, more: float, count: int, delta: float) -> None:
     for build in (p.gaussian, p.laplace):
         assert (build(sigma * more) * count).interval(delta)[0] <= (build(sigma) * count).interval(delta)[1]
 
 
 @settings(max_examples=12, deadline=None)
 @given(rate=st.floats(0.02, 0.5), more=st.floats(1.05, 2), delta=deltas)
-def test_a_larger_sample_costs_more(rate: str | float, more: float, delta: str | float) -> None:
+def test_a_larger_sample_costs_more(rate: float, more: float, delta: float) -> None:
     small, large = p.gaussian(2).subsample(rate) * 300, p.gaussian(2).subsample(min(rate * more, 1)) * 300
     assert small.interval(delta)[0] <= large.interval(delta)[1]
 
 
 @settings(max_examples=25, deadline=None)
 @given(scale=st.floats(0.5, 100), count=st.sampled_from([2, 5, 40]), delta=deltas)
-def test_laplace_lies_below_pure(scale: str | float, count: int, delta: str | float) -> None:
+def test_laplace_lies_below_pure(scale: float, count: int, delta: float) -> None:
     assert (p.laplace(scale) * count).interval(delta)[0] <= (p.pure(1 / scale) * count).interval(delta)[1] * (1 + 1e-9)
 
 
@@ -165,15 +165,15 @@ def test_both_directions_are_composed_before_the_maximum() -> None:
         lambda: p.gaussian(-1),
         lambda: p.gaussian(float("nan")),
         lambda: p.gaussian(True),  # noqa: FBT003
-        lambda: p.discrete_laplace(10, sensitivity="0.5"),
-        lambda: p.discrete_gaussian(1, sensitivity=1.5),
+        lambda: p.discrete_laplace(10, sensitivity="0.5"),  # type: ignore[arg-type]
+        lambda: p.discrete_gaussian(1, sensitivity=1.5),  # type: ignore[arg-type]
         lambda: p.gaussian(1).subsample(1.5),
         lambda: p.gaussian(1).subsample(-0.1),
         lambda: p.gaussian(1).subsample(0.1, scheme=p.FixedSize),
         lambda: p.gaussian(1, neighbors=p.NeighborRelation.CHANGE_ONE).subsample(0.1, scheme=p.Poisson),
         lambda: p.gaussian(1) + p.gaussian(1, neighbors=p.NeighborRelation.CHANGE_ONE),
         lambda: p.gaussian(1) * -1,
-        lambda: p.gaussian(1) * 1.5,
+        lambda: p.gaussian(1) * 1.5,  # type: ignore[operator]
         lambda: p.gaussian(1).epsilon(1),
         lambda: p.gaussian(1).epsilon(-1e-9),
         lambda: p.gaussian(1).epsilon(float("nan")),

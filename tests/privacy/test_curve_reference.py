@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
 import numpy as np
@@ -14,6 +14,8 @@ from discreet import privacy as p
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from discreet.privacy.curve import Curve
 
@@ -52,13 +54,13 @@ def test_gaussian(sigma: str | float, count: int, delta: str | float) -> None:
     check(p.gaussian(sigma) * count, gaussian_profile(mu), delta, 10 + 40 * mu + mu**2)
 
 
-def binomial_profile(epsilon: str | float, infinity: str, count: int) -> Profile:
+def binomial_profile(epsilon: str | float, infinity: str | float, count: int) -> Profile:
     """Kairouz, Oh & Viswanath 2015, Theorem 3.3, term by term."""
-    epsilon, infinity = mp.mpf(epsilon), mp.mpf(infinity)
-    up = mp.exp(epsilon) / (1 + mp.exp(epsilon))
+    loss, leak = mp.mpf(epsilon), mp.mpf(infinity)
+    up = mp.exp(loss) / (1 + mp.exp(loss))
     masses = [mp.binomial(count, k) * up**k * (1 - up) ** (count - k) for k in range(count + 1)]
-    losses = [(2 * k - count) * epsilon for k in range(count + 1)]
-    kept = (1 - infinity) ** count
+    losses = [(2 * k - count) * loss for k in range(count + 1)]
+    kept = (1 - leak) ** count
 
     def profile(e: mp.mpf) -> mp.mpf:
         finite = mp.fsum(m * -mp.expm1(e - x) for m, x in zip(masses, losses, strict=True) if x > e)
@@ -110,14 +112,14 @@ def test_two_laplace(scale: str | float, delta: str | float) -> None:
 
 def discrete_gaussian_profile(sigma: str | float, shift: int, count: int) -> Profile:
     """Sum the lattice of `count` draws in high precision; the sum of draws is convolved on the integers."""
-    sigma = mp.mpf(sigma)
-    bound = int(16 * sigma) + 2
-    single = np.array([mp.exp(-(mp.mpf(x) ** 2) / (2 * sigma**2)) for x in range(-bound, bound + 1)], dtype=object)
-    single = single / mp.fsum(single)
+    spread = mp.mpf(sigma)
+    bound = int(16 * spread) + 2
+    weights = [mp.exp(-(mp.mpf(x) ** 2) / (2 * spread**2)) for x in range(-bound, bound + 1)]
+    single: NDArray[Any] = np.array([weight / mp.fsum(weights) for weight in weights])
     total = single
     for _ in range(count - 1):
         total = np.convolve(total, single)
-    span = shift / sigma**2
+    span = shift / spread**2
     losses = [span * (mp.mpf(count * shift) / 2 - x) for x in range(-count * bound, count * bound + 1)]
     return lambda e: mp.fsum(m * -mp.expm1(e - x) for m, x in zip(total, losses, strict=True) if x > e)
 
@@ -204,7 +206,7 @@ def buckets(sigma: str | float, rate: str | float, count: int, width: float, *, 
 @pytest.mark.parametrize(
     "sigma, rate, count, delta", [(1, "0.01", 1000, 1e-5), (2, "0.1", 50, 1e-4), (4, "0.05", 400, 1e-3)]
 )
-def test_many_subsampled_gaussians(sigma: str | float, rate: str | float, count: int, delta: str | float) -> None:
+def test_many_subsampled_gaussians(sigma: float, rate: str, count: int, delta: float) -> None:
     lower, upper = (p.gaussian(sigma).subsample(rate) * count).interval(delta)
     assert upper - lower <= 1e-6 * upper
     width = 1e-4
@@ -217,7 +219,7 @@ def test_the_example_of_a_thousand_steps() -> None:
 
 
 @pytest.mark.parametrize("epsilon, at", list(product([0.3, 1.0, 4.0], [0.0, 0.1, 0.25, 0.9])))
-def test_bounded_range_is_the_worst_two_point_pair(epsilon: str | float, at: float) -> None:
+def test_bounded_range_is_the_worst_two_point_pair(epsilon: float, at: float) -> None:
     e = at * epsilon
     best = 0.0
     for t in np.linspace(0, epsilon, 20_001):
@@ -228,7 +230,7 @@ def test_bounded_range_is_the_worst_two_point_pair(epsilon: str | float, at: flo
 
 
 @pytest.mark.parametrize("rate, sigma, epsilon", list(product([0.01, 0.3], [1.0, 4.0], [0.001, 0.05, 0.5])))
-def test_fixed_size_is_the_amplified_profile(rate: str | float, sigma: str | float, epsilon: str | float) -> None:
+def test_fixed_size_is_the_amplified_profile(rate: float, sigma: float, epsilon: float) -> None:
     """Balle, Barthe & Gaboardi 2018, Theorem 9: delta'(log(1 + q (exp(e) - 1))) = q delta(e)."""
     inner = math.log1p(math.expm1(epsilon) / rate)
     truth = rate * p.gaussian(sigma).delta(inner)

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.privacy.numerics import elementary
 from discreet.privacy.numerics.bounded_range import BoundedRangeLoss
-from discreet.privacy.numerics.finite import two_point
+from discreet.privacy.numerics.finite import FiniteLoss, two_point
 from discreet.privacy.numerics.gaussian import GaussianLoss, gaussian_delta
 from discreet.privacy.numerics.laplace import LaplaceLoss
 from discreet.privacy.numerics.loss import ULP
@@ -28,7 +28,8 @@ generator = np.random.default_rng(7)
 
 
 def worst(found: Reals, expected: list[mp.mpf]) -> float:
-    return max(abs(mp.mpmathify(complex(f)) - e) / abs(e) for f, e in zip(found, expected, strict=True) if e != 0)
+    errors = [abs(mp.mpmathify(complex(f)) - e) / abs(e) for f, e in zip(found, expected, strict=True) if e != 0]
+    return float(max(errors))
 
 
 @pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "sinh", "arctan2"])
@@ -53,10 +54,10 @@ def test_special_functions_are_within_their_error(name: str) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e-2, 0.4, 2.0])
-def test_complex_functions_near_zero(scale: str | float) -> None:
+def test_complex_functions_near_zero(scale: float) -> None:
     mp.mp.dps = 60
     z = scale * (generator.normal(size=100) + 1j * generator.normal(size=100))
-    exact = {
+    exact: dict[str, Callable[[mp.mpc], mp.mpc]] = {
         "log1p": lambda v: mp.log(1 + v),
         "exp_minus": lambda v: mp.exp(v) - 1 - v,
         "sinhc_minus": lambda v: mp.sinh(v) / v - 1,
@@ -96,6 +97,7 @@ def exact_moment(loss: Loss, s: mp.mpc) -> mp.mpc:
     if isinstance(loss, BoundedRangeLoss):
         e, v = mp.mpf(loss.epsilon), s + mp.mpf(1) / 2
         return mp.sinh(v * e) / (2 * v * mp.sinh(e / 2))
+    assert isinstance(loss, FiniteLoss)
     e = mp.mpf(float(loss.values[1]))
     return (mp.exp(s * e) + mp.exp(-(s + 1) * e)) / (1 + mp.exp(-e))
 
@@ -118,8 +120,8 @@ def test_log_moments_keep_their_error(make: Callable[[float], Loss], size: float
 @pytest.mark.parametrize("sigma, rate, real", [(1.0, 0.01, 6.8), (0.3, 0.1, 0.7), (5.0, 1e-4, 30.0), (1.0, 0.01, 0.05)])
 def test_log_moments_of_the_sampled_gaussian(
     add: bool,  # noqa: FBT001  a parameter of the test
-    sigma: str | float,
-    rate: str | float,
+    sigma: float,
+    rate: float,
     real: float,
 ) -> None:
     mp.mp.dps = 30

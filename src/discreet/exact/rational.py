@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 
-__all__ = ["Number", "integer", "rational", "shown"]
+__all__ = ["Number", "exact_text", "integer", "rational", "shown"]
 
 Number = int | float | Fraction | Decimal | str
 """What `rational` reads; NumPy's integer and floating scalars are read as well."""
@@ -23,6 +23,8 @@ _EXPONENT = re.compile(r"[eE]([+-]?[\d_]+)\s*$")
 _LONGEST_SHOWN = 60
 _LONGEST_EXPONENT = 20  # characters: leading zeros and underscores are allowed
 _LONGEST_TEXT = 4_000
+_LONGEST_EXACT = 200_000  # hexadecimal digits: read in linear time, reduced to lowest terms within a second
+_EXACT = re.compile(r"(-?)0x([0-9a-f]+)(?:/0x([0-9a-f]+))?")
 
 
 def shown(value: object) -> str:
@@ -85,6 +87,10 @@ def _from_decimal(value: Decimal, name: str) -> Fraction:
 
 
 def _from_text(value: str, name: str) -> Fraction:
+    exact = _EXACT.fullmatch(value) if len(value) <= _LONGEST_EXACT else None
+    if exact and exact[3] != "0":
+        sign = -1 if exact[1] else 1
+        return Fraction(sign * int(exact[2], 16), int(exact[3] or "1", 16))
     exponent = _EXPONENT.search(value)
     if len(value) > _LONGEST_TEXT or (exponent and len(exponent[1]) > _LONGEST_EXPONENT):
         _refuse_exponent(name)
@@ -107,6 +113,27 @@ def _refuse(value: object, name: str) -> None:
 def _refuse_exponent(name: str) -> None:
     msg = f"{name} is beyond 10**{_LARGEST_EXPONENT}, below its inverse, or longer than {_LONGEST_TEXT} characters."
     raise ParameterError(msg)
+
+
+def exact_text(value: Fraction) -> str:
+    """Write a fraction as text from which `rational` reads the same number, however long it is.
+
+    Up to 4,000 characters it is the decimal form, such as 1/3; beyond, the hexadecimal one, which Python converts in
+    linear time and without a limit. A number that would need more than 200,000 characters is refused.
+
+    >>> exact_text(Fraction(1, 3)), exact_text(Fraction(2))
+    ('1/3', '2')
+    >>> long = Fraction(10**5000 + 1, 3**9000)
+    >>> exact_text(long)[:6], rational(exact_text(long)) == long
+    ('0x31e2', True)
+    """
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _LONGEST_TEXT:
+        return str(value)  # at most 1,205 digits above and below the line
+    text = f"{value.numerator:#x}/{value.denominator:#x}"
+    if len(text) > _LONGEST_EXACT:
+        msg = f"a number of more than {_LONGEST_EXACT} digits is not written; round it first."
+        raise ParameterError(msg)
+    return text
 
 
 def integer(value: SupportsIndex, *, name: str = "value", least: int | None = None, most: int | None = None) -> int:

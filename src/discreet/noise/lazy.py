@@ -44,12 +44,12 @@ class LazyUniform:
         return Interval(low, low + 1, precision)
 
 
-def bernoulli(probability: Callable[[int], Interval], bits: BitSource) -> bool:
+def bernoulli(probability: Callable[[int], Interval], bits: BitSource, chance: LazyUniform | None = None) -> bool:
     """Return True with a probability that is known by enclosures of growing precision, exactly.
 
-    A uniform real is compared with the probability; both are refined until they are apart.
+    A uniform real, a given one or a new one, is compared with the probability; both are refined until they are apart.
     """
-    chance = LazyUniform(bits)
+    chance = chance or LazyUniform(bits)
     precision = 64
     while True:
         bound, place = probability(precision), chance.interval(precision)

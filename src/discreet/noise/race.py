@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.noise.families import Family
 
-__all__ = ["exponential_race", "gumbel_race", "laplace_race"]
+__all__ = ["exponential_race", "gumbel_race", "laplace_race", "read_scores"]
 
 _LARGEST_INTEGER = 1 << 62
 _EXACT_IN_FLOATS = 1 << 53
@@ -99,7 +99,7 @@ def laplace_race(
 def _race(
     family: Family, scores: ArrayLike, scale: Number, top: SupportsIndex | None, bits: BitSource
 ) -> int | NDArray[np.int64]:
-    values = _read_scores(scores)
+    values = read_scores(scores)
     spread = rational(scale, name="scale")
     if spread <= 0:
         msg = f"scale is {shown(scale)}; it must be above 0, as noise of scale 0 protects nobody."
@@ -110,7 +110,8 @@ def _race(
     return winners[0] if top is None else np.array(winners, dtype=np.int64)
 
 
-def _read_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:
+def read_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Read a list of finite scores, integers as integers."""
     try:
         array = np.asarray(scores)
     except ValueError:  # rows of unequal length

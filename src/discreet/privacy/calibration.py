@@ -1,24 +1,30 @@
 """How much noise a promise needs: the inverse of accounting, rounded so that the promise holds.
 
 Every result was checked: the curve at the returned value keeps the promise by its certified upper end. A returned float
-means the decimal that it prints as, which is how curves and mechanisms read it.
+means the decimal that it prints as, which is how curves and mechanisms read it. Searches start from an estimate and go
+by secants of log(epsilon) against the logarithm of the parameter, which is nearly a line; only the answer is certified.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
-from discreet.exact import integer, rational
+from discreet.errors import ParameterError, PrecisionError
+from discreet.exact import float_up, integer, rational, shown
+from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.relations import NeighborRelation
+from discreet.privacy.orders import float_log
+from discreet.privacy.part import read_positive, read_probability
+from discreet.privacy.readings import as_text, require_kind
+from discreet.privacy.relations import NeighborRelation, require_relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
-    from discreet.privacy.curve import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = [
@@ -31,28 +37,30 @@ __all__ = [
     "laplace_scale",
 ]
 
-_SMALLEST, _LARGEST = 2.0**-60, 2.0**60
-_WIDTH = 1e-10  # relative width of the last bracket
-_FAR = 745.0  # the logarithm of the smallest float: how far off a delta of 0 counts
+_FARTHEST = 140.0  # searches end at exp(140), about 1e60, times or divided by their start
+_WIDTH = 1e-9  # relative width of the last bracket
+_DPSGD_WIDTH = 1e-7  # the same where one curve takes milliseconds: the intervals themselves are hardly narrower
+_FAR = 745.0  # the logarithm of the smallest float: how far off an epsilon of 0 or infinity counts
+_SMALLEST_DELTA = Fraction(1, 10**300)
+_LARGEST_EPSILON = 10**30
 _MOST_STEPS = 10**12
 
-Build = Callable[[float], "Curve"]
+Build = Callable[[float], Curve]
+Gap = Callable[[float], float]
 
 
 def calibrate(build: Build, *, epsilon: Number, delta: Number = 0, start: float = 1.0) -> float:
     """Return the smallest parameter whose curve keeps (epsilon, delta), for curves that fall with it.
 
-    The parameter is a scale of noise: more of it costs less. The search brackets the smallest value by powers of two
-    and closes in on a relative width of 1e-10; the upper end, which was checked, is returned.
+    The parameter is a scale of noise: more of it costs less. The search closes in on a relative width of 1e-9; the
+    upper end, which was checked, is returned.
 
     >>> from discreet import privacy as p
     >>> sigma = calibrate(lambda sigma: p.gaussian(sigma) * 100, epsilon=1, delta=1e-5)
     >>> 37 < sigma < 38, (p.gaussian(sigma) * 100).epsilon(1e-5) <= 1
     (True, True)
     """
-    gap = _gap(build, *_target(epsilon, delta))
-    low, high = _bracket(gap, start)
-    return _settle(gap, low, high)
+    return _least(_Goal.read(build, epsilon, delta), _read_start(start))
 
 
 def calibrate_largest(build: Build, *, epsilon: Number, delta: Number = 0, start: float = 1.0) -> float:
@@ -63,11 +71,60 @@ def calibrate_largest(build: Build, *, epsilon: Number, delta: Number = 0, start
     >>> 0.26 < shift < 0.27
     True
     """
-    gap = _gap(lambda inverse: build(1 / inverse), *_target(epsilon, delta))
-    low, high = _bracket(gap, 1 / start)
-    inverse = _settle(gap, low, high)
+    _require_function(build)
     # 1 / (1 / x) may differ from x by a rounding: the value that was checked is the one that is returned
-    return 1 / inverse
+    return 1 / _least(_Goal.read(lambda inverse: build(1 / inverse), epsilon, delta), 1 / _read_start(start))
+
+
+def _require_function(build: Build) -> None:
+    """Refuse what cannot be called."""
+    if not callable(build):
+        msg = f"build is {shown(build)}; it must be a function from a parameter to a curve."
+        raise ParameterError(msg)
+
+
+def _read_start(start: float) -> float:
+    """Read where a search begins."""
+    return float(read_positive(start, "start", "the first parameter tried"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """A promise to be kept by the curve of a parameter."""
+
+    build: Build
+    epsilon: Fraction
+    delta: Fraction
+
+    @staticmethod
+    def read(build: Build, epsilon: Number, delta: Number) -> _Goal:
+        """Check what the caller wants."""
+        _require_function(build)
+        return _Goal(build, *_target(epsilon, delta))
+
+    def curve(self, parameter: float) -> Curve:
+        """Build the curve of a parameter."""
+        return require_kind(self.build(parameter), Curve, "what build returns")
+
+    def gap(self, parameter: float) -> float:
+        """Return log(found / wanted): at most 0 where the promise is kept, and nearly a line in log(parameter).
+
+        It compares epsilons; where epsilon = 0 is wanted, the deltas.
+        """
+        curve = self.curve(parameter)
+        try:
+            found = curve.epsilon(self.delta) if self.epsilon else curve.delta(0)
+        except PrecisionError:  # nothing is certified there, so the promise is not kept
+            return _FAR
+        wanted = self.epsilon or self.delta
+        if not 0 < found < math.inf:
+            return -_FAR if found == 0 else _FAR
+        distance = math.log(found) - float_log(wanted)
+        return min(distance, 0.0) if found <= wanted else max(distance, 1e-15)
+
+    def agrees(self, parameter: float) -> bool:
+        """Whether the certified delta at epsilon, where floats hold it, keeps the promise as well."""
+        return self.delta < _SMALLEST_DELTA or self.curve(parameter).delta(self.epsilon) <= self.delta
 
 
 def _target(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
@@ -75,73 +132,70 @@ def _target(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
     wanted, chance = rational(epsilon, name="epsilon"), rational(delta, name="delta")
     if wanted < 0 or not 0 <= chance < 1 or wanted == chance == 0:
         msg = (
-            f"epsilon is {epsilon} and delta is {delta}; epsilon must be at least 0, delta at least 0 and below 1, and "
-            "not both 0: no finite noise reaches that."
+            f"epsilon is {shown(epsilon)} and delta is {shown(delta)}; epsilon must be at least 0, delta at least 0 "
+            "and below 1, and not both 0: no finite noise reaches that."
         )
         raise ParameterError(msg)
     return wanted, chance
 
 
-def _gap(build: Build, epsilon: Fraction, delta: Fraction) -> Callable[[float], float]:
-    """Return a function of the parameter that is at most 0 exactly where the promise is kept.
+def _least(goal: _Goal, start: float, width: float = _WIDTH) -> float:
+    """Find the smallest parameter: bracket it, close the bracket, certify its upper end."""
+    if goal.epsilon > _LARGEST_EPSILON:
+        msg = f"epsilon is {as_text(goal.epsilon)}; noise is calibrated up to 1e30, where nothing is private any more."
+        raise ParameterError(msg)
+    found = _settle(goal.gap, *_bracket(goal.gap, start), width)
+    kept = goal.agrees(found)  # the search itself has certified the epsilon
+    for step in range(60):
+        if kept:
+            return found
+        found *= 1 + width * 2**step / 16
+        kept = goal.gap(found) <= 0 and goal.agrees(found)
+    msg = f"no parameter near {found:g} is certified to keep the promise; does more of it make the curve fall?"
+    raise ParameterError(msg)
 
-    With a delta, log(delta(epsilon) / delta) is compared first, as it is one evaluation of the curve; where it is kept,
-    the epsilon that the curve itself reports must not exceed the wanted one either.
+
+def _bracket(gap: Gap, start: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Find a parameter that fails and a larger one that holds, as logarithms with their gaps.
+
+    log(epsilon) falls about as fast as the logarithm of the noise rises, or up to twice as fast: the first step is a
+    little larger than the gap, and steps double until the sign turns.
     """
-    scale, chance = float(epsilon), float(delta)
-
-    def by_epsilon(curve: Curve) -> float:
-        found = curve.epsilon(delta)
-        if not 0 < found < math.inf or scale == 0:
-            return -_FAR if found <= epsilon else _FAR
-        distance = max(-_FAR, min(math.log(found / scale), _FAR))
-        return min(distance, 0.0) if found <= epsilon else max(distance, 1e-15)
-
-    def by_delta(curve: Curve) -> float:
-        found = curve.delta(epsilon)
-        distance = math.log(found / chance) if found > 0 else -_FAR
-        if found > delta or curve.epsilon(delta) > epsilon:
-            return max(distance, 1e-15)
-        return min(distance, 0.0)
-
-    measure = by_delta if delta > 0 else by_epsilon
-    return lambda parameter: measure(build(parameter))
-
-
-def _bracket(gap: Callable[[float], float], start: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Find a parameter that fails and the double that holds."""
-    at, value = start, gap(start)
-    while value > 0:
-        if at >= _LARGEST:
-            msg = f"no parameter up to {_LARGEST:g} keeps the promise; does more of it make the curve fall?"
-            raise ParameterError(msg)
-        below, at = (at, value), 2 * at
-        value = gap(at)
-        if value <= 0:
-            return below, (at, value)
+    origin = here = math.log(start)
+    value = gap(start)
+    sign = 1 if value > 0 else -1
+    step = min(max(1.05 * abs(value), 1e-6), 2.0)
     while True:
-        if at <= _SMALLEST:
-            msg = f"every parameter down to {_SMALLEST:g} keeps the promise; there is no smallest one."
-            raise ParameterError(msg)
-        above, at = (at, value), at / 2
-        value = gap(at)
-        if value > 0:
-            return (at, value), above
+        before = here, value
+        here = here + sign * step
+        if abs(here - origin) > _FARTHEST:
+            raise ParameterError(_NO_LARGER if sign > 0 else _NO_SMALLER)
+        value = gap(math.exp(here))
+        if (value > 0) != (sign > 0):
+            return (before, (here, value)) if sign > 0 else ((here, value), before)
+        step = min(2 * step, 20.0)
 
 
-def _settle(gap: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]) -> float:
-    """Close the bracket by the Illinois method in the logarithm of the parameter; return its checked upper end.
+_NO_LARGER = "no parameter up to 1e60 times the start keeps the promise; does more of it make the curve fall?"
+_NO_SMALLER = (
+    "every parameter down to 1e-60 times the start keeps the promise, so there is no smallest one: this promise is "
+    "kept without noise."
+)
+
+
+def _settle(gap: Gap, low: tuple[float, float], high: tuple[float, float], width: float) -> float:
+    """Close the bracket by the Illinois method in the logarithm of the parameter; return its upper end.
 
     Dowell & Jarratt 1971 (doi:10.1007/BF01934364): a secant step, and the value at an end that stays is halved. Steps
     keep half a last width away from both ends, so that the bracket itself, not only one end, closes.
     """
-    (left, at_left), (right, at_right) = (math.log(low[0]), low[1]), (math.log(high[0]), high[1])
-    checked, side = high[0], 0
-    for _ in range(200):
-        if right - left <= _WIDTH:
+    (left, at_left), (right, at_right) = low, high
+    checked, side = math.exp(right), 0
+    for turn in range(100):
+        if right - left <= width:
             break
-        share = at_left / (at_left - at_right) if at_left > at_right else 0.5
-        middle = left + min(max(share * (right - left), _WIDTH / 2), right - left - _WIDTH / 2)
+        share = at_left / (at_left - at_right) if at_left > at_right and turn % 8 != 7 else 0.5
+        middle = left + min(max(share * (right - left), width / 2), right - left - width / 2)
         parameter = math.exp(middle)
         value = gap(parameter)
         if value > 0:
@@ -163,20 +217,49 @@ def gaussian_sigma(
     """Return the smallest sigma of Gaussian noise that is (epsilon, delta)-private, rounded up.
 
     The analytic Gaussian mechanism: Balle & Wang 2018 (arXiv:1805.06530), Theorem 8 and Algorithm 1. The textbook's
-    sqrt(2 ln(1.25/delta)) / epsilon is proved for epsilon < 1 only and is too small for large epsilon.
+    sqrt(2 ln(1.25/delta)) / epsilon is proved for epsilon < 1 only and is too small for large epsilon. Only the
+    quotient sensitivity / sigma matters: sigma is found for a sensitivity of 1, multiplied exactly, and rounded up.
 
     >>> round(gaussian_sigma(epsilon=1, delta=1e-5), 6)
     3.730632
     """
     from discreet.privacy.curves import gaussian
 
-    def build(sigma: float) -> Curve:
-        return gaussian(sigma, sensitivity=sensitivity, neighbors=neighbors)
+    distance = read_positive(sensitivity, "sensitivity", "how far one unit moves the value")
+    require_relation(neighbors)
+    wanted, chance = _target(epsilon, delta)
+    _need_delta(chance)
+    goal = _Goal(gaussian, wanted, chance)
+    sigma = _least(goal, _gaussian_start(wanted, chance))
+    return _representable(rational(sigma, name="sigma") * distance, "sigma")
 
-    if rational(delta, name="delta") == 0:
+
+def _need_delta(delta: Fraction) -> None:
+    """Refuse a delta of 0, which Gaussian noise never reaches."""
+    if delta == 0:
         msg = "delta is 0; Gaussian noise is private only with a delta above 0. laplace_scale(epsilon=...) needs none."
         raise ParameterError(msg)
-    return calibrate(build, epsilon=epsilon, delta=delta, start=float(rational(sensitivity, name="sensitivity")))
+
+
+def _gaussian_start(epsilon: Fraction, delta: Fraction) -> float:
+    """Estimate sigma for a sensitivity of 1: the root of rho + 2 sqrt(rho ln(1/delta)) = epsilon, rho = 1/(2 sigma^2).
+
+    For a tiny epsilon delta(0), about 0.4 / sigma, decides.
+    """
+    wide = min(0.4 / max(float_up(delta), 1e-59), 1e59)
+    if epsilon == 0:
+        return max(wide, 0.1)
+    length, size = -float_log(delta), max(float_up(min(epsilon, Fraction(10**60))), 1e-59)
+    return min((math.sqrt(length) + math.sqrt(length + size)) / (math.sqrt(2) * size), max(wide, 0.1))
+
+
+def _representable(value: Fraction, name: str) -> float:
+    """Round a scale of noise up to a float, or say that none is large enough."""
+    found = round_up(value)
+    if found > Fraction(sys.float_info.max):
+        msg = f"{name} would be {as_text(found)}, beyond the largest float. Ask for a larger epsilon or delta."
+        raise ParameterError(msg)
+    return float(found)
 
 
 def laplace_scale(*, epsilon: Number, delta: Number = 0, sensitivity: Number = 1) -> float:
@@ -184,7 +267,7 @@ def laplace_scale(*, epsilon: Number, delta: Number = 0, sensitivity: Number = 1
 
     With delta = 0 it is sensitivity / epsilon (Dwork, McSherry, Nissim & Smith 2006, Theorem 1). A pair of Laplace
     distributions a distance of x scales apart has delta(epsilon) = 1 - exp((epsilon - x) / 2), so in general it is
-    sensitivity / (epsilon - 2 ln(1 - delta)).
+    sensitivity / (epsilon - 2 ln(1 - delta)), where -ln(1 - delta) >= delta.
 
     >>> laplace_scale(epsilon="0.1"), laplace_scale(epsilon=3)
     (10.0, 0.33333333333333337)
@@ -192,12 +275,12 @@ def laplace_scale(*, epsilon: Number, delta: Number = 0, sensitivity: Number = 1
     wanted, chance = _target(epsilon, delta)
     distance = rational(sensitivity, name="sensitivity")
     if distance <= 0:
-        msg = f"sensitivity is {sensitivity}; it must be above 0."
+        msg = f"sensitivity is {shown(sensitivity)}; it must be above 0."
         raise ParameterError(msg)
     if chance == 0:
-        return float(round_up(distance / wanted))
+        return _representable(distance / wanted, "scale")
     scales = enclose(wanted) - log(1 - chance).scaled(Fraction(2))
-    return float(round_up(distance / scales.lower))
+    return _representable(distance / max(scales.lower, wanted + 2 * chance), "scale")
 
 
 def dpsgd_noise(*, epsilon: Number, delta: Number, rate: Number, steps: int) -> float:
@@ -211,8 +294,12 @@ def dpsgd_noise(*, epsilon: Number, delta: Number, rate: Number, steps: int) -> 
     >>> (p.gaussian(sigma).subsample(0.01) * 10_000).epsilon(1e-6) <= 2
     True
     """
-    count = integer(steps, name="steps", least=1, most=_MOST_STEPS)
-    return calibrate(lambda sigma: _dpsgd(sigma, rate, count), epsilon=epsilon, delta=delta)
+    count, share = integer(steps, name="steps", least=1, most=_MOST_STEPS), read_probability(rate, "rate")
+    goal = _dpsgd_goal(lambda sigma: _dpsgd(sigma, share, count), epsilon, delta)
+    if share == 0:
+        msg = "rate is 0; empty batches cost nothing, so there is no smallest noise. Give the rate that is used."
+        raise ParameterError(msg)
+    return _least(goal, _central_sigma(_central_mu(goal), share, count), _DPSGD_WIDTH)
 
 
 def dpsgd_steps(*, epsilon: Number, delta: Number, rate: Number, sigma: Number) -> int:
@@ -224,17 +311,41 @@ def dpsgd_steps(*, epsilon: Number, delta: Number, rate: Number, sigma: Number) 
     >>> (step * steps).epsilon(1e-5) <= 1 < (step * (steps + 1)).epsilon(1e-5)
     True
     """
-    gap = _gap(lambda steps: _dpsgd(sigma, rate, int(steps)), *_target(epsilon, delta))
-    low, high = 0, 1024
-    while gap(high) <= 0:
-        low, high = high, 4 * high
-        if high > _MOST_STEPS:
-            msg = f"more than {low:,} steps keep the promise at rate={rate}; any number you need is fine."
-            raise ParameterError(msg)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if gap(middle) <= 0 else (low, middle)
-    return low
+    share, noise = read_probability(rate, "rate"), read_positive(sigma, "sigma", "the noise multiplier")
+    goal = _dpsgd_goal(lambda steps: _dpsgd(noise, share, int(steps)), epsilon, delta)
+    guess = math.exp(min(2 * math.log(_central_mu(goal)) - _step_size(share, noise), math.log(_MOST_STEPS)))
+    low, high = _around(goal, min(max(int(guess), 1), _MOST_STEPS))
+    if high[0] > _MOST_STEPS:
+        msg = f"more than {_MOST_STEPS:,} steps keep the promise at rate={shown(rate)}; any number you need is fine."
+        raise ParameterError(msg)
+    turn = 0
+    while high[0] - low[0] > 1:
+        turn += 1
+        share_of = low[1] / (low[1] - high[1]) if turn % 3 and low[0] > 0 else 0.5
+        middle = low[0] + min(max(round(share_of * (high[0] - low[0])), 1), high[0] - low[0] - 1)
+        at = goal.gap(middle)
+        low, high = ((middle, at), high) if at <= 0 else (low, (middle, at))
+    return low[0]
+
+
+def _around(goal: _Goal, start: int) -> tuple[tuple[int, float], tuple[int, float]]:
+    """Return a number of steps that holds and a larger one that fails, near a guess, with their gaps."""
+    at = goal.gap(start)
+    width = max(start // 256, 1)
+    if at > 0:
+        high = start, at
+        while start > 0:
+            start = max(start - width, 0)
+            at = goal.gap(start) if start else -_FAR
+            if at <= 0:
+                break
+            high, width = (start, at), 4 * width
+        return (start, at), high
+    low = start, at
+    while at <= 0 and start <= _MOST_STEPS:
+        low, start, width = (start, at), start + width, 4 * width
+        at = goal.gap(start)
+    return low, (start, at)
 
 
 def dpsgd_rate(*, epsilon: Number, delta: Number, sigma: Number, steps: int) -> float:
@@ -246,11 +357,20 @@ def dpsgd_rate(*, epsilon: Number, delta: Number, sigma: Number, steps: int) -> 
     True
     """
     count = integer(steps, name="steps", least=1, most=_MOST_STEPS)
-    gap = _gap(lambda rate: _dpsgd(sigma, rate, count), *_target(epsilon, delta))
-    if gap(1.0) <= 0:
+    noise = read_positive(sigma, "sigma", "the noise multiplier")
+    whole = _dpsgd_goal(lambda rate: _dpsgd(noise, rate, count), epsilon, delta)
+    if whole.gap(1.0) <= 0 and whole.agrees(1.0):
         return 1.0
-    falling = _gap(lambda inverse: _dpsgd(sigma, min(1.0, 1 / inverse), count), *_target(epsilon, delta))
-    return 1 / _settle(falling, *_bracket(falling, 128.0))
+    goal = _Goal(lambda inverse: _dpsgd(noise, min(1.0, 1 / inverse), count), whole.epsilon, whole.delta)
+    log_rate = math.log(_central_mu(goal)) - 0.5 * (math.log(count) + _step_size(Fraction(1), noise))
+    return 1 / _least(goal, math.exp(min(max(-log_rate, 0.01), 130.0)), _DPSGD_WIDTH)
+
+
+def _dpsgd_goal(build: Build, epsilon: Number, delta: Number) -> _Goal:
+    """Read the promise that DP-SGD is to keep."""
+    wanted, chance = _target(epsilon, delta)
+    _need_delta(chance)
+    return _Goal(build, wanted, chance)
 
 
 def _dpsgd(sigma: Number, rate: Number, steps: int) -> Curve:
@@ -258,3 +378,27 @@ def _dpsgd(sigma: Number, rate: Number, steps: int) -> Curve:
     from discreet.privacy.curves import gaussian
 
     return gaussian(sigma).subsample(rate) * steps
+
+
+def _central_mu(goal: _Goal) -> float:
+    """Return the mu of the Gaussian mechanism that just keeps the promise: where searches for DP-SGD start.
+
+    By a central limit theorem many sampled steps are nearly mu-GDP with mu^2 = steps * rate^2 (exp(1 / sigma^2) - 1)
+    (Bu, Dong, Long & Su 2020, arXiv:1911.11607). An estimate, never a bound.
+    """
+    return 1 / _gaussian_start(min(goal.epsilon, Fraction(_LARGEST_EPSILON)), goal.delta)
+
+
+def _step_size(rate: Fraction, sigma: Fraction) -> float:
+    """Return log(rate^2 (exp(1 / sigma^2) - 1)) of one step; -inf for an empty batch."""
+    if rate == 0:
+        return -math.inf
+    inverse = float_up(min(1 / sigma**2, Fraction(700)))
+    return 2 * float_log(rate) + math.log(math.expm1(max(inverse, 1e-300)))
+
+
+def _central_sigma(mu: float, rate: Fraction, steps: int) -> float:
+    """Solve mu^2 = steps * rate^2 (exp(1 / sigma^2) - 1) for sigma."""
+    size = 2 * math.log(mu) - math.log(steps) - 2 * float_log(rate)
+    inverse = math.log1p(math.exp(size)) if size < 700 else size
+    return 1 / math.sqrt(max(inverse, 1e-100))

@@ -14,16 +14,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational
+from discreet.exact import Number, float_up, rational, shown
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Budget, Currency, Pure
+from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import enclose, exp, log, round_down, round_up
 from discreet.privacy.groups import group_privacy
-from discreet.privacy.readings import read_delta
-from discreet.privacy.relations import NeighborRelation, Relation, group_size
+from discreet.privacy.orders import allowance_order, best_order
+from discreet.privacy.readings import as_text, read_delta, read_list, require_kind
+from discreet.privacy.relations import NeighborRelation, Relation, group_size, require_relation
 
 if TYPE_CHECKING:
     from discreet.exact import Interval
-    from discreet.privacy.curve import Curve
 
 __all__ = [
     "DEFAULT_ORDERS",
@@ -52,7 +53,12 @@ class _Wish:
     """What the caller may add to a conversion."""
 
     delta: Fraction
-    orders: tuple[Fraction, ...]
+    asked: tuple[Fraction, ...] | None
+
+    @property
+    def orders(self) -> tuple[Fraction, ...]:
+        """The orders asked for, or those that are used when none are."""
+        return DEFAULT_ORDERS if self.asked is None else self.asked
 
 
 _Rule = Callable[[Currency, _Wish], Currency]
@@ -99,30 +105,42 @@ def convert(
     >>> float(convert(ZCDP(rho="0.5"), to=Approximate, delta=1e-6).epsilon)
     5.22153444453017
     """
-    if not isinstance(promise, Currency):
-        return _from_curve(promise, to, delta, orders)
+    if not isinstance(to, type) or not issubclass(to, Currency):
+        msg = f"to is {shown(to)}; it must be one of the currencies Pure, Approximate, ZCDP, GDP and RDP."
+        raise ParameterError(msg)
+    wish = _Wish(read_delta(delta), None if orders is None else _read_orders(orders))
+    if isinstance(promise, Curve):
+        return _from_curve(promise, to, wish)
+    require_kind(promise, Currency, "promise")  # type: ignore[type-abstract]
     rule = _RULES.get((type(promise), to))
     if rule is None:
         raise ParameterError(_no_rule(promise, to))
-    read = DEFAULT_ORDERS if orders is None else [rational(o, name="orders") for o in orders]
-    return cast("Target", rule(promise, _Wish(read_delta(delta), tuple(read))))
+    return cast("Target", rule(promise, wish))
 
 
-def _from_curve(curve: Curve, to: type[Target], delta: Number, orders: Sequence[Number] | None) -> Target:
+def _read_orders(orders: Sequence[Number]) -> tuple[Fraction, ...]:
+    """Read the orders of an RDP result: above 1 and rising."""
+    read = tuple(rational(order, name="orders") for order in read_list(orders, "orders"))
+    return RDP(read, [0] * len(read)).orders
+
+
+def _from_curve(curve: Curve, to: type[Target], wish: _Wish) -> Target:
     """Ask a curve for the numbers of a currency; its answers are certified upper ends."""
-    asked = read_delta(delta)
     found: Currency
     if to is Pure:
         found = Pure(_finite(curve.epsilon(0), curve), neighbors=curve.neighbors)
     elif to is Approximate:
-        epsilon = _finite(curve.epsilon(asked), curve)
-        found = Approximate(epsilon, asked, neighbors=curve.neighbors)
+        epsilon = _finite(curve.epsilon(wish.delta), curve)
+        found = Approximate(epsilon, wish.delta, neighbors=curve.neighbors)
+    elif to is ZCDP and curve.sampling_error:  # through (epsilon, delta): see discreet.privacy.sampling_error
+        found = _approximate_to_zcdp(_from_curve(curve, Approximate, wish), wish)
     elif to is ZCDP:
         found = ZCDP(_finite(curve.zcdp(), curve), neighbors=curve.neighbors)
     elif to is RDP:
-        listed = DEFAULT_ORDERS if orders is None else [rational(o, name="orders") for o in orders]
-        values = [(order, curve.rdp(order)) for order in listed]
+        values = [(order, curve.rdp(order)) for order in wish.orders]
         kept = [(order, _finite(value, curve)) for order, value in values if value < math.inf]
+        if not kept:
+            _finite(math.inf, curve)
         found = RDP([o for o, _ in kept], [v for _, v in kept], neighbors=curve.neighbors)
     else:
         msg = f"a curve does not convert to {to.__name__}; it gives Pure, Approximate, ZCDP or RDP."
@@ -155,8 +173,8 @@ def _need_delta(promise: Currency, least: Fraction, delta: Fraction) -> None:
     """Refuse a conversion to (epsilon, delta) without room for its delta."""
     if delta <= least:
         msg = (
-            f"delta is {float(delta):g}; {promise!r} becomes (epsilon, delta)-private only for a "
-            f"delta above {float(least):g}. Write convert(..., to=Approximate, delta=1e-6)."
+            f"delta is {as_text(delta)}; {promise!r} becomes (epsilon, delta)-private only for a "
+            f"delta above {as_text(least)}. Write convert(..., to=Approximate, delta=1e-6)."
         )
         raise ParameterError(msg)
 
@@ -233,11 +251,11 @@ def _pure_to_gdp(promise: Pure, _wish: _Wish) -> GDP:
     if promise.epsilon == 0:
         return GDP(0, neighbors=promise.neighbors)
     if promise.epsilon > _HUGE:
-        msg = f"epsilon is {promise.epsilon}; a conversion to GDP is of use up to {_HUGE} only."
+        msg = f"epsilon is {as_text(promise.epsilon)}; a conversion to GDP is of use up to {_HUGE} only."
         raise ParameterError(msg)
     from scipy.special import ndtri, ndtri_exp
 
-    epsilon = float(promise.epsilon)
+    epsilon = float_up(promise.epsilon)
     if epsilon < 1:
         # 1 / (1 + e^x) = 1/2 - tanh(x/2) / 2 is off by at most 2**-53, and the inverse's slope there is at most 3.1
         mu = -2 * float(ndtri(0.5 - 0.5 * math.tanh(epsilon / 2))) + 1e-15
@@ -259,7 +277,7 @@ def _approximate_to_approximate(promise: Approximate, wish: _Wish) -> Approximat
     """
     if wish.delta < promise.delta:
         msg = (
-            f"delta is {float(wish.delta):g}, below the promise's own {float(promise.delta):g}; "
+            f"delta is {as_text(wish.delta)}, below the promise's own {as_text(promise.delta)}; "
             "a promise cannot be improved. Ask for a delta at least as large."
         )
         raise ParameterError(msg)
@@ -320,7 +338,7 @@ def _zcdp_to_approximate(promise: ZCDP, wish: _Wish) -> Approximate:
         return Approximate(0, wish.delta, neighbors=promise.neighbors)
     _need_delta(promise, promise.delta, wish.delta)
     inner = (wish.delta - promise.delta) / (1 - promise.delta)
-    order = _best_order(float(promise.rho), inner)
+    order = best_order(promise.rho, inner)
     epsilon = rdp_epsilon(order, promise.rho * order, inner)
     return Approximate(epsilon, wish.delta, neighbors=promise.neighbors)
 
@@ -348,48 +366,13 @@ def rdp_epsilon(order: Fraction, value: Fraction, delta: Fraction) -> Fraction:
     return max(Fraction(0), round_up(enclose(value) + rdp_penalty(order, delta)))
 
 
-def _best_order(rho: float, delta: Fraction) -> Fraction:
-    """Return a nearly optimal order for zCDP; every order gives a valid bound."""
-    target = -_float_log(delta)
-
-    def epsilon(shift: float) -> float:
-        above = math.exp(shift)  # order - 1
-        order = 1 + above
-        return rho * order - math.log1p(1 / above) + (target - math.log(order)) / above
-
-    start = 0.5 * (math.log(max(target, 1.0)) - math.log(rho))
-    return 1 + Fraction(math.exp(_golden(epsilon, start - 8, start + 8)))
-
-
-def _float_log(value: Fraction) -> float:
-    """Return the logarithm of a positive fraction of any size."""
-    return math.log(value.numerator) - math.log(value.denominator)
-
-
-def _golden(function: Callable[[float], float], low: float, high: float) -> float:
-    """Minimize by golden-section search; used for hints only, never for a bound."""
-    ratio = (math.sqrt(5) - 1) / 2
-    a, b = high - ratio * (high - low), low + ratio * (high - low)
-    at_a, at_b = function(a), function(b)
-    while high - low > 1e-9:
-        if at_a <= at_b:
-            high, b, at_b = b, a, at_a
-            a = high - ratio * (high - low)
-            at_a = function(a)
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + ratio * (high - low)
-            at_b = function(b)
-    return (low + high) / 2
-
-
 # ---------------------------------------------------------------- RDP
 
 
 @_rule(RDP, RDP)
 def _rdp_to_rdp(promise: RDP, wish: _Wish) -> RDP:
     """Keep the promise, or restrict it to the orders asked for."""
-    return promise if wish.orders == DEFAULT_ORDERS else promise.restrict(wish.orders)
+    return promise if wish.asked is None else promise.restrict(wish.asked)
 
 
 @_rule(RDP, Approximate)
@@ -397,14 +380,7 @@ def _rdp_to_approximate(promise: RDP, wish: _Wish) -> Approximate:
     """Take the best of the listed orders of the improved conversion (see `rdp_penalty`)."""
     _need_delta(promise, Fraction(0), wish.delta)
     pairs = list(zip(promise.orders, promise.values, strict=True))
-    target = -_float_log(wish.delta)
-
-    def hint(pair: tuple[Fraction, Fraction]) -> float:
-        order = float(pair[0])
-        return float(pair[1]) + math.log1p(-1 / order) + (target - math.log(order)) / (order - 1)
-
-    order, value = min(pairs, key=hint)
-    epsilon = rdp_epsilon(order, value, wish.delta)
+    epsilon = min(rdp_epsilon(order, value, wish.delta) for order, value in pairs)
     return Approximate(epsilon, wish.delta, neighbors=promise.neighbors)
 
 
@@ -455,7 +431,7 @@ def zcdp_allowance(budget: Budget, *, share: Number = "1/2") -> ZCDP:
     >>> float(spend.rho), float(spend.delta)
     (0.02293744668872218, 5e-07)
     """
-    conversion, rest = budget.split_delta(share)
+    conversion, rest = require_kind(budget, Budget, "budget").split_delta(share)
     # (1 - rest) * d' <= conversion holds for d' = conversion, so nothing is lost but rest * conversion
     if conversion == 0:
         msg = (
@@ -463,17 +439,7 @@ def zcdp_allowance(budget: Budget, *, share: Number = "1/2") -> ZCDP:
             "Give the budget a delta, or use a pure or approximate filter."
         )
         raise ParameterError(msg)
-    target = -_float_log(conversion)
-    epsilon = float(budget.epsilon)
-
-    def loss(shift: float) -> float:
-        above = math.exp(shift)
-        order = 1 + above
-        penalty = -math.log1p(1 / above) + (target - math.log(order)) / above
-        return -(epsilon - penalty) / order
-
-    start = math.log(max(target, 1.0)) - math.log(max(epsilon, 1e-300))
-    order = 1 + Fraction(math.exp(_golden(loss, start - 12, start + 12)))
+    order = allowance_order(budget.epsilon, conversion)
     left = enclose(budget.epsilon) - rdp_penalty(order, conversion)
     allowed = ZCDP(max(Fraction(0), round_down(left.scaled(1 / order))), rest, neighbors=budget.neighbors)
     # the way back picks its own order and rounds up; a last digit less makes it arrive at the budget itself
@@ -490,12 +456,15 @@ def rdp_allowance(budget: Budget, order: Number) -> RDP:
     0.8261465751055785
     """
     number = rational(order, name="order")
-    if budget.delta == 0 or number <= 1:
-        msg = f"order is {order} and {budget!r}; an RDP allowance needs an order above 1 and a delta above 0."
+    if require_kind(budget, Budget, "budget").delta == 0 or number <= 1:
+        msg = f"order is {shown(order)} and {budget!r}; an RDP allowance needs an order above 1 and a delta above 0."
         raise ParameterError(msg)
     left = round_down(enclose(budget.epsilon) - rdp_penalty(number, budget.delta))
     if left < 0:
-        msg = f"order is {order}; at this order the conversion alone costs more than {budget!r}. Choose a larger order."
+        msg = (
+            f"order is {shown(order)}; at this order the conversion alone costs more than {budget!r}. "
+            "Choose a larger order."
+        )
         raise ParameterError(msg)
     return RDP([number], [left], neighbors=budget.neighbors)
 
@@ -508,8 +477,10 @@ def gdp_allowance(budget: Budget) -> GDP:
     """
     from discreet.privacy.calibration import gaussian_sigma
 
+    require_kind(budget, Budget, "budget")
     sigma = gaussian_sigma(epsilon=budget.epsilon, delta=budget.delta)
-    return GDP(round_down(1 / Fraction(sigma)), neighbors=budget.neighbors)
+    # what was certified is the decimal that the float prints as
+    return GDP(round_down(1 / rational(sigma, name="sigma")), neighbors=budget.neighbors)
 
 
 # ---------------------------------------------------------------- relations
@@ -527,7 +498,8 @@ def to_relation(promise: Source, neighbors: Relation) -> Source:
     >>> to_relation(Pure("0.1"), NeighborRelation.CHANGE_ONE)
     Pure(epsilon=0.2, neighbors=change_one)
     """
-    grouped = group_privacy(promise, _steps(promise.neighbors, neighbors))
+    require_kind(promise, Currency, "promise")  # type: ignore[type-abstract]
+    grouped = group_privacy(promise, _steps(promise.neighbors, require_relation(neighbors)))
     build = cast("Callable[..., Source]", type(promise))
     return build(**grouped.fields(), neighbors=neighbors)
 

@@ -9,22 +9,37 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError
-from discreet.exact import Number, float_down, float_up, integer, rational, shown
-from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of
+from discreet.errors import ParameterError, PrecisionError
+from discreet.exact import Number, exact_text, float_down, float_up, integer, rational, shown
+from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of, require_probability
+from discreet.privacy.readings import as_text, read_delta, read_json, require_kind
 from discreet.privacy.relations import Relation, read_relation, require_relation, require_same_relation
+from discreet.privacy.sampling_error import delta_with_error, epsilon_with_error
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from matplotlib.axes import Axes
 
     from discreet.privacy.numerics.loss import Direction
     from discreet.privacy.schemes import Scheme
 
-__all__ = ["Curve"]
+__all__ = ["MOST_COMPOSITIONS", "Curve"]
+
+MOST_COMPOSITIONS = 10**18
+"""How often one mechanism may be composed: counts beyond it leave the range of floating point."""
+
+_SMALLEST_DELTA = Fraction(1, 10**300)  # below it floats lose their digits, and logarithms are used instead
+_LARGEST_EPSILON = Fraction(10**150)
+_LARGEST_ORDER = 10**60
+_FAR_EPSILON = 50.0  # beyond it delta is first shown to be no float, where it is none
+_MOST_FAILURES = 32
+_FARTHEST_ORDER = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +58,24 @@ class Curve:
 
     terms: tuple[tuple[Part, int], ...]
     neighbors: Relation
+    sampling_error: Fraction = Fraction(0)
+    """The total variation distance between the laws that are drawn from and the ideal ones, summed over all draws."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no relation."""
+        """Refuse what is no relation, and what are no parts with counts."""
         require_relation(self.neighbors)
+        require_probability(self.sampling_error, "sampling_error")
+        for term in require_kind(self.terms, tuple, "terms"):
+            part, count = require_kind(term, tuple, "terms")
+            require_kind(part, Part, "terms")  # type: ignore[type-abstract]
+            integer(count, name="count", least=1, most=MOST_COMPOSITIONS)
 
     def epsilon(self, delta: Number) -> float:
         """Return a certified upper bound on the smallest epsilon such that (epsilon, delta) holds.
 
-        It is inf exactly where the mass at infinity exceeds delta, or where delta = 0 and losses are unbounded.
+        It is inf exactly where the mass at infinity exceeds delta, where delta = 0 and losses are unbounded,
+        and where a sampling error leaves no room: (1 + e^epsilon) times the error must stay below delta.
+        Below a delta of 1e-300 it is the bound of the Renyi divergences, a few percent above the truth.
 
         >>> from discreet import privacy as p
         >>> round((p.gaussian(sigma=1).subsample(0.01) * 1000).epsilon(delta=1e-5), 8)
@@ -78,21 +102,54 @@ class Curve:
         """
         from discreet.privacy.numerics.account import dominated, epsilon_interval
 
-        chance = rational(delta, name="delta")
-        if not 0 <= chance < 1:
-            msg = f"delta is {delta}; it must be at least 0 and below 1, such as delta=1e-6."
-            raise ParameterError(msg)
-        leak = self._leak()
-        if leak is not None and leak > chance:
+        chance = read_delta(delta)
+        if self.sampling_error:  # an exact sampler is one of those within the error: its lower end stays
+            ideal = replace(self, sampling_error=Fraction(0))
+            lower = ideal.interval(chance)[0]
+            return lower, max(lower, epsilon_with_error(ideal.epsilon, ideal.delta, chance, self.sampling_error))
+        leak, rest = self._split()
+        if leak > chance:
             return math.inf, math.inf
+        if leak:
+            return rest.interval((chance - leak) / (1 - leak))
+        if 0 < chance < _SMALLEST_DELTA:
+            return self._far_interval(chance)
         lower, upper = 0.0, 0.0
-        for direction in self.directions():
-            target = float_down(chance) if leak is None else max(float_down(chance), direction.infinity)
-            if upper > 0 and dominated(direction, upper, target):
-                continue
-            ends = epsilon_interval(direction, target)
-            lower, upper = max(lower, ends[0]), max(upper, ends[1])
+        with _quiet():
+            for direction in self.directions():
+                target = float_down(chance)
+                if upper > 0 and dominated(direction, upper, target):
+                    continue
+                ends = epsilon_interval(direction, target)
+                lower, upper = max(lower, ends[0]), max(upper, ends[1])
+        return self._settled(chance, lower, upper)
+
+    def _far_interval(self, chance: Fraction) -> tuple[float, float]:
+        """Bound epsilon at a delta below all floats: above by Renyi divergences, below by a larger delta."""
+        from discreet.privacy.numerics.far import far_epsilon
+
+        lower = self.interval(_SMALLEST_DELTA)[0]
+        upper = max((far_epsilon(direction, chance) for direction in self.directions()), default=0.0)
+        return self._settled(chance, min(lower, upper), upper)
+
+    def _settled(self, chance: Fraction, lower: float, upper: float) -> tuple[float, float]:
+        """Let an infinite upper end pass only where it is true: no delta, or a mass at infinity above it."""
+        from discreet.privacy.numerics.far import listed_epsilon
+
+        if upper == math.inf and chance > 0:
+            upper = max((listed_epsilon(direction, chance) for direction in self.directions()), default=0.0)
+            lower = min(lower, upper)
+        if not lower <= upper or (upper == math.inf and chance > 0 and not self._leaks()):
+            msg = (
+                f"delta is {as_text(chance)}; at a delta so small the numbers certify no finite epsilon of this curve. "
+                "Ask at a larger delta, such as 1e-30, or convert .zcdp() where there is one."
+            )
+            raise PrecisionError(msg)
         return lower, upper
+
+    def _leaks(self) -> bool:
+        """Whether some outcome is possible for one neighbor only."""
+        return any(loss.leaks for part, _ in self.terms for loss in pair_of(part))
 
     def delta_interval(self, epsilon: Number) -> tuple[float, float]:
         """Return (lower, upper) around the smallest delta at this epsilon; the truth lies between them.
@@ -102,19 +159,34 @@ class Curve:
         (0.0, 0.0)
         """
         from discreet.privacy.numerics.account import delta_interval
+        from discreet.privacy.numerics.far import vanishes
 
         if isinstance(epsilon, float) and epsilon == math.inf:
-            return self._mass_at_infinity()
+            return self.delta_interval(_LARGEST_EPSILON) if self.sampling_error else self._mass_at_infinity()
         bound = rational(epsilon, name="epsilon")
         if bound < 0:
-            msg = f"epsilon is {epsilon}; it must be at least 0, such as epsilon=1."
+            msg = f"epsilon is {shown(epsilon)}; it must be at least 0, such as epsilon=1."
             raise ParameterError(msg)
+        if self.sampling_error:
+            ideal = replace(self, sampling_error=Fraction(0))
+            return ideal.delta_interval(bound)[0], delta_with_error(ideal.delta, bound, self.sampling_error)
+        leak, rest = self._split()
+        if leak:  # delta is leak + (1 - leak) times that of the rest
+            low, high = (leak + (1 - leak) * Fraction(end) for end in rest.delta_interval(bound))
+            return float_down(low), float_up(high)
+        if bound > _LARGEST_EPSILON:  # delta falls with epsilon, to the mass at infinity
+            return self._mass_at_infinity()[0], self.delta_interval(_LARGEST_EPSILON)[1]
         small, large = float_down(bound), float_up(bound)
-        found = [delta_interval(direction, small) for direction in self.directions()]
-        if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
-            lows = [delta_interval(direction, large)[0] for direction in self.directions()]
-            found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
-        return max(ends[0] for ends in found), max(ends[1] for ends in found)
+        with _quiet():
+            if small > _FAR_EPSILON and all(vanishes(direction, small) for direction in self.directions()):
+                return 0.0, math.ulp(0.0)
+            found = [delta_interval(direction, small) for direction in self.directions()]
+            if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
+                lows = [delta_interval(direction, large)[0] for direction in self.directions()]
+                found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
+        lower, upper = max(ends[0] for ends in found), max(ends[1] for ends in found)
+        # where the numerics lose every digit, nothing better than the whole range is known
+        return (lower, upper) if 0 <= lower <= upper <= 1 else (0.0, 1.0)
 
     def rdp(self, order: Number) -> float:
         """Return an upper bound on the Renyi divergence of this order (> 1), both directions; inf where infinite.
@@ -124,13 +196,37 @@ class Curve:
         1.0
         """
         alpha = rational(order, name="order")
-        if alpha <= 1:
-            msg = f"order is {order}; Renyi divergences of promises need an order above 1, such as order=8."
+        if not 1 < alpha <= _LARGEST_ORDER:
+            msg = f"order is {shown(order)}; Renyi divergences of promises need an order above 1, such as order=8."
             raise ParameterError(msg)
-        s = float(alpha - 1)
-        if any(loss.leaks for direction in self.directions() for loss, _ in direction.parts):
+        if self.sampling_error or any(loss.leaks for way in self.directions() for loss, _ in way.parts):
             return math.inf
-        return max((max(direction.renyi(s), 0.0) / s for direction in self.directions()), default=0.0)
+        bounds = [self._renyi(alpha)]
+        rho = self._rho()
+        if rho is not None:  # rho-zCDP is exactly this bound at every order, also where moments overflow
+            bounds.append(float_up(rho * alpha))
+        return min(bounds)
+
+    def _renyi(self, alpha: Fraction) -> float:
+        """Return the bound from the moments.
+
+        The divergence rises with the order (van Erven & Harremoes 2014, arXiv:1206.2459, Theorem 3): just above 1,
+        where K(s) / s is lost in rounding, the order 1 + 2^-20 stands for all below it, and the largest loss bounds
+        them all.
+        """
+        directions = self.directions()
+        top = max((direction.top for direction in directions), default=0.0)
+        s = max(float_up(alpha - 1), 2.0**-20)
+        if s > _FARTHEST_ORDER and (top < math.inf or self._rho() is not None):
+            return top
+        with _quiet():
+            found = max((max(direction.renyi(s), 0.0) / s for direction in directions), default=0.0)
+        return min(found, max(top, 0.0))
+
+    def _rho(self) -> Fraction | None:
+        """Return the sum of the parts' rhos; None where some part has none."""
+        each = [(part.rho(), count) for part, count in self.terms]
+        return None if any(rho is None for rho, _ in each) else sum((n * rho for rho, n in each if rho), Fraction(0))
 
     def zcdp(self) -> float:
         """Return a rho such that rho-zCDP holds; refuse where none exists.
@@ -139,17 +235,20 @@ class Curve:
         >>> p.gaussian(sigma=1).zcdp()
         0.5
         """
-        total: Fraction | int = 0
-        for part, count in self.terms:
-            rho = part.rho()
-            if rho is None:
+        if self.sampling_error:
+            msg = (
+                "a sampling error keeps no zCDP promise: an outcome may be possible for one neighbor only. Ask for "
+                ".epsilon(delta), or convert(curve, to=ZCDP, delta=...), which gives approximate zCDP."
+            )
+            raise ParameterError(msg)
+        for part, _ in self.terms:
+            if part.rho() is None:
                 msg = (
                     f"{part.kind} satisfies no zCDP promise: with some probability its loss is unbounded. "
                     "Ask for .epsilon(delta), or state it as ZCDP(rho, delta)."
                 )
                 raise ParameterError(msg)
-            total += count * rho
-        return float_up(rational(total))
+        return float_up(self._rho() or 0)
 
     def tradeoff(self, fpr: Number) -> float:
         """Return a certified lower bound on the false negative rate of every test with this false positive rate.
@@ -166,9 +265,30 @@ class Curve:
 
         chance = rational(fpr, name="fpr")
         if not 0 <= chance <= 1:
-            msg = f"fpr is {fpr}; a false positive rate lies between 0 and 1."
+            msg = f"fpr is {shown(fpr)}; a false positive rate lies between 0 and 1."
             raise ParameterError(msg)
-        return best_tradeoff(self.delta, float_up(chance))
+        if chance in {
+            0,
+            1,
+        }:  # a test that never accuses falsely finds what leaks, and one that always accuses misses none
+            return 0.0 if chance else max(math.nextafter(1 - self.delta(math.inf), 0.0), 0.0)
+        return best_tradeoff(partial(_delta_at, self), float_up(chance))
+
+    def with_sampling_error(self, eta: Number) -> Curve:
+        """Return the same curve, drawn by a sampler whose law is up to eta away in total variation.
+
+        (epsilon, delta) becomes (epsilon, delta + (1 + e^epsilon) eta); `* n` and `+` add the etas. The derivation is
+        in `discreet.privacy.sampling_error`. The samplers of `discreet.noise` are exact and need none.
+
+        >>> from discreet import privacy as p
+        >>> rounded = p.pure(epsilon=1).with_sampling_error(1e-12)
+        >>> rounded.delta(0) > p.pure(epsilon=1).delta(0), 3.7e-12 < rounded.delta(1) < 3.8e-12
+        (True, True)
+        >>> (rounded * 3).sampling_error
+        Fraction(3, 1000000000000)
+        """
+        more = require_probability(rational(eta, name="eta"), "eta")
+        return replace(self, sampling_error=min(self.sampling_error + more, Fraction(1)))
 
     def subsample(self, rate: Number, scheme: Scheme | None = None) -> Curve:
         """Return the curve of running all of this on one shared random sample.
@@ -205,15 +325,22 @@ class Curve:
     def __add__(self, other: Curve) -> Curve:
         """Compose with another curve for the same relation."""
         if not isinstance(other, Curve):
-            msg = f"{other!r} is no curve; currencies become curves by .curve()."
+            msg = f"{shown(other)} is no curve; currencies become curves by .curve()."
             raise ParameterError(msg)
         require_same_relation(self.neighbors, other.neighbors)
-        return compose((*self.terms, *other.terms), self.neighbors)
+        error = self.sampling_error + other.sampling_error
+        return compose((*self.terms, *other.terms), self.neighbors, error)
+
+    def __radd__(self, other: object) -> Curve:
+        """Refuse what is no curve, such as the 0 that sum() starts from."""
+        msg = f"{shown(other)} is no curve. Sum curves from the first one: sum(curves[1:], start=curves[0])."
+        raise ParameterError(msg)
 
     def __mul__(self, count: int) -> Curve:
         """Compose `count` times; 0 gives the curve that costs nothing."""
-        times = integer(count, name="count", least=0)
-        return compose(tuple((part, n * times) for part, n in self.terms), self.neighbors)
+        times = integer(count, name="count", least=0, most=MOST_COMPOSITIONS)
+        terms = tuple((part, n * times) for part, n in self.terms)
+        return compose(terms, self.neighbors, times * self.sampling_error)
 
     __rmul__ = __mul__
 
@@ -241,7 +368,8 @@ class Curve:
         'add_remove'
         """
         terms = [{"kind": part.kind, **part.fields(), "count": count} for part, count in self.terms]
-        return {"neighbors": self.neighbors.value, "terms": terms}
+        error = {"sampling_error": exact_text(self.sampling_error)} if self.sampling_error else {}
+        return {"neighbors": self.neighbors.value, "terms": terms, **error}
 
     @staticmethod
     def from_json(text: str) -> Curve:
@@ -250,14 +378,15 @@ class Curve:
         >>> Curve.from_json('{"neighbors": "add_remove", "terms": []}').epsilon(delta=0)
         0.0
         """
+        record = read_json(text, "a curve")
         try:
-            return Curve.from_record(json.loads(text))
-        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            return Curve.from_record(record)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, ParameterError):
                 raise
             msg = (
-                f"this text is no curve ({type(error).__name__}: {error}); write a JSON object with 'neighbors' and "
-                "'terms', as Curve.to_json does."
+                f"this JSON is no curve ({type(error).__name__}); write an object with 'neighbors' and 'terms', as "
+                "Curve.to_json does."
             )
             raise ParameterError(msg) from None
 
@@ -274,12 +403,13 @@ class Curve:
         for term in record["terms"]:
             rest = {name: value for name, value in term.items() if name not in {"kind", "count"}}
             if term["kind"] not in known:
-                msg = f"{term['kind']!r} is no kind of curve; known are {', '.join(sorted(known))}."
+                msg = f"{shown(term['kind'])} is no kind of curve; known are {', '.join(sorted(known))}."
                 raise ParameterError(msg)
             part = known[term["kind"]].from_fields(rest)
             _require_sane(part, relation)
             terms.append((part, integer(term["count"], name="count", least=0)))
-        return compose(tuple(terms), relation)
+        error = rational(record.get("sampling_error", 0), name="sampling_error")
+        return compose(tuple(terms), relation, require_probability(error, "sampling_error"))
 
     def directions(self) -> tuple[Direction, ...]:
         """Return one direction, or both where they differ.
@@ -296,19 +426,26 @@ class Curve:
             return (forward,)
         return forward, Direction(tuple((pair[1], count) for pair, count in pairs))
 
-    def _leak(self) -> Fraction | None:
-        """Return the exact mass at infinity where stated failure probabilities alone make it, at most a few of them."""
-        leaking = [(part, count) for part, count in self.terms if any(loss.leaks for loss in pair_of(part))]
-        if not leaking or sum(count for _, count in leaking) > 32:
-            return None
-        kept = Fraction(1)
-        for part, count in leaking:
-            if part.failure is None:
-                return None
-            kept *= (1 - part.failure) ** count
-        return 1 - kept
+    def _split(self) -> tuple[Fraction, Curve]:
+        """Return the exact chance that a stated failure happens, and the curve of the rest given that none does.
+
+        Failures are independent of what else is composed, so delta(e) = leak + (1 - leak) rest.delta(e). With more than
+        a few of them their exact product would be long, and the numerics keep them as mass at infinity.
+        """
+        failing = [(part, count) for part, count in self.terms if part.failure]
+        if not failing or sum(count for _, count in failing) > _MOST_FAILURES:
+            return Fraction(0), self
+        unbroken = Fraction(1)
+        for part, count in failing:
+            unbroken *= (1 - (part.failure or 0)) ** count
+        kept = [(part.kept(), count) for part, count in self.terms]
+        return 1 - unbroken, compose(tuple((part, count) for part, count in kept if part is not None), self.neighbors)
 
     def _mass_at_infinity(self) -> tuple[float, float]:
+        leak, rest = self._split()
+        if leak:
+            low, high = (leak + (1 - leak) * Fraction(end) for end in rest.delta_interval(math.inf))
+            return float_down(low), float_up(high)
         masses = [direction.infinity for direction in self.directions()]
         worst = max(masses, default=0.0)
         return worst * (1 - 2**-36), min(worst * (1 + 2**-36), 1.0)
@@ -316,41 +453,44 @@ class Curve:
     def __repr__(self) -> str:
         """Show what is composed."""
         pieces = [f"{part!r}" if count == 1 else f"{part!r} * {count}" for part, count in self.terms]
-        return f"Curve({' + '.join(pieces) or 'nothing'}, neighbors={self.neighbors.value})"
+        error = f", sampling_error={as_text(self.sampling_error)}" if self.sampling_error else ""
+        return f"Curve({' + '.join(pieces) or 'nothing'}, neighbors={self.neighbors.value}{error})"
 
 
-def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation) -> Curve:
-    """Return the curve of these parts in canonical order, equal parts counted together."""
+def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation, sampling_error: Fraction = Fraction(0)) -> Curve:
+    """Return the curve of these parts in canonical order, equal parts counted together.
+
+    From 1 on a sampling error says nothing any more, so it stays there.
+    """
     counts: dict[Part, int] = {}
     for part, count in terms:
         if count:
             counts[part] = counts.get(part, 0) + count
-    return Curve(tuple(sorted(counts.items(), key=lambda term: term[0].key)), neighbors)
+    ordered = tuple(sorted(counts.items(), key=lambda term: term[0].key))
+    return Curve(ordered, neighbors, min(sampling_error, Fraction(1)))
 
 
-_POSITIVE = {"sigma", "scale", "sensitivity", "answers", "size", "orders", "rate"}
-_AT_MOST_ONE = {"rate", "delta", "share", "present", "absent"}
+@lru_cache(maxsize=1024)
+def _delta_at(curve: Curve, epsilon: float) -> float:
+    """Remember deltas: the searches for several false positive rates start from the same points."""
+    return curve.delta(epsilon)
 
 
 def _require_sane(part: Part, relation: Relation) -> None:
-    """Refuse a part read from JSON whose numbers no constructor would have taken.
-
-    Every number is a fraction or an integer of at least 0; noise scales, sensitivities, sizes, orders and rates are
-    above 0; probabilities are at most 1; and a nested curve is for the relation around it.
-    """
+    """Refuse a part read from JSON whose nested curves are for other neighbors; its numbers it checks itself."""
     for item in fields(part):  # type: ignore[arg-type]
         value = getattr(part, item.name)
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, Curve):
                 size = getattr(part, "size", 1)  # a grouped part holds the curve for single units
-                around = each.neighbors.group(size)
-                require_same_relation(around, relation)
-                continue
-            number = isinstance(each, Fraction | int) and not isinstance(each, bool)
-            low = number and (each < 0 or (item.name in _POSITIVE and each == 0))
-            if not number or low or (item.name in _AT_MOST_ONE and each > 1):
-                msg = f"the {part.kind} part of this JSON has {item.name} = {shown(each)}, which no such mechanism has."
-                raise ParameterError(msg)
+                require_same_relation(each.neighbors.group(size), relation)
+
+
+def _quiet() -> AbstractContextManager[None]:
+    """Let intermediate results become infinity or 0 in silence; the ends are checked afterwards."""
+    import numpy as np
+
+    return np.errstate(over="ignore", under="ignore", divide="ignore")
 
 
 READERS["curve"] = Curve.from_record

@@ -12,11 +12,27 @@ from fractions import Fraction
 
 from discreet.exact import Interval
 
-__all__ = ["DOWN", "PRECISION", "UP", "decimal", "enclose", "exp", "log", "round_down", "round_up"]
+__all__ = [
+    "DOWN",
+    "PRECISION",
+    "UP",
+    "chain",
+    "decimal",
+    "enclose",
+    "exp",
+    "log",
+    "power",
+    "round_down",
+    "round_up",
+    "shortened",
+]
 
 PRECISION = 256
 """Binary places kept: 77 decimals, so that cancellation is never felt in a float."""
 
+
+_TINY = Fraction(1, 2**100)
+_LONGEST = 4096
 
 UP = Context(prec=60, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 """Decimal arithmetic that rounds up; with its exponents nothing underflows or overflows."""
@@ -53,11 +69,26 @@ def exp(value: Fraction | int) -> Interval:
     return enclose(value).exp()
 
 
+def chain(epsilon: Fraction, size: int) -> Interval:
+    """Enclose 1 + e^epsilon + ... + e^((size - 1) epsilon), the factor on delta of a chain of neighbors.
+
+    It is (e^(size epsilon) - 1) / (e^epsilon - 1). For an epsilon so small that the quotient would cancel it lies
+    between size and size * e^((size - 1) epsilon).
+
+    >>> round(float(chain(Fraction(1), 2).upper), 6), chain(Fraction(0), 3).contains(Fraction(3))
+    (3.718282, True)
+    """
+    if epsilon < _TINY:
+        most = exp((size - 1) * epsilon).scaled(Fraction(size))
+        return Interval(size << PRECISION, most.hi, PRECISION)
+    return (exp(size * epsilon) - enclose(1)) / (exp(epsilon) - enclose(1))
+
+
 def round_up(value: Interval | Fraction) -> Fraction:
     """Round a cost up to a float's decimal: how it leaves the exact world.
 
     The result is the decimal that a float prints as, so that `rational` reads the very same number
-    back from that float.
+    back from that float. Beyond the largest float the next whole number is returned.
 
     >>> round_up(Fraction(1, 3))
     Fraction(33333333333333337, 100000000000000000)
@@ -67,9 +98,9 @@ def round_up(value: Interval | Fraction) -> Fraction:
         nearest = end.numerator / end.denominator
     except OverflowError:
         return Fraction(math.ceil(end))
-    while Fraction(repr(nearest)) < end:
+    while nearest < math.inf and Fraction(repr(nearest)) < end:
         nearest = math.nextafter(nearest, math.inf)
-    return Fraction(repr(nearest))
+    return Fraction(repr(nearest)) if nearest < math.inf else Fraction(math.ceil(end))
 
 
 def round_down(value: Interval | Fraction) -> Fraction:
@@ -83,9 +114,19 @@ def round_down(value: Interval | Fraction) -> Fraction:
         nearest = end.numerator / end.denominator
     except OverflowError:
         return Fraction(math.floor(end))
-    while Fraction(repr(nearest)) > end:
+    while nearest > -math.inf and Fraction(repr(nearest)) > end:
         nearest = math.nextafter(nearest, -math.inf)
-    return Fraction(repr(nearest))
+    return Fraction(repr(nearest)) if nearest > -math.inf else Fraction(math.floor(end))
+
+
+def shortened(value: Fraction) -> Fraction:
+    """Round a cost up if it has more binary digits than a curve keeps; sums of many costs may.
+
+    >>> shortened(Fraction(1, 3)), 1 < shortened(Fraction(7**2000 + 1, 7**2000)) < Fraction(10001, 10000)
+    (Fraction(1, 3), True)
+    """
+    long = max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONGEST
+    return round_up(value) if long else value
 
 
 def decimal(value: Fraction | int, context: Context) -> Decimal:
@@ -95,3 +136,18 @@ def decimal(value: Fraction | int, context: Context) -> Decimal:
     True
     """
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def power(base: Decimal, exponent: int, context: Context) -> Decimal:
+    """Raise a positive decimal to a whole power by squaring, rounding one way.
+
+    >>> power(Decimal("1.5"), 2, UP)
+    Decimal('2.25')
+    """
+    result = Decimal(1)
+    while exponent:
+        if exponent % 2:
+            result = context.multiply(result, base)
+        base = context.multiply(base, base)
+        exponent //= 2
+    return result

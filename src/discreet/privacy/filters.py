@@ -15,15 +15,16 @@ more adaptive choice and the theorems cover what follows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 from discreet.errors import BudgetError, ParameterError
+from discreet.exact import shown
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.enclosures import enclose, log, round_down
-from discreet.privacy.readings import as_text, read_delta, read_nonnegative
-from discreet.privacy.relations import NeighborRelation, Relation, require_same_relation
+from discreet.privacy.readings import as_text, read_delta, read_nonnegative, require_kind
+from discreet.privacy.relations import NeighborRelation, Relation, require_relation, require_same_relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -56,14 +57,23 @@ class Filter(ABC, Generic[Cost]):
     limit: Cost
     spent: Cost
 
+    def _start(self, limit: Cost, spent: Cost | None) -> None:
+        """Take the limit and the state; a state that was stored and read back is checked like any other input."""
+        object.__setattr__(self, "limit", require_kind(limit, self.currency, "limit"))
+        object.__setattr__(self, "spent", limit * 0 if spent is None else require_kind(spent, self.currency, "spent"))
+        require_same_relation(limit.neighbors, self.spent.neighbors)
+        if not self._fits(limit * 0, self.spent):
+            msg = f"spent is {self.spent!r}, more than the limit of {limit!r}; no filter ever admits that."
+            raise ParameterError(msg)
+
     @property
     @abstractmethod
     def remaining(self) -> Cost:
         """What may still be spent in one piece."""
 
     @abstractmethod
-    def _fits(self, total: Cost) -> bool:
-        """Compare a total with the limit, exactly."""
+    def _fits(self, spent: Cost, cost: Cost) -> bool:
+        """Compare a sum with the limit, exactly; number by number, as a sum of deltas may be no promise any more."""
 
     def admits(self, cost: Cost) -> bool:
         """Tell whether a cost still fits; asking is free.
@@ -73,12 +83,12 @@ class Filter(ABC, Generic[Cost]):
         """
         if not isinstance(cost, self.currency):
             msg = (
-                f"{cost!r} is no {self.currency.__name__}, the currency of this filter. Convert it "
+                f"{shown(cost)} is no {self.currency.__name__}, the currency of this filter. Convert it "
                 f"first: convert(cost, to={self.currency.__name__}) from discreet.privacy.convert."
             )
             raise ParameterError(msg)
         require_same_relation(self.limit.neighbors, cost.neighbors)
-        return self._fits(self._sum(cost))
+        return self._fits(self.spent, cost)
 
     def spend(self, cost: Cost) -> Self:
         """Return the filter after spending, or refuse with what is left.
@@ -89,7 +99,7 @@ class Filter(ABC, Generic[Cost]):
         if not self.admits(cost):
             msg = f"{cost!r} does not fit: {self.remaining!r} is left of {self.limit!r}. Ask for less."
             raise BudgetError(msg)
-        return replace(self, spent=self._sum(cost))
+        return type(self)(self.limit, self._sum(cost))
 
     def _sum(self, cost: Cost) -> Cost:
         return self.spent + cost
@@ -109,8 +119,7 @@ class PureFilter(Filter[Pure]):
     currency: ClassVar[type[Currency]] = Pure
 
     def __init__(self, limit: Pure, spent: Pure | None = None) -> None:
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+        self._start(limit, spent)
 
     @property
     def remaining(self) -> Pure:
@@ -122,8 +131,8 @@ class PureFilter(Filter[Pure]):
         left = self.limit.epsilon - self.spent.epsilon
         return Pure(left, neighbors=self.limit.neighbors)
 
-    def _fits(self, total: Pure) -> bool:
-        return total.epsilon <= self.limit.epsilon
+    def _fits(self, spent: Pure, cost: Pure) -> bool:
+        return spent.epsilon + cost.epsilon <= self.limit.epsilon
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -139,8 +148,7 @@ class ApproximateFilter(Filter[Approximate]):
     currency: ClassVar[type[Currency]] = Approximate
 
     def __init__(self, limit: Approximate, spent: Approximate | None = None) -> None:
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+        self._start(limit, spent)
 
     @property
     def remaining(self) -> Approximate:
@@ -155,8 +163,9 @@ class ApproximateFilter(Filter[Approximate]):
             neighbors=self.limit.neighbors,
         )
 
-    def _fits(self, total: Approximate) -> bool:
-        return total.epsilon <= self.limit.epsilon and total.delta <= self.limit.delta
+    def _fits(self, spent: Approximate, cost: Approximate) -> bool:
+        delta = spent.delta + cost.delta
+        return spent.epsilon + cost.epsilon <= self.limit.epsilon and delta <= self.limit.delta
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -175,8 +184,7 @@ class ZCDPFilter(Filter[ZCDP]):
     currency: ClassVar[type[Currency]] = ZCDP
 
     def __init__(self, limit: ZCDP, spent: ZCDP | None = None) -> None:
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+        self._start(limit, spent)
 
     @property
     def remaining(self) -> ZCDP:
@@ -191,8 +199,8 @@ class ZCDPFilter(Filter[ZCDP]):
             neighbors=self.limit.neighbors,
         )
 
-    def _fits(self, total: ZCDP) -> bool:
-        return total.rho <= self.limit.rho and total.delta <= self.limit.delta
+    def _fits(self, spent: ZCDP, cost: ZCDP) -> bool:
+        return spent.rho + cost.rho <= self.limit.rho and spent.delta + cost.delta <= self.limit.delta
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -209,14 +217,16 @@ class RDPFilter(Filter[RDP]):
     currency: ClassVar[type[Currency]] = RDP
 
     def __init__(self, limit: RDP, spent: RDP | None = None) -> None:
-        if len(limit.orders) != 1:
+        if len(require_kind(limit, RDP, "limit").orders) != 1:
             msg = (
                 f"limit lists {len(limit.orders)} orders; a Renyi filter is valid for one order "
                 "fixed beforehand. Write RDPFilter(limit.restrict([order]))."
             )
             raise ParameterError(msg)
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+        if spent is not None and require_kind(spent, RDP, "spent").orders != limit.orders:
+            msg = f"spent is {spent!r}; it must be at the order of the limit, {as_text(limit.orders[0])}."
+            raise ParameterError(msg)
+        self._start(limit, spent)
 
     @property
     def remaining(self) -> RDP:
@@ -228,8 +238,8 @@ class RDPFilter(Filter[RDP]):
         left = self.limit.values[0] - self.spent.values[0]
         return RDP(self.limit.orders, [left], neighbors=self.limit.neighbors)
 
-    def _fits(self, total: RDP) -> bool:
-        return total.values[0] <= self.limit.values[0]
+    def _fits(self, spent: RDP, cost: RDP) -> bool:
+        return spent.values[0] + cost.at(self.limit.orders[0]) <= self.limit.values[0]
 
     def _sum(self, cost: RDP) -> RDP:
         return self.spent + cost.restrict(self.limit.orders)
@@ -248,8 +258,7 @@ class GDPFilter(Filter[GDP]):
     currency: ClassVar[type[Currency]] = GDP
 
     def __init__(self, limit: GDP, spent: GDP | None = None) -> None:
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "spent", limit * 0 if spent is None else spent)
+        self._start(limit, spent)
 
     @property
     def remaining(self) -> GDP:
@@ -261,8 +270,8 @@ class GDPFilter(Filter[GDP]):
         left = self.limit.mu_squared - self.spent.mu_squared
         return GDP(mu_squared=left, neighbors=self.limit.neighbors)
 
-    def _fits(self, total: GDP) -> bool:
-        return total.mu_squared <= self.limit.mu_squared
+    def _fits(self, spent: GDP, cost: GDP) -> bool:
+        return spent.mu_squared + cost.mu_squared <= self.limit.mu_squared
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -298,12 +307,10 @@ class AdvancedFilter:
         delta: Number,
         slack: Number,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
-        squares: Fraction = Fraction(0),
-        spent_delta: Fraction = Fraction(0),
+        squares: Number = 0,
+        spent_delta: Number = 0,
     ) -> None:
         limit, part = read_nonnegative(epsilon, "epsilon"), read_delta(slack, "slack")
-        read_nonnegative(squares, "squares")  # a state that was stored and read back is checked like any other input
-        read_delta(spent_delta, "spent_delta")
         if part == 0:
             msg = "slack is 0; advanced composition needs a slack above 0. Use PureFilter instead."
             raise ParameterError(msg)
@@ -313,12 +320,17 @@ class AdvancedFilter:
             ("epsilon", limit),
             ("delta", read_delta(delta)),
             ("slack", part),
-            ("neighbors", neighbors),
-            ("squares", squares),
-            ("spent_delta", spent_delta),
+            ("neighbors", require_relation(neighbors)),
+            ("squares", read_nonnegative(squares, "squares")),
+            ("spent_delta", read_delta(spent_delta, "spent_delta")),
             ("most_squares", round_down(max(Fraction(0), root.lower) ** 2)),
         ):
             object.__setattr__(self, name, value)
+        read_delta(self.delta + part, "delta + slack")
+        # a state that was stored and read back is checked like any other input
+        if self.squares > self.most_squares or self.spent_delta > self.delta:
+            msg = "squares or spent_delta lie above the limit; no filter ever admits that."
+            raise ParameterError(msg)
 
     @property
     def promise(self) -> Approximate:
@@ -336,7 +348,7 @@ class AdvancedFilter:
         True
         """
         if not isinstance(cost, Approximate):
-            msg = f"{cost!r} is no Approximate; write Approximate(epsilon, delta)."
+            msg = f"{shown(cost)} is no Approximate; write Approximate(epsilon, delta)."
             raise ParameterError(msg)
         require_same_relation(self.neighbors, cost.neighbors)
         return self.squares + cost.epsilon**2 <= self.most_squares and self.spent_delta + cost.delta <= self.delta

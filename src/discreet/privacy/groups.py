@@ -6,14 +6,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from discreet.errors import ParameterError
-from discreet.exact import integer
+from discreet.exact import integer, shown
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
-from discreet.privacy.enclosures import enclose, exp, round_up
+from discreet.privacy.enclosures import chain, round_up
+from discreet.privacy.readings import as_text, require_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["group_privacy"]
+
+_MOST = 10**60
 
 Promise = TypeVar("Promise", bound=Currency)
 
@@ -26,7 +29,8 @@ def group_privacy(promise: Promise, size: int) -> Promise:
     >>> group_privacy(ZCDP("0.02"), 3)
     ZCDP(rho=0.18, neighbors=add_remove*3)
     """
-    count = integer(size, name="size", least=1)
+    count = integer(size, name="size", least=1, most=_MOST)
+    require_kind(promise, Currency, "promise")  # type: ignore[type-abstract]
     if count == 1:
         return promise
     return cast("Promise", _RULES[type(promise)](promise, count))
@@ -49,11 +53,7 @@ def _approximate(promise: Approximate, size: int) -> Approximate:
         return Approximate(size * epsilon, 0, neighbors=promise.neighbors.group(size))
     if size * epsilon > 1000:
         raise ParameterError(_EMPTY)
-    if epsilon == 0:
-        delta = size * promise.delta
-    else:
-        factor = (exp(size * epsilon) - enclose(1)) / (exp(epsilon) - enclose(1))
-        delta = round_up(factor.scaled(promise.delta))
+    delta = size * promise.delta if epsilon == 0 else round_up(chain(epsilon, size).scaled(promise.delta))
     if delta >= 1:
         raise ParameterError(_EMPTY)
     return Approximate(size * epsilon, delta, neighbors=promise.neighbors.group(size))
@@ -94,8 +94,8 @@ def _rdp(promise: RDP, size: int) -> RDP:
     ]
     if not kept:
         msg = (
-            f"size is {size}; group privacy of RDP needs orders of at least {2 ** (doublings + 1)}, "
-            f"and this promise ends at {promise.orders[-1]}."
+            f"size is {shown(size)}; group privacy of RDP needs orders of at least {shown(2 ** (doublings + 1))}, "
+            f"and this promise ends at {as_text(promise.orders[-1])}."
         )
         raise ParameterError(msg)
     orders, values = zip(*kept, strict=True)

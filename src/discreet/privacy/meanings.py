@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import float_up, integer
-from discreet.privacy.readings import read_delta
+from discreet.exact import float_up, integer, shown
+from discreet.privacy.curve import Curve
+from discreet.privacy.readings import read_delta, read_nonnegative, require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number
-    from discreet.privacy.curve import Curve
 
 __all__ = [
     "Meaning",
@@ -81,6 +81,7 @@ def meaning(curve: Curve, *, delta: Number, n: int | None = None, fpr: Number = 
     >>> 0.59 < found.accuracy < 0.61, found.exposed, found.semantic
     (True, 0.001, None)
     """
+    require_kind(curve, Curve, "curve")
     chance, rate = float_up(read_delta(delta)), float_up(read_delta(fpr, "fpr"))
     epsilon = curve.epsilon(0)
     return Meaning(
@@ -107,6 +108,7 @@ def log_odds_shift(curve: Curve, *, failure: Number = 0) -> float:
     >>> log_odds_shift(p.pure(epsilon=1)) <= 1.0000001
     True
     """
+    require_kind(curve, Curve, "curve")
     chance = read_delta(failure, "failure")
     pure = curve.epsilon(0)
     if chance == 0 or pure == 0:
@@ -122,7 +124,7 @@ def log_odds_shift(curve: Curve, *, failure: Number = 0) -> float:
         if point > best:
             break  # epsilons only rise from here
     if best == math.inf:
-        msg = f"failure is {failure}; more than that chance tells everything at once. Allow a larger one."
+        msg = f"failure is {shown(failure)}; more than that chance tells everything at once. Allow a larger one."
         raise ParameterError(msg)
     return best
 
@@ -137,7 +139,7 @@ def attacker_accuracy(curve: Curve) -> float:
     >>> abs(attacker_accuracy(p.randomized_response(epsilon=1)) - 0.7310585786) < 1e-9
     True
     """
-    distance = curve.delta(0)
+    distance = require_kind(curve, Curve, "curve").delta(0)
     return min(1.0, math.nextafter(0.5 + 0.5 * distance, 1.0)) if distance else 0.5
 
 
@@ -150,10 +152,10 @@ def true_positive_rate(curve: Curve, *, fpr: Number = 0.01) -> float:
     >>> 0.027 < true_positive_rate(p.pure(epsilon=1), fpr="0.01") < 0.0272
     True
     """
-    return min(1.0, 1.0 - curve.tradeoff(read_delta(fpr, "fpr")) + 2**-53)
+    return min(1.0, 1.0 - require_kind(curve, Curve, "curve").tradeoff(read_delta(fpr, "fpr")) + 2**-53)
 
 
-def semantic_bound(epsilon: float) -> float:
+def semantic_bound(epsilon: Number) -> float:
     """Bound how much any belief differs from the belief had the unit been absent, in total variation.
 
     tanh(epsilon / 2) for a pure epsilon. Both beliefs are the same prior, weighted by likelihoods that differ by
@@ -164,10 +166,8 @@ def semantic_bound(epsilon: float) -> float:
     >>> round(semantic_bound(1.0), 4)
     0.4621
     """
-    if math.isnan(epsilon) or not 0 <= epsilon < math.inf:
-        msg = f"epsilon is {epsilon}; it must be finite and at least 0."
-        raise ParameterError(msg)
-    return min(1.0, math.tanh(epsilon / 2) * (1 + 2**-50))
+    size = float_up(min(read_nonnegative(epsilon, "epsilon"), Fraction(1000)))  # tanh(500) is 1 in floating point
+    return min(1.0, math.tanh(size / 2) * (1 + 2**-50))
 
 
 def exposed_units(delta: Number, n: int) -> float:

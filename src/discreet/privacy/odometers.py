@@ -20,9 +20,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BudgetError, ParameterError
+from discreet.exact import shown
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.readings import read_delta
+from discreet.privacy.readings import as_text, read_delta, require_kind
 from discreet.privacy.relations import NeighborRelation, Relation, require_same_relation
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _require(cost: object, kind: type[Currency], neighbors: Relation) -> None:
     """Refuse a cost of another currency or relation."""
     if not isinstance(cost, kind):
         msg = (
-            f"{cost!r} is no {kind.__name__}, the currency of this odometer. Convert it first: "
+            f"{shown(cost)} is no {kind.__name__}, the currency of this odometer. Convert it first: "
             f"convert(cost, to={kind.__name__}) from discreet.privacy.convert."
         )
         raise ParameterError(msg)
@@ -59,6 +60,10 @@ class PureOdometer:
     """
 
     spent: Pure = field(default_factory=lambda: Pure(0))
+
+    def __post_init__(self) -> None:
+        """Check a state that was stored and read back like any other input."""
+        require_kind(self.spent, Pure, "spent")
 
     @property
     def reading(self) -> Pure:
@@ -95,8 +100,9 @@ class ApproximateOdometer:
     spent: Approximate = field(default_factory=lambda: Approximate(0))
 
     def __post_init__(self) -> None:
-        """Read the delta exactly."""
+        """Read the delta exactly; a state that was stored and read back is checked like any other input."""
         object.__setattr__(self, "delta", read_delta(self.delta))
+        _require_delta(require_kind(self.spent, Approximate, "spent").delta, self.delta)
 
     @property
     def reading(self) -> Approximate:
@@ -114,16 +120,15 @@ class ApproximateOdometer:
         Approximate(epsilon=1)
         """
         _require(cost, Approximate, self.spent.neighbors)
-        total = self.spent + cost
-        _require_delta(total.delta, self.delta)
-        return replace(self, spent=total)
+        _require_delta(self.spent.delta + cost.delta, self.delta)
+        return replace(self, spent=self.spent + cost)
 
 
 def _require_delta(total: Fraction, limit: Fraction) -> None:
     """Refuse deltas beyond the total that was fixed at the start."""
     if total > limit:
         msg = (
-            f"the deltas would sum to {float(total):g}, above the {float(limit):g} that this "
+            f"the deltas would sum to {as_text(total)}, above the {as_text(limit)} that this "
             "odometer was given at the start; no reading could be trusted. Start with a larger delta."
         )
         raise BudgetError(msg)
@@ -147,8 +152,10 @@ class RDPOdometer:
     neighbors: Relation = NeighborRelation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        """Check the order by building a promise with it, and the delta."""
-        object.__setattr__(self, "order", RDP([self.order], [0]).orders[0])
+        """Check the order and the state by building a promise with them, and the delta."""
+        state = RDP([self.order], [self.spent], neighbors=self.neighbors)
+        object.__setattr__(self, "order", state.orders[0])
+        object.__setattr__(self, "spent", state.values[0])
         object.__setattr__(self, "delta", _positive_delta(self.delta))
 
     @property
@@ -208,7 +215,7 @@ class ZCDPOdometer:
         object.__setattr__(self, "delta", _positive_delta(self.delta))
         object.__setattr__(self, "spread", read_delta(self.spread, "spread"))
         read_delta(self.delta + self.spread, "delta + spread")
-        _require_delta(self.spent.delta, self.spread)
+        _require_delta(require_kind(self.spent, ZCDP, "spent").delta, self.spread)
 
     @property
     def reading(self) -> Approximate:
@@ -242,9 +249,8 @@ class ZCDPOdometer:
         ZCDP(rho=0.1)
         """
         _require(cost, ZCDP, self.spent.neighbors)
-        total = self.spent + cost
-        _require_delta(total.delta, self.spread)
-        return replace(self, spent=total)
+        _require_delta(self.spent.delta + cost.delta, self.spread)
+        return replace(self, spent=self.spent + cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +265,10 @@ class GDPOdometer:
     """
 
     meter: ZCDPOdometer
+
+    def __post_init__(self) -> None:
+        """Refuse what is no odometer."""
+        require_kind(self.meter, ZCDPOdometer, "meter")
 
     @property
     def reading(self) -> Approximate:

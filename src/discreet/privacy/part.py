@@ -5,6 +5,7 @@ A part answers for itself; accountants only compose what parts return.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from fractions import Fraction
@@ -12,14 +13,28 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, float_up, integer, rational
+from discreet.exact import Number, exact_text, float_up, rational, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.privacy.numerics.loss import Loss
 
-__all__ = ["Part", "as_float", "pair_of", "read_positive", "read_probability", "read_whole"]
+__all__ = [
+    "Part",
+    "as_float",
+    "pair_of",
+    "read_positive",
+    "read_probability",
+    "read_whole",
+    "require_positive",
+    "require_probability",
+    "require_size",
+    "require_whole",
+]
+
+_LARGEST = Fraction(10**60)
+_LONGEST = 4096  # binary digits above or below the line
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {}
@@ -47,6 +62,14 @@ class Part(ABC):
     kind: ClassVar[str]
     kinds: ClassVar[dict[str, type[Part]]] = {}
 
+    def __post_init__(self) -> None:
+        """Refuse numbers that no such mechanism has, wherever the part comes from: a constructor, a group, JSON."""
+        self.check()
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse fields of a wrong type or size with a sentence that names the field."""
+
     def __init_subclass__(cls) -> None:
         """Register the kind, so that JSON finds its class."""
         if "kind" in cls.__dict__:
@@ -65,6 +88,10 @@ class Part(ABC):
         """The stated probability of an infinite loss, the same in both directions; None if it is not one number."""
         return None
 
+    def kept(self) -> Part | None:
+        """Return the same mechanism given that its stated failure does not happen; None if nothing is left of it."""
+        return self
+
     def grouped(self, size: int) -> Part | None:
         """Return the same mechanism for groups of `size` units where that has a formula; None otherwise."""
         del size
@@ -82,7 +109,7 @@ class Part(ABC):
     @property
     def key(self) -> str:
         """A text by which parts are put into a canonical order."""
-        return f"{self.kind}:{self!r}"
+        return f"{self.kind}:{json.dumps(self.fields())}"
 
 
 @lru_cache(maxsize=512)
@@ -100,7 +127,7 @@ def pair_of(part: Part) -> tuple[Loss, Loss]:
 def _encode(value: object) -> object:
     """Write a field: fractions as text, so that nothing is rounded."""
     if isinstance(value, Fraction):
-        return str(value)
+        return exact_text(value)
     if isinstance(value, tuple):
         return [_encode(item) for item in value]
     if isinstance(value, (int, str)):
@@ -111,7 +138,7 @@ def _encode(value: object) -> object:
 def _decode(value: object) -> object:
     """Read a field."""
     if isinstance(value, str):
-        return Fraction(value)
+        return rational(value)
     if isinstance(value, list):
         return tuple(_decode(item) for item in value)
     if isinstance(value, dict):
@@ -127,14 +154,9 @@ def read_positive(value: Number, name: str, meaning: str) -> Fraction:
     """
     number = rational(value, name=name)
     if number <= 0:
-        msg = f"{name} is {value}; {meaning} must be positive, such as {name}=1."
+        msg = f"{name} is {shown(value)}; {meaning} must be positive, such as {name}=1."
         raise ParameterError(msg)
-    if not Fraction(1, 10**60) <= number <= 10**60:
-        msg = (
-            f"{name} is {value}; numbers below 1e-60 or above 1e60 leave the range of floating point. Rescale the data."
-        )
-        raise ParameterError(msg)
-    return number
+    return require_positive(number, name)
 
 
 def read_probability(value: Number, name: str) -> Fraction:
@@ -143,11 +165,7 @@ def read_probability(value: Number, name: str) -> Fraction:
     >>> read_probability("1/3", "rate")
     Fraction(1, 3)
     """
-    number = rational(value, name=name)
-    if not 0 <= number <= 1:
-        msg = f"{name} is {value}; it must lie between 0 and 1, such as {name}=0.01."
-        raise ParameterError(msg)
-    return number
+    return require_probability(rational(value, name=name), name)
 
 
 def read_whole(value: int, name: str, meaning: str) -> int:
@@ -158,9 +176,63 @@ def read_whole(value: int, name: str, meaning: str) -> int:
     """
     number = rational(value, name=name)
     if number.denominator != 1 or number < 1:
-        msg = f"{name} is {value}; {meaning}, at least 1. Snap the bounds to the grid first."
+        msg = f"{name} is {shown(value)}; {meaning}, at least 1. Snap the bounds to the grid first."
         raise ParameterError(msg)
-    return integer(number.numerator, name=name, least=1)
+    return require_whole(number.numerator, name)
+
+
+def require_size(value: Fraction, name: str) -> Fraction:
+    """Return a fraction of at least 0 that is not beyond what curves compute with.
+
+    >>> require_size(Fraction(0), "epsilon")
+    Fraction(0, 1)
+    """
+    if not isinstance(value, Fraction) or value < 0:
+        msg = f"{name} is {shown(value)}; it must be a fraction of at least 0."
+        raise ParameterError(msg)
+    if value > _LARGEST:
+        msg = f"{name} is {shown(value)}; curves compute with numbers up to 1e60. Rescale the data, or ask for less."
+        raise ParameterError(msg)
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONGEST:
+        msg = f"{name} has more than {_LONGEST} binary digits; round it to a float first, toward less privacy."
+        raise ParameterError(msg)
+    return value
+
+
+def require_positive(value: Fraction, name: str) -> Fraction:
+    """Return a fraction above 0 that floats can hold with room to spare.
+
+    >>> require_positive(Fraction(1, 2), "sigma")
+    Fraction(1, 2)
+    """
+    if require_size(value, name) * _LARGEST < 1:
+        msg = f"{name} is {shown(value)}; it must lie between 1e-60 and 1e60. Rescale the data."
+        raise ParameterError(msg)
+    return value
+
+
+def require_probability(value: Fraction, name: str) -> Fraction:
+    """Return a fraction between 0 and 1.
+
+    >>> require_probability(Fraction(1, 2), "rate")
+    Fraction(1, 2)
+    """
+    if require_size(value, name) > 1:
+        msg = f"{name} is {shown(value)}; it must lie between 0 and 1, such as {name}=0.01."
+        raise ParameterError(msg)
+    return value
+
+
+def require_whole(value: int, name: str, *, least: int = 1, most: int = 10**60) -> int:
+    """Return a whole number within limits.
+
+    >>> require_whole(3, "sensitivity")
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        msg = f"{name} is {shown(value)}; it must be a whole number from {least} to {most:.4g}."
+        raise ParameterError(msg)
+    return value
 
 
 def as_float(value: Fraction) -> float:

@@ -28,6 +28,9 @@ __all__ = [
 ]
 
 
+_LONGEST_SIZE = 100  # digits
+
+
 class NeighborRelation(Enum):
     """How two datasets may differ when they are called neighbors.
 
@@ -75,11 +78,12 @@ class Group:
     def __post_init__(self) -> None:
         """Refuse groups that are not groups, so that equal relations compare equal."""
         if not isinstance(self.relation, NeighborRelation):
-            msg = f"relation={self.relation!r} is not a NeighborRelation; a group of a group is written .group(k)."
+            msg = f"relation={shown(self.relation)} is not a NeighborRelation; a group of a group is written .group(k)."
             raise ParameterError(msg)
-        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 2:
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or not 2 <= self.size < 10**_LONGEST_SIZE:
             msg = (
-                f"size={self.size!r} is not allowed: a group holds at least 2 units, as a whole number. "
+                f"size={shown(self.size)} is not allowed: a group holds at least 2 units, as a whole number of at most "
+                f"{_LONGEST_SIZE} digits. "
                 f"For a single unit use {self.relation} itself."
             )
             raise ParameterError(msg)
@@ -109,7 +113,7 @@ Relation: TypeAlias = NeighborRelation | Group
 def _grouped(relation: NeighborRelation, inner: int, size: int) -> Relation:
     """Multiply group sizes: k steps of m steps are k*m steps."""
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        msg = f"size={size!r} is not allowed: a group needs a whole number of units, at least 1."
+        msg = f"size={shown(size)} is not allowed: a group needs a whole number of units, at least 1."
         raise ParameterError(msg)
     total = inner * size
     return relation if total == 1 else Group(relation, total)
@@ -132,13 +136,18 @@ def read_relation(text: str) -> Relation:
     >>> read_relation("add_remove*3") == NeighborRelation.ADD_REMOVE.group(3)
     True
     """
+    if not isinstance(text, str):
+        msg = f"a neighbor relation is read from text, and this is of type {type(text).__name__}."
+        raise ParameterError(msg)
     name, star, size = text.partition("*")
     known = {relation.value: relation for relation in NeighborRelation}
     if name in known and not star:
         return known[name]
-    if name in known and size.isascii() and size.isdigit():
+    if name in known and size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE:
         return Group(known[name], int(size))
-    msg = f"{text!r} is not a neighbor relation; write one of {', '.join(known)}, or a group such as 'add_remove*3'."
+    msg = (
+        f"{shown(text)} is not a neighbor relation; write one of {', '.join(known)}, or a group such as 'add_remove*3'."
+    )
     raise ParameterError(msg)
 
 

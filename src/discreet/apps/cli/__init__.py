@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, 2)
     except DiscreetError as error:
         return _complain(error, 1)
-    except (ArithmeticError, OSError) as error:  # a number beyond all floats, a file that cannot be written
+    except OSError as error:  # a file that cannot be written
         return _complain(error, 1)
     return 0
 

@@ -16,6 +16,7 @@ from discreet.noise.families.family import Family, Real
 from discreet.noise.families.gaussian import Gaussian
 from discreet.noise.families.laplace import Laplace
 from discreet.noise.families.log_normal import ArcsinhNormal, LaplaceLogNormal, UniformLogNormal
+from discreet.noise.families.polyplace import PolyPlace
 from discreet.noise.families.student_t import StudentT
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Gumbel",
     "Laplace",
     "LaplaceLogNormal",
+    "PolyPlace",
     "Real",
     "StudentT",
     "UniformLogNormal",

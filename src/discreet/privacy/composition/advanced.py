@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.exact import integer
 from discreet.privacy.currencies import Approximate
 from discreet.privacy.enclosures import enclose, exp, log, round_up
-from discreet.privacy.readings import read_delta
+from discreet.privacy.readings import as_text, read_delta, require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -28,18 +28,19 @@ def advanced(promise: Approximate, count: int, slack: Number) -> Approximate:
     >>> float(promise.epsilon)
     5.8502350929445575
     """
+    require_kind(promise, Approximate, "promise")
     k = integer(count, name="count", least=1)
     part = read_delta(slack, "slack")
     if part == 0:
         msg = "slack is 0; advanced composition needs a slack above 0. Without one, basic composition holds."
         raise ParameterError(msg)
     if promise.epsilon > 100:
-        msg = f"epsilon is {promise.epsilon}; above 100 advanced composition says less than basic composition."
+        msg = f"epsilon is {as_text(promise.epsilon)}; above 100 advanced composition says less than basic composition."
         raise ParameterError(msg)
     root = log(1 / part).scaled(Fraction(2 * k)).sqrt().scaled(promise.epsilon)
     drift = (exp(promise.epsilon) - enclose(1)).scaled(k * promise.epsilon)
     delta = k * promise.delta + part
     if delta >= 1:
-        msg = f"the deltas sum to {float(delta):g}; from 1 on nothing is promised. Use smaller deltas."
+        msg = f"the deltas sum to {as_text(delta)}; from 1 on nothing is promised. Use smaller deltas."
         raise ParameterError(msg)
     return Approximate(round_up(root + drift), delta, neighbors=promise.neighbors)

@@ -6,11 +6,11 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.privacy.currencies import Approximate
+from discreet.privacy.readings import read_list, require_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from discreet.privacy.currencies import Approximate
 
 __all__ = ["basic"]
 
@@ -21,11 +21,11 @@ def basic(promises: Sequence[Approximate]) -> Approximate:
     Dwork, Kenthapadi, McSherry, Mironov & Naor 2006 (doi:10.1007/11761679_29), Theorem 1; Dwork & Roth 2014
     (doi:10.1561/0400000042), Theorem 3.16.
 
-    >>> from discreet.privacy.currencies import Approximate
     >>> basic([Approximate("0.1", 1e-8)] * 3)
     Approximate(epsilon=0.3, delta=3e-08)
     """
-    if not promises:
+    listed = [require_kind(promise, Approximate, "promises") for promise in read_list(promises, "promises")]
+    if not listed:
         msg = "promises is empty; basic composition needs at least one. Nothing released costs Approximate(0)."
         raise ParameterError(msg)
-    return reduce(lambda left, right: left + right, promises)
+    return reduce(lambda left, right: left + right, listed)

@@ -12,8 +12,9 @@ from discreet.privacy.composition.advanced import advanced
 from discreet.privacy.composition.kairouz import kairouz
 from discreet.privacy.convert import DEFAULT_ORDERS, convert
 from discreet.privacy.currencies import RDP, ZCDP, Approximate
+from discreet.privacy.curve import MOST_COMPOSITIONS, Curve
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.readings import cost_text, read_delta
+from discreet.privacy.readings import cost_text, read_delta, require_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from discreet.exact import Number
-    from discreet.privacy.curve import Curve
 
 __all__ = ["Comparison", "Row", "compare"]
 
@@ -100,7 +100,8 @@ def compare(mechanism: Curve, n: int, delta: Number) -> Comparison:
     >>> {row.name: round(row.epsilon, 2) for row in table.rows if row.epsilon}["basic"]
     10.0
     """
-    count, chance = integer(n, name="n", least=1), read_delta(delta)
+    require_kind(mechanism, Curve, "mechanism")
+    count, chance = integer(n, name="n", least=1, most=MOST_COMPOSITIONS), read_delta(delta)
     if chance == 0:
         msg = (
             "delta is 0; most theorems need a delta above 0, such as 1e-6. The exact sum is (mechanism * n).epsilon(0)."
@@ -116,7 +117,7 @@ def compare(mechanism: Curve, n: int, delta: Number) -> Comparison:
         ("numerical", "this library's curve, certified", _numerical),
     ]
     rows = tuple(_row(name, source, rule, mechanism, count, chance) for name, source, rule in rules)
-    return Comparison(count, float(chance), rows)
+    return Comparison(count, float_up(chance), rows)
 
 
 def _row(  # noqa: PLR0913, PLR0917  the line of a table

@@ -6,10 +6,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.privacy.convert import convert
 from discreet.privacy.currencies import ZCDP, Approximate
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.readings import read_delta
+from discreet.privacy.readings import read_delta, require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -26,7 +27,7 @@ def concentrated(promise: ZCDP, count: int, delta: Number) -> Approximate:
     >>> float(concentrated(ZCDP("0.005"), count=100, delta=1e-6).epsilon)
     5.22153444453017
     """
-    return convert(promise * count, to=Approximate, delta=delta)
+    return convert(require_kind(promise, ZCDP, "promise") * count, to=Approximate, delta=delta)
 
 
 def concentrated_simple(promise: ZCDP, count: int, delta: Number) -> Approximate:
@@ -37,10 +38,10 @@ def concentrated_simple(promise: ZCDP, count: int, delta: Number) -> Approximate
     >>> float(concentrated_simple(ZCDP("0.005"), count=100, delta=1e-6).epsilon)
     5.756521769756932
     """
-    total = promise * count
+    total = require_kind(promise, ZCDP, "promise") * count
     asked = read_delta(delta)
     if asked == 0 or total.delta:
-        msg = f"delta is {delta} for {promise!r}; this form needs a delta above 0 and a promise without one."
+        msg = f"delta is {shown(delta)} for {promise!r}; this form needs a delta above 0 and a promise without one."
         raise ParameterError(msg)
     root = log(1 / asked).scaled(4 * total.rho).sqrt()
     epsilon = round_up(enclose(total.rho) + root) if total.rho else Fraction(0)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 from discreet.exact import integer
 from discreet.privacy.currencies import Approximate
-from discreet.privacy.enclosures import DOWN, UP, decimal, enclose, exp, log, round_up
-from discreet.privacy.readings import read_delta
+from discreet.privacy.enclosures import DOWN, UP, decimal, enclose, exp, log, power, round_up
+from discreet.privacy.readings import as_text, read_delta, require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Interval, Number
@@ -34,6 +34,7 @@ def kairouz(promise: Approximate, count: int, delta: Number) -> Approximate:
     >>> float(kairouz(Approximate("0.1"), count=100, delta=1e-5).epsilon)
     4.306791372516507
     """
+    require_kind(promise, Approximate, "promise")
     k = integer(count, name="count", least=1, most=_MOST)
     total = read_delta(delta)
     inner = remaining_delta([promise], total, times=k)
@@ -63,9 +64,12 @@ def remaining_delta(promises: list[Approximate], total: Fraction, *, times: int 
         for promise in promises:
             exponent = exponent + log(1 - promise.delta).scaled(Fraction(times))
         left = (enclose(1) - enclose(1 - total) / exponent.exp()).lower
+        # prod(1 - delta_i) >= 1 - sum(delta_i) is exact, also where all deltas are below the enclosure's last digit
+        spent = times * sum((promise.delta for promise in promises), Fraction(0))
+        left = max(left, (total - spent) / (1 - spent)) if spent < 1 else left
     if left < 0:
         msg = (
-            f"delta is {float(total):g}, less than the promises' own deltas add up to. "
+            f"delta is {as_text(total)}, less than the promises' own deltas add up to. "
             "Ask for a larger delta, or compose promises with smaller ones."
         )
         raise ParameterError(msg)
@@ -88,7 +92,7 @@ def _walk(epsilon: Fraction, k: int, delta: Fraction) -> Fraction:
     """
     grow, shrink = exp(epsilon), exp(-epsilon)
     share = grow / (grow + enclose(1))
-    term_up, term_down = _power(_end(share, UP), k, UP), _power(_end(share, DOWN), k, DOWN)
+    term_up, term_down = power(_end(share, UP), k, UP), power(_end(share, DOWN), k, DOWN)
     fall, rise = _end(shrink, UP), _end(grow, DOWN)
     step = DOWN.multiply(_end(shrink, DOWN), _end(shrink, DOWN))
     sums, corner = _Sums(Decimal(0), Decimal(0)), Decimal(1)
@@ -110,14 +114,3 @@ def _walk(epsilon: Fraction, k: int, delta: Fraction) -> Fraction:
 def _end(value: Interval, context: Context) -> Decimal:
     """Round one end of an enclosure to a decimal, outward."""
     return decimal(value.upper if context is UP else value.lower, context)
-
-
-def _power(base: Decimal, exponent: int, context: Context) -> Decimal:
-    """Raise a positive decimal to a whole power by squaring, rounding one way."""
-    result = Decimal(1)
-    while exponent:
-        if exponent % 2:
-            result = context.multiply(result, base)
-        base = context.multiply(base, base)
-        exponent //= 2
-    return result

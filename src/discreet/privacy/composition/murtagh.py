@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import float_down, rational
+from discreet.exact import float_down, rational, shown
 from discreet.privacy.composition.kairouz import remaining_delta
 from discreet.privacy.currencies import Approximate
 from discreet.privacy.enclosures import round_up
-from discreet.privacy.readings import read_delta
+from discreet.privacy.readings import as_text, read_delta, read_list, require_kind
 from discreet.privacy.relations import require_same_relation
 
 if TYPE_CHECKING:
@@ -46,18 +46,20 @@ def murtagh_vadhan(promises: Sequence[Approximate], delta: Number, *, error: Num
     True
     """
     total, width = read_delta(delta), rational(error, name="error")
-    _check(promises, width)
-    inner = remaining_delta(list(promises), total)
-    neighbors = promises[0].neighbors
-    whole = sum((promise.epsilon for promise in promises), Fraction(0))
-    if inner == 0 or whole == 0:
+    listed = [require_kind(promise, Approximate, "promises") for promise in read_list(promises, "promises")]
+    _check(listed, width)
+    inner = remaining_delta(listed, total)
+    neighbors = listed[0].neighbors
+    whole = sum((promise.epsilon for promise in listed), Fraction(0))
+    if inner == 0 or whole <= width:  # the sum itself is within the error of every optimum
         return Approximate(whole, total, neighbors=neighbors)
-    step = width / len(promises)
-    sizes = [math.ceil(promise.epsilon / step) for promise in promises]
-    if sum(sizes) * len(sizes) > _MOST_WORK:
+    step = width / len(listed)
+    sizes = [math.ceil(promise.epsilon / step) for promise in listed]
+    work = sum(sizes) * len(sizes)
+    if work > _MOST_WORK:
         msg = (
-            f"error is {error}; with {len(sizes)} promises the table would hold {sum(sizes):,} losses. "
-            f"Write error={float(width * sum(sizes) * len(sizes) / _MOST_WORK):.1g}, or add the curves."
+            f"error is {shown(error)}; with {len(sizes)} promises the table would hold {shown(sum(sizes))} losses. "
+            f"Write error={as_text(round_up(width * work / _MOST_WORK))} or more, or add the curves."
         )
         raise ParameterError(msg)
     found = _solve(_table(sizes, float(step)), sum(sizes), len(sizes), step, inner)
@@ -67,7 +69,9 @@ def murtagh_vadhan(promises: Sequence[Approximate], delta: Number, *, error: Num
 def _check(promises: Sequence[Approximate], width: Fraction) -> None:
     """Refuse an empty list, mixed relations and an error of zero."""
     if not promises or width <= 0:
-        msg = f"error is {width} for {len(promises)} promises; it needs at least one promise and an error above 0."
+        msg = (
+            f"error is {shown(width)} for {len(promises)} promises; it needs at least one promise and an error above 0."
+        )
         raise ParameterError(msg)
     for promise in promises:
         require_same_relation(promises[0].neighbors, promise.neighbors)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.privacy.currencies import Approximate, Pure
+from discreet.privacy.readings import read_list, require_kind
 from discreet.privacy.relations import NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
@@ -56,20 +57,22 @@ def parallel(
     >>> parallel(counts, exchanged=inside)
     Approximate(epsilon=1.5, neighbors=change_one)
     """
-    neighbors = _relation_of(promises, parts)
+    promises = [require_kind(promise, Approximate, "promises") for promise in read_list(promises, "promises")]
+    neighbors = _relation_of(promises, require_kind(parts, Parts, "parts"))
     epsilons = sorted((promise.epsilon for promise in promises), reverse=True)
     deltas = sorted((promise.delta for promise in promises), reverse=True)
     if exchanged is None:
         return Approximate(epsilons[0], deltas[0], neighbors=neighbors)
-    changes = reduce(require_same_relation, (promise.neighbors for promise in exchanged))
+    inside = [require_kind(promise, Approximate, "exchanged") for promise in read_list(exchanged, "exchanged")]
+    if len(inside) != len(promises):
+        msg = f"exchanged has {len(inside)} promises for {len(promises)} parts; give one for each part."
+        raise ParameterError(msg)
+    changes = reduce(require_same_relation, (promise.neighbors for promise in inside))
     if neighbors is not NeighborRelation.ADD_REMOVE or changes is not NeighborRelation.CHANGE_ONE:
         msg = "exchanged needs change_one promises beside add_remove ones: one of each for every part."
         raise ParameterError(msg)
-    if len(exchanged) != len(promises):
-        msg = f"exchanged has {len(exchanged)} promises for {len(promises)} parts; give one for each part."
-        raise ParameterError(msg)
-    epsilon = max(sum(epsilons[:2]), *(promise.epsilon for promise in exchanged))
-    delta = max(sum(deltas[:2]), *(promise.delta for promise in exchanged))
+    epsilon = max(sum(epsilons[:2]), *(promise.epsilon for promise in inside))
+    delta = max(sum(deltas[:2]), *(promise.delta for promise in inside))
     return Approximate(epsilon, delta, neighbors=NeighborRelation.CHANGE_ONE)
 
 
@@ -105,7 +108,12 @@ def parallel_pure(
     Pure(epsilon=1)
     """
     wide, inside = (
-        None if each is None else [Approximate(promise.epsilon, neighbors=promise.neighbors) for promise in each]
+        None
+        if each is None
+        else [
+            Approximate(promise.epsilon, neighbors=promise.neighbors)
+            for promise in (require_kind(item, Pure, "promises") for item in read_list(each, "promises"))
+        ]
         for each in (promises, exchanged)
     )
     found = parallel(wide or [], parts, exchanged=inside)

@@ -6,10 +6,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import rational
+from discreet.exact import rational, shown
 from discreet.privacy.convert import convert
 from discreet.privacy.currencies import RDP, Approximate
 from discreet.privacy.enclosures import enclose, log, round_up
+from discreet.privacy.readings import require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -27,7 +28,7 @@ def renyi(promise: RDP, count: int, delta: Number) -> Approximate:
     >>> float(renyi(gaussian, count=1, delta=1e-5).epsilon)
     4.752728336819823
     """
-    return convert(promise * count, to=Approximate, delta=delta)
+    return convert(require_kind(promise, RDP, "promise") * count, to=Approximate, delta=delta)
 
 
 def bad_outcomes(promise: RDP, probability: Number) -> Fraction:
@@ -39,9 +40,10 @@ def bad_outcomes(promise: RDP, probability: Number) -> Fraction:
     >>> float(bad_outcomes(RDP([2], [1]), 1e-6))
     0.0016487212707001282
     """
+    require_kind(promise, RDP, "promise")
     chance = rational(probability, name="probability")
     if not 0 <= chance <= 1:
-        msg = f"probability is {probability}; it must be between 0 and 1."
+        msg = f"probability is {shown(probability)}; it must be between 0 and 1."
         raise ParameterError(msg)
     if chance == 0:
         return Fraction(0)  # a finite divergence forbids what was impossible

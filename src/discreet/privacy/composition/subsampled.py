@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import rational
+from discreet.exact import rational, shown
 from discreet.privacy.currencies import RDP, Approximate
-from discreet.privacy.enclosures import enclose, exp, log, round_up
+from discreet.privacy.enclosures import enclose, exp, log, round_down, round_up
+from discreet.privacy.readings import as_text, require_kind
 from discreet.privacy.relations import NeighborRelation
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def amplified(promise: Approximate, rate: Number) -> Approximate:
     Approximate(epsilon=0.01703686323617655, delta=1e-08)
     """
     q = _between(rate, "rate", Fraction(0), Fraction(1))
-    if promise.neighbors is not NeighborRelation.ADD_REMOVE:
+    if require_kind(promise, Approximate, "promise").neighbors is not NeighborRelation.ADD_REMOVE:
         msg = (
             f"neighbors are {promise.neighbors.value}; this bound is for Poisson samples under add_remove. "
             "For other schemes use curve.subsample(rate, scheme=...)."
@@ -108,7 +109,7 @@ def abadi_leading_term(rate: Number, sigma: Number, order: Number) -> float:
 def _between(value: Number, name: str, low: Fraction, high: Fraction) -> Fraction:
     number = rational(value, name=name)
     if not low <= number <= high:
-        msg = f"{name} is {value}; it must be between {low} and {high}."
+        msg = f"{name} is {shown(value)}; it must be between {low} and {high}."
         raise ParameterError(msg)
     return number
 
@@ -116,7 +117,7 @@ def _between(value: Number, name: str, low: Fraction, high: Fraction) -> Fractio
 def _above(value: Number, name: str, low: Fraction) -> Fraction:
     number = rational(value, name=name)
     if number <= low:
-        msg = f"{name} is {value}; it must be above {low}."
+        msg = f"{name} is {shown(value)}; it must be above {low}."
         raise ParameterError(msg)
     return number
 
@@ -124,10 +125,12 @@ def _above(value: Number, name: str, low: Fraction) -> Fraction:
 def _require(holds: bool, name: str, value: Number, allowed: str) -> None:  # noqa: FBT001  a condition, not a mode
     """Refuse a parameter outside the theorem's conditions."""
     if not holds:
-        msg = f"{name} is {value}; the theorem needs it {allowed}. curve.subsample(rate) computes the true value."
+        msg = (
+            f"{name} is {shown(value)}; the theorem needs it {allowed}. curve.subsample(rate) computes the true value."
+        )
         raise ParameterError(msg)
 
 
 def _require_order(order: Fraction, given: Number, most: Interval) -> None:
     """Refuse an order above the theorem's limit; a limit within rounding counts as exceeded."""
-    _require(order <= most.lower, "order", given, f"at most {float(most.lower):.6g} here")
+    _require(order <= most.lower, "order", given, f"at most {as_text(round_down(most))} here")

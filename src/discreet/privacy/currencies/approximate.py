@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.errors import ParameterError
 from discreet.privacy.currencies.currency import Currency
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
@@ -54,7 +55,7 @@ class Approximate(Currency):
         """
         from discreet.privacy.curves import approximate
 
-        return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
+        return approximate(shortened(self.epsilon), shortened(self.delta), neighbors=self.neighbors)
 
     def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
         """Return the numbers that make the value."""

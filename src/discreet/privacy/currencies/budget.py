@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.privacy.currencies.approximate import Approximate
 from discreet.privacy.currencies.pure import Pure
-from discreet.privacy.readings import as_text, read_delta, read_nonnegative
+from discreet.privacy.readings import as_text, read_delta, read_json, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation, require_same_relation
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Budget:
         """
         if not isinstance(cost, (Pure, Approximate)):
             msg = (
-                f"a budget of (epsilon, delta) cannot weigh {cost!r}; convert it first: "
+                f"a budget of (epsilon, delta) cannot weigh {shown(cost)}; convert it first: "
                 "convert(cost, to=Approximate, delta=...) from discreet.privacy.convert."
             )
             raise ParameterError(msg)
@@ -69,7 +71,7 @@ class Budget:
         """
         part = read_nonnegative(share, "share")
         if part > 1:
-            msg = f"share is {share}; it must be at most 1."
+            msg = f"share is {shown(share)}; it must be at most 1."
             raise ParameterError(msg)
         return self.delta * part, self.delta * (1 - part)
 
@@ -79,11 +81,8 @@ class Budget:
         >>> Budget.from_json(Budget(epsilon="1/3").to_json()) == Budget(epsilon="1/3")
         True
         """
-        return (
-            Approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-            .to_json()
-            .replace('"currency": "approximate"', '"limit": "approximate"', 1)
-        )
+        record = json.loads(Approximate(self.epsilon, self.delta, neighbors=self.neighbors).to_json())
+        return json.dumps({"limit": record.pop("currency"), **record})
 
     @staticmethod
     def from_json(text: str) -> Budget:
@@ -94,9 +93,11 @@ class Budget:
         """
         from discreet.privacy.currencies.currency import from_json
 
-        read = from_json(text.replace('"limit": "approximate"', '"currency": "approximate"', 1))
+        record = read_json(text, "a budget")
+        limit = record.pop("limit", None)
+        read = from_json(json.dumps({"currency": limit, **record})) if "currency" not in record else None
         if not isinstance(read, Approximate):
-            msg = "this text is no budget; it holds a promise of another kind."
+            msg = "this JSON is no budget; write an object with 'limit': 'approximate', as Budget.to_json does."
             raise ParameterError(msg)
         return Budget(read.epsilon, read.delta, neighbors=read.neighbors)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 from discreet.errors import ParameterError
-from discreet.exact import integer
-from discreet.privacy.readings import as_text
+from discreet.exact import exact_text, integer, shown
+from discreet.privacy.readings import as_text, read_json
 from discreet.privacy.relations import (
     NeighborRelation,
     Relation,
@@ -73,6 +73,9 @@ class Currency(ABC):
         require_same_relation(self.neighbors, other.neighbors)
         return self._plus(other)
 
+    def __radd__(self, other: object) -> Self:
+        raise ParameterError(_cannot_add(self, other))
+
     def __mul__(self, count: int) -> Self:
         return self._times(integer(count, name="count", least=0))
 
@@ -86,7 +89,7 @@ class Currency(ABC):
         '{"currency": "pure", "epsilon": "1/3", "neighbors": "add_remove"}'
         """
         numbers = {
-            name: str(value) if isinstance(value, Fraction) else [str(part) for part in value]
+            name: exact_text(value) if isinstance(value, Fraction) else [exact_text(part) for part in value]
             for name, value in self.fields().items()
         }
         return json.dumps({"currency": self.kind, **numbers, "neighbors": self.neighbors.value})
@@ -111,17 +114,19 @@ def from_json(text: str) -> Currency:
     >>> from_json(ZCDP(rho="1/50").to_json()) == ZCDP(rho="0.02")
     True
     """
-    try:
-        record = json.loads(text)
-        found = Currency.kinds[record.pop("currency")]
-        neighbors = read_relation(record.pop("neighbors"))
-        return found(**record, neighbors=neighbors)
-    except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
+    record = read_json(text, "a promise")
+    kind, neighbors = record.pop("currency", None), record.pop("neighbors", None)
+    if not isinstance(kind, str) or kind not in Currency.kinds or neighbors is None:
         known = ", ".join(sorted(Currency.kinds))
         msg = (
-            f"this text is no promise ({type(error).__name__}: {error}); write a JSON object with "
-            f"'currency' (one of {known}), its numbers as text, and 'neighbors'."
+            f"this JSON is no promise; write an object with 'currency' (one of {known}), its numbers as text, and "
+            "'neighbors'."
         )
+        raise ParameterError(msg)
+    try:
+        return Currency.kinds[kind](**record, neighbors=read_relation(cast("str", neighbors)))
+    except TypeError:  # a number is missing, or there is one that such a promise does not have
+        msg = f"this JSON is no {kind} promise; its numbers are {', '.join(sorted(map(shown, record)))}."
         raise ParameterError(msg) from None
 
 
@@ -134,6 +139,6 @@ def _cannot_add(left: Currency, right: object) -> str:
             "or add their curves: left.curve() + right.curve()."
         )
     return (
-        f"{right!r} of type {type(right).__name__} does not add to {left!r}. "
+        f"{shown(right)} of type {type(right).__name__} does not add to {left!r}. "
         f"Write it as a promise of the same kind, {type(left).__name__}(...)."
     )

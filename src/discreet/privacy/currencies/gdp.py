@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from discreet.errors import ParameterError
 from discreet.exact import Number, sqrt_lower, sqrt_upper
 from discreet.privacy.currencies.currency import Currency
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
@@ -73,8 +74,9 @@ class GDP(Currency):
 
         if self.mu_squared == 0:
             return pure(0, neighbors=self.neighbors)
-        root = _rational_root(self.mu_squared)
-        sigma = sqrt_lower(1 / self.mu_squared) if root is None else 1 / root
+        square = shortened(self.mu_squared)
+        root = _rational_root(square)
+        sigma = sqrt_lower(1 / square) if root is None else 1 / root
         return gaussian(sigma, neighbors=self.neighbors)
 
     def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.privacy.currencies.currency import Currency
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
@@ -46,7 +47,7 @@ class Pure(Currency):
         """
         from discreet.privacy.curves import pure
 
-        return pure(self.epsilon, neighbors=self.neighbors)
+        return pure(shortened(self.epsilon), neighbors=self.neighbors)
 
     def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
         """Return the numbers that make the value."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational
+from discreet.exact import Number, rational, shown
 from discreet.privacy.currencies.currency import Currency
-from discreet.privacy.readings import as_text, read_nonnegative
+from discreet.privacy.enclosures import shortened
+from discreet.privacy.readings import as_text, read_list, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
 if TYPE_CHECKING:
@@ -46,10 +47,11 @@ class RDP(Currency):
         *,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        numbers = tuple(rational(order, name="orders") for order in orders)
-        if not numbers or len(numbers) != len(values):
+        numbers = tuple(rational(order, name="orders") for order in read_list(orders, "orders"))
+        bounds = tuple(read_nonnegative(value, "values") for value in read_list(values, "values"))
+        if not numbers or len(numbers) != len(bounds):
             msg = (
-                f"RDP got {len(numbers)} orders and {len(values)} values; it needs as many values "
+                f"RDP got {len(numbers)} orders and {len(bounds)} values; it needs as many values "
                 "as orders, at least one."
             )
             raise ParameterError(msg)
@@ -60,7 +62,7 @@ class RDP(Currency):
             )
             raise ParameterError(msg)
         object.__setattr__(self, "orders", numbers)
-        object.__setattr__(self, "values", tuple(read_nonnegative(v, "values") for v in values))
+        object.__setattr__(self, "values", bounds)
         object.__setattr__(self, "neighbors", require_relation(neighbors))
 
     def at(self, order: Number) -> Fraction:
@@ -75,7 +77,7 @@ class RDP(Currency):
         asked = rational(order, name="order")
         above = [v for o, v in zip(self.orders, self.values, strict=True) if o >= asked]
         if asked <= 1 or not above:
-            msg = f"order is {order}; this promise covers orders above 1 up to {as_text(self.orders[-1])}."
+            msg = f"order is {shown(order)}; this promise covers orders above 1 up to {as_text(self.orders[-1])}."
             raise ParameterError(msg)
         return above[0]
 
@@ -85,13 +87,14 @@ class RDP(Currency):
         >>> RDP((2, 4), (0.1, 0.2)).restrict([4])
         RDP(orders=(4,), values=(0.2,))
         """
-        return RDP(orders, [self.at(order) for order in orders], neighbors=self.neighbors)
+        return RDP(orders, [self.at(order) for order in read_list(orders, "orders")], neighbors=self.neighbors)
 
     def curve(self) -> Curve:
         """Return a curve that no mechanism with this promise exceeds."""
         from discreet.privacy.curves import rdp
 
-        return rdp(self.orders, self.values, neighbors=self.neighbors)
+        values = [shortened(value) for value in self.values]
+        return rdp(self.orders, values, neighbors=self.neighbors)
 
     def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
         """Return the numbers that make the value."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.errors import ParameterError
 from discreet.privacy.currencies.currency import Currency
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation
 
@@ -52,7 +53,7 @@ class ZCDP(Currency):
         """Return a curve that no mechanism with this promise exceeds."""
         from discreet.privacy.curves import zcdp
 
-        return zcdp(self.rho, delta=self.delta, neighbors=self.neighbors)
+        return zcdp(shortened(self.rho), delta=shortened(self.delta), neighbors=self.neighbors)
 
     def fields(self) -> dict[str, Fraction | tuple[Fraction, ...]]:
         """Return the numbers that make the value."""

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float
+from discreet.privacy.enclosures import chain, round_up
+from discreet.privacy.part import Part, as_float, require_size
 from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
 __all__ = ["ApproximateBound", "approximate", "examples"]
+
+_HUGE = 1000  # beyond it delta times the exponential exceeds 1 for every delta that is a float
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,11 @@ class ApproximateBound(Part):
 
     epsilon: Fraction
     delta: Fraction
+
+    def check(self) -> None:
+        """An epsilon of at least 0 and a delta below 1."""
+        require_size(self.epsilon, "epsilon")
+        read_delta(require_size(self.delta, "delta"))
 
     def losses(self) -> tuple[Loss, Loss]:
         """+-epsilon, and a mass at infinity."""
@@ -47,12 +56,20 @@ class ApproximateBound(Part):
         """The stated delta."""
         return self.delta
 
-    def grouped(self, size: int) -> Part | None:
-        """Chain the definition: (k e, d (1 + exp(e) + ... + exp((k-1) e))), rounded up; nothing above 1."""
-        from discreet.exact import exp_upper
+    def kept(self) -> Part | None:
+        """Randomized response: the worst pair is that with probability 1 - delta."""
+        return ApproximateBound(self.epsilon, Fraction(0)) if self.epsilon else None
 
-        total = self.delta * sum(exp_upper(i * self.epsilon) for i in range(size))
-        return ApproximateBound(self.epsilon * size, total) if total < 1 else None
+    def grouped(self, size: int) -> Part:
+        """Chain the definition: (k e, d (1 + exp(e) + ... + exp((k-1) e))), rounded up; nothing from 1 on."""
+        total = self.delta * chain(self.epsilon, size).upper if size * self.epsilon <= _HUGE else Fraction(1)
+        if self.delta and total >= 1:
+            msg = (
+                f"size is {shown(size)}; for such a group delta reaches 1, so nothing is promised. Use a smaller delta "
+                "or a smaller group."
+            )
+            raise ParameterError(msg)
+        return ApproximateBound(self.epsilon * size, round_up(total) if self.delta else Fraction(0))
 
 
 def approximate(epsilon: Number, delta: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive, read_whole
+from discreet.privacy.part import Part, as_float, read_positive, read_whole, require_positive, require_whole
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ class DiscreteGaussian(Part):
 
     sigma: Fraction
     sensitivity: int
+
+    def check(self) -> None:
+        """A positive sigma and a whole sensitivity."""
+        require_positive(self.sigma, "sigma")
+        require_whole(self.sensitivity, "sensitivity")
 
     def losses(self) -> tuple[Loss, Loss]:
         """N_Z(0, sigma^2) against N_Z(sensitivity, sigma^2)."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive, read_whole
+from discreet.privacy.part import Part, as_float, read_positive, read_whole, require_positive, require_whole
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -35,6 +36,17 @@ class DiscreteLaplace(Part):
     scale: Fraction
     sensitivity: int
 
+    def check(self) -> None:
+        """A positive scale, and a whole sensitivity whose losses fit into memory."""
+        require_positive(self.scale, "scale")
+        require_whole(self.sensitivity, "sensitivity")
+        if self.sensitivity > LARGEST_SHIFT:
+            msg = (
+                f"sensitivity is {shown(self.sensitivity)}; the exact curve is kept up to {LARGEST_SHIFT}. Use "
+                "laplace(scale, sensitivity), whose curve is the limit of fine grids, with the grid's rounding counted."
+            )
+            raise ParameterError(msg)
+
     def losses(self) -> tuple[Loss, Loss]:
         """The d + 1 values with their masses."""
         import numpy as np
@@ -57,7 +69,7 @@ class DiscreteLaplace(Part):
 
     def grouped(self, size: int) -> Part:
         """A group moves the value by at most size times the sensitivity."""
-        return _checked(DiscreteLaplace(self.scale, self.sensitivity * size))
+        return DiscreteLaplace(self.scale, self.sensitivity * size)
 
 
 def discrete_laplace(
@@ -72,18 +84,7 @@ def discrete_laplace(
         read_positive(scale, "scale", "the scale of the noise"),
         read_whole(sensitivity, "sensitivity", "integer noise needs an integer sensitivity"),
     )
-    return Curve(((_checked(part), 1),), neighbors)
-
-
-def _checked(part: DiscreteLaplace) -> DiscreteLaplace:
-    """Refuse shifts whose losses would not fit into memory."""
-    if part.sensitivity > LARGEST_SHIFT:
-        msg = (
-            f"sensitivity is {part.sensitivity}; the exact curve is kept up to {LARGEST_SHIFT}. "
-            "Use laplace(scale, sensitivity), whose curve is the limit of fine grids, with the grid's rounding counted."
-        )
-        raise ParameterError(msg)
-    return part
+    return Curve(((part, 1),), neighbors)
 
 
 def examples() -> tuple[Curve, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive
+from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ class Exponential(Part):
     kind: ClassVar[str] = "exponential"
 
     epsilon: Fraction
+
+    def check(self) -> None:
+        """A positive epsilon."""
+        require_positive(self.epsilon, "epsilon")
 
     def losses(self) -> tuple[Loss, Loss]:
         """The pair that dominates bounded range."""

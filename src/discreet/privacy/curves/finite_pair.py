@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
-from discreet.exact import rational
+from discreet.exact import float_up, rational
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part
+from discreet.privacy.part import Part, require_probability
+from discreet.privacy.readings import read_list, require_kind
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -33,6 +34,20 @@ class FinitePair(Part):
 
     present: tuple[Fraction, ...]
     absent: tuple[Fraction, ...]
+
+    def check(self) -> None:
+        """Two laws over the same outcomes."""
+        for name, law in (("present", self.present), ("absent", self.absent)):
+            masses = [require_probability(mass, name) for mass in require_kind(law, tuple, name)]
+            if sum(masses) != 1:
+                msg = f"the masses of {name} do not sum to exactly 1; fractions help ('1/3')."
+                raise ParameterError(msg)
+        if len(self.present) != len(self.absent):
+            msg = (
+                f"present has {len(self.present)} outcomes and absent {len(self.absent)}; "
+                "both laws list the same outcomes."
+            )
+            raise ParameterError(msg)
 
     def losses(self) -> tuple[Loss, Loss]:
         """Both directions."""
@@ -68,8 +83,9 @@ def _loss(over: tuple[Fraction, ...], under: tuple[Fraction, ...]) -> Loss:
     gaps = {round(b - a, 15) for a, b in itertools.pairwise(values)}
     span = gaps.pop() if len(values) == 2 else 0.0
     span = values[1] - values[0] if span else 0.0
-    weights = np.array([float(masses[ratio]) for ratio in ratios])
-    return FiniteLoss(np.array(values), weights, float(infinity), span, float(floor))
+    # rounded up: a mass below the smallest float, above all one at infinity, must not vanish
+    weights = np.array([float_up(masses[ratio]) for ratio in ratios])
+    return FiniteLoss(np.array(values), weights, float_up(infinity), span, float_up(floor))
 
 
 def _log(ratio: Fraction) -> float:
@@ -90,17 +106,11 @@ def finite_pair(
     >>> finite_pair(["0.75", "0.25"], ["0.25", "0.75"]).delta(epsilon=0) >= 0.5
     True
     """
-    laws = []
-    for name, law in (("present", present), ("absent", absent)):
-        read = tuple(rational(mass, name=name) for mass in law)
-        if any(mass < 0 for mass in read) or sum(read) != 1:
-            msg = f"{name} is {list(law)}; its masses must be nonnegative and sum to exactly 1; fractions help ('1/3')."
-            raise ParameterError(msg)
-        laws.append(read)
-    if len(laws[0]) != len(laws[1]):
-        msg = f"present has {len(laws[0])} outcomes and absent {len(laws[1])}; both laws list the same outcomes."
-        raise ParameterError(msg)
-    return Curve(((FinitePair(laws[0], laws[1]), 1),), neighbors)
+    laws = (
+        tuple(rational(mass, name=name) for mass in read_list(law, name))
+        for name, law in (("present", present), ("absent", absent))
+    )
+    return Curve(((FinitePair(*laws), 1),), neighbors)
 
 
 def examples() -> tuple[Curve, ...]:

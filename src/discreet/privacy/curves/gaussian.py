@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive
+from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ class Gaussian(Part):
 
     sigma: Fraction
     sensitivity: Fraction
+
+    def check(self) -> None:
+        """A positive sigma and sensitivity."""
+        require_positive(self.sigma, "sigma")
+        require_positive(self.sensitivity, "sensitivity")
 
     def losses(self) -> tuple[Loss, Loss]:
         """N(mu, 1) against N(0, 1), mu = sensitivity / sigma."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.exact import integer
+from discreet.errors import ParameterError
+from discreet.exact import float_up, integer, shown
 from discreet.privacy.curve import Curve, compose
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
-from discreet.privacy.part import OPERATIONS, Part, pair_of
+from discreet.privacy.part import OPERATIONS, Part, pair_of, require_whole
+from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import NeighborRelation
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Loss
 
 __all__ = ["Grouped", "examples", "group"]
+
+LONGEST_CHAIN = 1000
+"""The most units of a group whose chain is summed term by term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +37,28 @@ class Grouped(Part):
     base: Curve
     size: int
 
+    def check(self) -> None:
+        """A curve of one mechanism, and a chain that is not too long to be summed."""
+        base = require_kind(self.base, Curve, "base")
+        if len(base.terms) != 1 or base.terms[0][1] != 1 or base.sampling_error:
+            msg = f"base is {base!r}; a group's profile is chained for one mechanism at a time."
+            raise ParameterError(msg)
+        require_whole(self.size, "size", least=2)
+        if self.size > LONGEST_CHAIN:
+            msg = (
+                f"size is {shown(self.size)}; {base.terms[0][0].kind} has no formula for groups, and chains are summed "
+                f"up to {LONGEST_CHAIN} units. Noise with a sensitivity covers groups of any size."
+            )
+            raise ParameterError(msg)
+
     def losses(self) -> tuple[Loss, Loss]:
         """Raise the base's profile."""
+        from discreet.privacy.numerics.envelope import group_envelope
         from discreet.privacy.numerics.grouped import grouped_pair
 
-        part, _ = self.base.terms[0]
-        return grouped_pair(*pair_of(part), self.size)
+        rho, pair = self.rho(), pair_of(self.base.terms[0][0])
+        far = group_envelope(None if rho is None else float_up(rho), *pair, self.size)
+        return far or grouped_pair(*pair, self.size)
 
     def rho(self) -> Fraction | None:
         """size^2 rho (Bun & Steinke 2016, Proposition 1.9)."""
@@ -61,7 +82,8 @@ def group(curve: Curve, size: int) -> Curve:
     for part, count in curve.terms:
         single = Curve(((part, 1),), curve.neighbors)
         terms.append((part.grouped(number) or Grouped(single, number), count))
-    return compose(tuple(terms), curve.neighbors.group(number))
+    # both ends of the chain are within the error of their ideal laws, whatever lies between them
+    return compose(tuple(terms), curve.neighbors.group(number), curve.sampling_error)
 
 
 OPERATIONS["group"] = group

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive
+from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ class Laplace(Part):
 
     scale: Fraction
     sensitivity: Fraction
+
+    def check(self) -> None:
+        """A positive scale and sensitivity."""
+        require_positive(self.scale, "scale")
+        require_positive(self.sensitivity, "sensitivity")
 
     def losses(self) -> tuple[Loss, Loss]:
         """Lap(0, b) against Lap(sensitivity, b)."""

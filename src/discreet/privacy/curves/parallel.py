@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
+from discreet.exact import float_up, shown
 from discreet.privacy.curve import Curve
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.pure import pure
 from discreet.privacy.part import OPERATIONS, Part
+from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import Group, NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
@@ -31,11 +33,21 @@ class Parallel(Part):
 
     curves: tuple[Curve, ...]
 
+    def check(self) -> None:
+        """At least two add/remove curves: about other neighbors no theorem speaks."""
+        curves = [require_kind(curve, Curve, "curves") for curve in require_kind(self.curves, tuple, "curves")]
+        odd = [c for c in curves if c.neighbors is not NeighborRelation.ADD_REMOVE or c.sampling_error]
+        if len(curves) < 2 or odd:
+            msg = "parallel parts need at least two curves, all of them for add_remove neighbors."
+            raise ParameterError(msg)
+
     def losses(self) -> tuple[Loss, Loss]:
         """The larger profile, per direction."""
         from discreet.privacy.numerics.composed import worst_pair
+        from discreet.privacy.numerics.envelope import coarse_pair
 
-        return worst_pair([curve.directions() for curve in self.curves])
+        rho, choices = self.rho(), [curve.directions() for curve in self.curves]
+        return coarse_pair(None if rho is None else float_up(rho), choices) or worst_pair(choices)
 
     def rho(self) -> Fraction | None:
         """The largest."""
@@ -63,7 +75,7 @@ def parallel(first: Curve, *others: Curve) -> Curve:
     curves = (first, *others)
     for curve in curves:
         if not isinstance(curve, Curve):
-            msg = f"{curve!r} is no curve; parallel takes curves."
+            msg = f"{shown(curve)} is no curve; parallel takes curves."
             raise ParameterError(msg)
         require_same_relation(first.neighbors, curve.neighbors)
     if isinstance(first.neighbors, Group):
@@ -75,10 +87,13 @@ def parallel(first: Curve, *others: Curve) -> Curve:
             "gains a unit. Take .parallel of the add_remove curves, then .group(2)."
         )
         raise ParameterError(msg)
-    distinct = tuple(sorted(set(curves), key=repr))
+    # the other parts' data are the same for both neighbors, and so are the laws of their draws, exact or not
+    error = max(curve.sampling_error for curve in curves)
+    ideal = {replace(curve, sampling_error=Fraction(0)) for curve in curves}
+    distinct = tuple(sorted(ideal, key=Curve.to_json))
     if len(distinct) == 1:
-        return distinct[0]
-    return Curve(((Parallel(distinct), 1),), first.neighbors)
+        return replace(distinct[0], sampling_error=error)
+    return Curve(((Parallel(distinct), 1),), first.neighbors, error)
 
 
 OPERATIONS["parallel"] = parallel

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import exp_upper, integer, rational
+from discreet.exact import exp_upper, integer, rational, shown
 from discreet.privacy.curves.approximate import approximate
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.relations import NeighborRelation, Relation
@@ -40,12 +40,12 @@ def partition_selection(
     spread = rational(scale, name="scale")
     bar = rational(threshold, name="threshold")
     if bar < 1:
-        msg = f"threshold is {threshold}; below 1 a single unit would show its key most of the time. Use at least 1."
+        msg = f"threshold is {shown(threshold)}; below 1 a unit would show its key most of the time. Use at least 1."
         raise ParameterError(msg)
     alone = min(exp_upper(-(bar - 1) / spread) / 2, Fraction(1, 2))
     total = min(count * alone, 1 - (1 - alone) ** count) if count <= 1000 else count * alone
     if total >= 1:
-        msg = f"threshold is {threshold}; with {count} keys a unit would be seen for sure. Raise the threshold."
+        msg = f"threshold is {shown(threshold)}; with {shown(count)} keys a unit would be seen for sure. Raise it."
         raise ParameterError(msg)
     return noise * count + approximate(0, total, neighbors=neighbors)
 

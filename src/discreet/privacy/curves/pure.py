@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float
+from discreet.privacy.part import Part, as_float, require_size
 from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
@@ -29,6 +29,10 @@ class PureBound(Part):
     kind: ClassVar[str] = "pure"
 
     epsilon: Fraction
+
+    def check(self) -> None:
+        """An epsilon of at least 0."""
+        require_size(self.epsilon, "epsilon")
 
     def losses(self) -> tuple[Loss, Loss]:
         """+-epsilon."""

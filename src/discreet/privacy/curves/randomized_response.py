@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
-from discreet.exact import integer
+from discreet.exact import integer, shown
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float
+from discreet.privacy.part import Part, as_float, require_size, require_whole
 from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
@@ -32,6 +32,11 @@ class RandomizedResponse(Part):
 
     epsilon: Fraction
     answers: int
+
+    def check(self) -> None:
+        """An epsilon of at least 0 and at least two answers."""
+        require_size(self.epsilon, "epsilon")
+        require_whole(self.answers, "answers", least=2)
 
     def losses(self) -> tuple[Loss, Loss]:
         """Two or three values."""
@@ -65,7 +70,7 @@ def randomized_response(
     """
     count = integer(answers, name="answers", least=1)
     if count < 2:
-        msg = f"answers is {answers}; randomized response needs at least 2 possible answers."
+        msg = f"answers is {shown(answers)}; randomized response needs at least 2 possible answers."
         raise ParameterError(msg)
     return Curve(((RandomizedResponse(read_nonnegative(epsilon, "epsilon"), count), 1),), neighbors)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import rational
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float
-from discreet.privacy.readings import read_nonnegative
+from discreet.privacy.part import Part, as_float, require_size
+from discreet.privacy.readings import read_list, read_nonnegative, require_kind
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -30,6 +31,19 @@ class RenyiBound(Part):
 
     orders: tuple[Fraction, ...]
     values: tuple[Fraction, ...]
+
+    def check(self) -> None:
+        """Rising orders above 1, each with a value of at least 0."""
+        orders = [require_size(order, "orders") for order in require_kind(self.orders, tuple, "orders")]
+        values = [require_size(value, "values") for value in require_kind(self.values, tuple, "values")]
+        if not orders or len(orders) != len(values):
+            msg = (
+                f"there are {len(orders)} orders and {len(values)} values; give one value for each order, at least one."
+            )
+            raise ParameterError(msg)
+        if orders[0] <= 1 or any(low >= high for low, high in itertools.pairwise(orders)):
+            msg = "the orders are not rising from above 1; they must be distinct, such as orders=[2, 8, 32]."
+            raise ParameterError(msg)
 
     def losses(self) -> tuple[Loss, Loss]:
         """K(order - 1) <= (order - 1) value."""
@@ -52,16 +66,11 @@ def rdp(
     >>> round(rdp(orders=[2, 8], values=[0.1, 0.4]).rdp(order=8), 12)
     0.4
     """
-    pairs = sorted(
-        (rational(order, name="orders"), read_nonnegative(value, "values"))
-        for order, value in zip(orders, values, strict=True)
-    )
-    places = [order for order, _ in pairs]
-    if not pairs or places[0] <= 1 or len(set(places)) != len(places):
-        msg = f"orders are {list(orders)}; they must be distinct and above 1, at least one, such as orders=[2, 8, 32]."
-        raise ParameterError(msg)
-    part = RenyiBound(tuple(places), tuple(value for _, value in pairs))
-    return Curve(((part, 1),), neighbors)
+    places = [rational(order, name="orders") for order in read_list(orders, "orders")]
+    bounds = [read_nonnegative(value, "values") for value in read_list(values, "values")]
+    if len(places) == len(bounds):  # the part itself refuses unequal lengths
+        places, bounds = ([pair[i] for pair in sorted(zip(places, bounds, strict=True))] for i in (0, 1))
+    return Curve(((RenyiBound(tuple(places), tuple(bounds)), 1),), neighbors)
 
 
 def examples() -> tuple[Curve, ...]:

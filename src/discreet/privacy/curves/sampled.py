@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
+from discreet.exact import float_up, shown
 from discreet.privacy.curve import Curve
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.randomized_response import randomized_response
-from discreet.privacy.part import OPERATIONS, Part, as_float, pair_of, read_probability
+from discreet.privacy.part import OPERATIONS, Part, as_float, pair_of, read_probability, require_probability
+from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import NeighborRelation
 from discreet.privacy.schemes import FixedSize, Poisson, Scheme
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Loss
 
 __all__ = ["FixedSize", "FixedSizeSampled", "Poisson", "PoissonSampled", "Scheme", "examples", "subsample"]
+
+_MOST_UNITS = 10**100  # one of so many is the smallest rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,17 @@ class PoissonSampled(Part):
     base: Curve
     rate: Fraction
 
+    def check(self) -> None:
+        """A curve for add/remove neighbors, which is what the theorem covers, and a rate above 0."""
+        _check(self.base, self.rate, NeighborRelation.ADD_REMOVE)
+
     def losses(self) -> tuple[Loss, Loss]:
         """Mix each direction with its base."""
+        from discreet.privacy.numerics.envelope import sampled_envelope
         from discreet.privacy.numerics.sampled import poisson_pair
 
-        return poisson_pair(*_base_losses(self.base), as_float(self.rate))
+        base, rate = _base_losses(self.base), as_float(self.rate)
+        return sampled_envelope(*base, rate) or poisson_pair(*base, rate)
 
     def rho(self) -> Fraction | None:
         """The base's: a mixture with an equal law moves no Renyi divergence up (quasi-convexity)."""
@@ -57,16 +67,34 @@ class FixedSizeSampled(Part):
     base: Curve
     rate: Fraction
 
+    def check(self) -> None:
+        """A curve for change-one neighbors, which is what the theorem covers, and a rate above 0."""
+        _check(self.base, self.rate, NeighborRelation.CHANGE_ONE)
+
     def losses(self) -> tuple[Loss, Loss]:
         """One symmetric loss."""
+        from discreet.privacy.numerics.envelope import EnvelopedLoss, sampled_envelope
         from discreet.privacy.numerics.sampled import fixed_size_loss
 
-        loss = fixed_size_loss(*_base_losses(self.base), as_float(self.rate))
+        base, rate = _base_losses(self.base), as_float(self.rate)
+        far = sampled_envelope(*base, rate)
+        # a far Gaussian's formula for single use is one for Poisson samples: here the whole mechanism stands for it
+        loss = EnvelopedLoss(far[0].whole) if far else fixed_size_loss(*base, rate)
         return loss, loss
 
     def rho(self) -> Fraction | None:
         """The base's."""
         return _base_rho(self.base)
+
+
+def _check(base: Curve, rate: Fraction, neighbors: NeighborRelation) -> None:
+    """Refuse what no theorem about samples covers."""
+    if require_kind(base, Curve, "base").neighbors is not neighbors or not base.terms or base.sampling_error:
+        msg = f"base is {base!r}; this kind of sample has a proved bound for curves of {neighbors.value} neighbors."
+        raise ParameterError(msg)
+    if require_probability(rate, "rate") * _MOST_UNITS < 1:
+        msg = f"rate is {shown(rate)}; below 1e-100 it leaves the range of floats. Write 1e-100, which costs more."
+        raise ParameterError(msg)
 
 
 def _base_rho(base: Curve) -> Fraction | None:
@@ -80,8 +108,14 @@ def _base_losses(base: Curve) -> tuple[Loss, Loss]:
     if len(base.terms) == 1 and base.terms[0][1] == 1:
         return pair_of(base.terms[0][0])
     from discreet.privacy.numerics.composed import composed_pair
+    from discreet.privacy.numerics.envelope import coarse_pair
+    from discreet.privacy.numerics.product import single_loss
 
-    return composed_pair(*base.directions())
+    rho, directions = _base_rho(base), base.directions()
+    singles = [loss for direction in directions if (loss := single_loss(direction)) is not None]
+    if len(singles) == len(directions):
+        return singles[0], singles[-1]
+    return coarse_pair(None if rho is None else float_up(rho), [directions]) or composed_pair(*directions)
 
 
 def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve:
@@ -92,6 +126,8 @@ def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve
     0.017037
     """
     share = read_probability(rate, "rate")
+    if scheme is not None:
+        require_kind(scheme, Scheme, "scheme")
     changes = curve.neighbors in {NeighborRelation.CHANGE_ONE, NeighborRelation.CHANGE_ONE_ORDERED}
     chosen = scheme if scheme is not None else (Scheme.FIXED_SIZE if changes else Scheme.POISSON)
     wanted = NeighborRelation.CHANGE_ONE if chosen is Scheme.FIXED_SIZE else NeighborRelation.ADD_REMOVE
@@ -105,9 +141,11 @@ def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve
     if share == 1 or not curve.terms:
         return curve
     if share == 0:
-        return Curve((), curve.neighbors)
-    part: Part = PoissonSampled(curve, share) if chosen is Scheme.POISSON else FixedSizeSampled(curve, share)
-    return Curve(((part, 1),), curve.neighbors)
+        return Curve((), curve.neighbors, curve.sampling_error)
+    # the noise is drawn for every sample, with the unit or without, so the sampler's error is not amplified
+    base, error = replace(curve, sampling_error=Fraction(0)), curve.sampling_error
+    part: Part = PoissonSampled(base, share) if chosen is Scheme.POISSON else FixedSizeSampled(base, share)
+    return Curve(((part, 1),), curve.neighbors, error)
 
 
 OPERATIONS["subsample"] = subsample

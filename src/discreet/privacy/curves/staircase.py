@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
-from discreet.exact import rational
+from discreet.exact import rational, shown
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive
+from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ class Staircase(Part):
 
     epsilon: Fraction
     share: Fraction
+
+    def check(self) -> None:
+        """A positive epsilon, and a share strictly between 0 and 1."""
+        require_positive(self.epsilon, "epsilon")
+        require_positive(self.share, "share")
+        require_positive(1 - self.share, "1 - share")
 
     def losses(self) -> tuple[Loss, Loss]:
         """Three values."""
@@ -69,7 +75,7 @@ def staircase(epsilon: Number, share: Number = "1/2", *, neighbors: Relation = N
     """
     place = rational(share, name="share")
     if not 0 < place < 1:
-        msg = f"share is {share}; it must lie strictly between 0 and 1, such as share='1/2'."
+        msg = f"share is {shown(share)}; it must lie strictly between 0 and 1, such as share='1/2'."
         raise ParameterError(msg)
     return Curve(((Staircase(read_positive(epsilon, "epsilon", "the noise's epsilon"), place), 1),), neighbors)
 

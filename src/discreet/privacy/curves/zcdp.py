@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float
+from discreet.privacy.part import Part, as_float, require_size
 from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from discreet.exact import Number
     from discreet.privacy.numerics.loss import Loss
 
@@ -27,6 +26,11 @@ class ConcentratedBound(Part):
 
     rho_: Fraction
     delta: Fraction
+
+    def check(self) -> None:
+        """A rho of at least 0 and a delta below 1."""
+        require_size(self.rho_, "rho")
+        read_delta(require_size(self.delta, "delta"))
 
     def losses(self) -> tuple[Loss, Loss]:
         """K(s) <= rho s (s + 1)."""
@@ -43,6 +47,10 @@ class ConcentratedBound(Part):
     def failure(self) -> Fraction:
         """The stated delta."""
         return self.delta
+
+    def kept(self) -> Part:
+        """The zCDP promise outside the events of probability delta."""
+        return ConcentratedBound(self.rho_, Fraction(0))
 
     def grouped(self, size: int) -> Part | None:
         """size^2 rho (Bun & Steinke 2016, Proposition 1.9), for delta = 0."""

@@ -4,7 +4,8 @@
 2. Gaussian parts are merged (mu^2 adds), small finite parts are multiplied out exactly;
 3. all losses on one lattice: the contour over one period;
 4. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
-5. otherwise: the contour with the probe.
+5. few subsampled Gaussians: the convolution of laws above and below;
+6. otherwise: the contour with the probe.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.contour import GAP, Contour, best_order, line_through
+from discreet.privacy.numerics.contour import GAP, Inverse, line_through, renyi_bound, search_order
+from discreet.privacy.numerics.convolution import convolve_at, solve
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
+from discreet.privacy.numerics.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.lattice import on_lattice
 from discreet.privacy.numerics.loss import ULP, Direction, Loss, log_conversion
 from discreet.privacy.numerics.search import crossing, minimize
@@ -29,6 +32,12 @@ SLACK = 2.0**-36
 
 MOST_ATOMS = 1 << 13
 """Finite parts are multiplied out up to this many values."""
+
+TRIM = 1e-9
+"""The share of delta that may be spent on sending the largest losses to infinity."""
+
+SEARCHED = 100.0
+"""The order up to which moments are tame while the order is searched for."""
 
 SMALLEST = 5e-324
 """What is positive but too small for a float is rounded up to this."""
@@ -113,9 +122,9 @@ def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
     order = 1.0 / max(epsilon, 1e-3)
     best = math.inf
     for _ in range(24):
-        found = direction.renyi(order) - order * epsilon + log_conversion(order)
-        if found < target - 1e-12:
-            return True
+        found = direction.rough(order) - order * epsilon + log_conversion(order)
+        if found < target - 1e-2:
+            return direction.renyi(order) - order * epsilon + log_conversion(order) < target - 1e-12
         if found > best:
             return False
         best = found
@@ -140,29 +149,68 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
     near = _near_top(direction, delta)
     if near is not None:
         return near
-    target = math.log(delta - direction.infinity)
-    order, guess = best_order(direction, target)
+    room = delta - direction.infinity
+    order, guess = _renyi(direction, delta, room)
     if guess <= 0:
         return 0.0, 0.0
-    guess = min(guess, direction.top)
-    return _refine(direction, order, guess, delta)
+    direction = direction.trimmed(TRIM * room, order)
+    return _refine(direction, order, min(guess * (1 + 1e-12), direction.top), delta)
 
 
-def _refine(direction: Direction, order: float, guess: float, delta: float) -> Ends:
+def _renyi(direction: Direction, delta: float, room: float) -> Ends:
+    """Return the order and the epsilon of the Renyi bound, half of delta being left to the largest losses.
+
+    How sharply these are cut off depends on the order, so it is found in a few rounds.
+    """
+    order = SEARCHED
+    for _ in range(4):
+        trial = direction.trimmed(0.5 * room, order)
+        target = math.log(delta - trial.infinity)
+        last, order = order, search_order(trial, target)
+        if trial is direction or 0.8 * last < order < 1.25 * last:
+            break
+    return order, renyi_bound(direction.trimmed(0.5 * room, order), order, target)
+
+
+def _refine(direction: Direction, order: float, upper: float, delta: float) -> Ends:
     """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line."""
     target = math.log(delta - direction.infinity)
-    lower, upper = 0.0, min(guess * (1 + 1e-12), direction.top)
+    lower = 0.0
     for _ in range(3):
-        contour = _contour(direction, order, upper, target)
-        if contour is None:  # no line can be summed: the Renyi bound stands
+        line, order = _sharpen(direction, order, upper, target)
+        contour = _contour(line, order, upper, target)
+        if contour is None:
             break
         ends = contour.epsilon(delta, upper)
         gained = ends[1] < 0.9 * upper
         lower, upper = max(lower, ends[0]), min(upper, ends[1])
-        if not gained or upper - lower <= 1e-6 * max(upper, 1e-3):
+        if not gained or not _wide(lower, upper):
             break
         order = _chernoff(direction, upper)[0]
+    if _wide(lower, upper):  # heavy tails: no decay, or no digits left
+        ends = solve(direction, upper, math.exp(target))
+        lower, upper = max(lower, ends[0]), min(upper, ends[1])
+    if _wide(lower, upper) and contour is None:
+        probe = _probe(direction, order, upper, target)
+        ends = probe.epsilon(delta, upper) if probe else (0.0, upper)  # else the Renyi bound stands
+        lower, upper = max(lower, ends[0]), min(upper, ends[1])
     return min(lower, upper), upper
+
+
+def _wide(lower: float, upper: float) -> bool:
+    """Whether an interval is wider than promised."""
+    return upper - lower > 1e-6 * max(upper, 1e-3)
+
+
+def _sharpen(direction: Direction, order: float, epsilon: float, target: float) -> tuple[Direction, float]:
+    """Take jumps out of the finite part where that helps, and look for the order again."""
+    if not direction.infinity > direction.certain or not sampled_only(direction):
+        return direction, order
+    cut = without_jumps(direction, epsilon, math.exp(target), order)
+    order = search_order(cut, target)
+    if cut is direction:
+        return direction, order
+    return without_jumps(direction, epsilon, math.exp(target), order), order
 
 
 def _total_variation(direction: Direction) -> float:
@@ -197,16 +245,18 @@ def _at_zero(direction: Direction) -> Ends:
     return max(bottom * (1 - 1e-13), 0.0), max(top, 0.0)
 
 
-def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Contour | None:
-    """Pick lattice, plain contour or probe; None if even a probe that blurs by one unit of loss cannot be summed."""
+def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
+    """Pick lattice or plain contour; None if neither can be summed."""
     shared = _common_span(direction)
     if shared:
         lattice = on_lattice(direction, *shared, order, epsilon, log_delta)
         if lattice:
             return lattice
-    plain = line_through(direction, order, epsilon, log_delta)
-    if plain is not None:
-        return plain
+    return line_through(direction, order, epsilon, log_delta)
+
+
+def _probe(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
+    """Take the contour with the smallest probe that can be summed; None if even one unit of loss is too small."""
     probe = math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
     while probe <= 1:
         contour = line_through(direction, order, epsilon, log_delta, probe)
@@ -253,12 +303,23 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     if _single(direction):
         return _single_delta(direction.parts[0][0], epsilon)
     order, log_bound = _chernoff(direction, epsilon)
+    direction = direction.trimmed(TRIM * 1e-3 * math.exp(min(log_bound, 0.0)), order)
+    order, log_bound = _chernoff(direction, epsilon)
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
-    contour = _contour(direction, order, epsilon, log_bound - 3.0)
-    low, high = contour.delta(epsilon) if contour else (infinity * (1 - SLACK), 1.0)
-    bound = infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
-    return low, max(min(high, bound, 1.0), SMALLEST)
+    guess = min(log_bound - 3.0, -1.0)
+    line, order = _sharpen(direction, order, epsilon, guess)
+    contour = _contour(line, order, epsilon, guess)
+    low, high = contour.delta(epsilon) if contour else (direction.certain * (1 - SLACK), 1.0)
+    if high - low > 1e-6 * high:
+        other: Inverse | None = convolve_at(direction, epsilon, math.exp(guess))
+        if other is None and contour is None:
+            other = _probe(direction, order, epsilon, guess)
+        ends = other.delta(epsilon) if other else (low, high)
+        low, high = max(low, ends[0]), min(high, ends[1])
+    bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
+    high = max(min(high, bound, 1.0), SMALLEST)
+    return min(low, high), high
 
 
 def _blur(loss: Loss, epsilon: float) -> float:

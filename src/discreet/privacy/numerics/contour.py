@@ -24,6 +24,7 @@ the true kernel, so the same nodes also give the lower end.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,21 +36,89 @@ from discreet.privacy.numerics.search import crossing, minimize
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
 
-LOG_TOLERANCE = math.log(1e-11)
+LOG_TOLERANCE = math.log(1e-9)
 """How far below delta the alias and the cut-off are pushed."""
 
-PLAIN_NODES = 1 << 12
+PLAIN_NODES = 1 << 16
 """The plain contour is used if it needs at most this many nodes, else the probe."""
 
 MOST_NODES = 1 << 17
 """The largest number of nodes of one integral: 2^17 complex numbers are 2 MB."""
 
+LOST = 12.0
+"""How far above log delta the exponent on the line may lie: that many nats of the floats' 36 are spent."""
+
 GAP = 5e-7
 """The width of the interval that the probe aims at, relative to epsilon."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contour:
+class Inverse(ABC):
+    """Solve a certified profile for epsilon."""
+
+    real: float
+    """An order that epsilon is near to minimizing the Renyi bound at; it scales steps."""
+    top: float
+    certain: float
+    valid: float
+    """Up to this epsilon answers are sharp; -inf if all of them are."""
+
+    @abstractmethod
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Return a certified (lower, upper) around delta at this epsilon."""
+
+    def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
+        """Return (lower, upper) with delta(lower) >= delta and delta(upper) <= delta, certified by evaluation."""
+        if -math.inf < self.valid < guess and self.delta(self.valid)[1] <= delta:
+            guess = self.valid
+        here = self._solve(delta - self.certain, guess)
+        low, high = self.delta(here)
+        rate = self.rate(here, high)
+        upper = self._outward(delta, here, rate, high, 1)
+        lower = self._outward(delta, here, rate, low, -1)
+        return min(lower, upper), upper
+
+    def _solve(self, target: float, guess: float) -> float:
+        """Solve log(delta) = log(target) for the upper end, which falls with epsilon."""
+
+        def excess(epsilon: float) -> float:
+            return math.log(max(self._middle(epsilon), 1e-320) / target)
+
+        return crossing(excess, guess, self.real)
+
+    def _middle(self, epsilon: float) -> float:
+        """Return the sum alone, without its bounds."""
+        return max(self.delta(epsilon)[1] - self.certain, 0.0)
+
+    def rate(self, epsilon: float, delta: float) -> float:
+        """Return an estimate of -d log(delta) / d epsilon, at least a tenth of the order of the line."""
+        width = 1e-4 / (self.real + 1)
+        value = delta - self.certain
+        other = self._middle(epsilon + width)
+        if other <= 0 or value <= other:
+            return self.real
+        return max(math.log(value / other) / width, 0.1 * self.real)
+
+    def _outward(self, delta: float, epsilon: float, rate: float, value: float, sign: int) -> float:
+        """Step from epsilon to where the certified end of delta is on the safe side of the target."""
+        target = delta - self.certain
+        found = value - self.certain
+        step = 1e-11 * max(epsilon, 1e-6)
+        if found > 0 and (found > target) == (sign > 0):
+            step += 1.05 * abs(math.log(found / target)) / rate
+        for _ in range(80):
+            point = epsilon + sign * step
+            if point <= 0 and sign < 0:
+                return 0.0
+            point = max(point, 0.0)
+            low, high = self.delta(point)
+            if high <= delta if sign > 0 else low >= delta:
+                return point
+            step *= 1.5
+        return self.top if sign > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Contour(Inverse):
     """K on a line, and the constants that bound what the sum misses."""
 
     real: float
@@ -66,11 +135,23 @@ class Contour:
     probe: float
     """mu of the probe; 0 without."""
     infinity: float
+    certain: float
+    missing: float
+    valid: float
+    doubt: float
+
+    def outside(self, epsilon: float) -> tuple[float, float]:
+        """Bound what compositions that were taken out of the finite part add to delta."""
+        low, high = self.certain * (1 - 8 * ULP), self.infinity * (1 + 8 * ULP)
+        if epsilon > self.valid:
+            return low, high
+        jumps, slack = self.infinity - math.exp(epsilon) * self.missing, 2.0**-38 * self.infinity
+        return max(low, jumps - slack), min(high, jumps + slack + self.doubt)
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return a certified (lower, upper) around delta at this epsilon."""
         if epsilon >= self.top:
-            return self.infinity, self.infinity * (1 + 8 * ULP)
+            return self.outside(epsilon)
         exponents = self.values - self.orders * epsilon
         shift = float(exponents[0].real)
         waves = np.exp(exponents - shift)
@@ -90,8 +171,9 @@ class Contour:
             lower -= self._bump(waves, sizes, noise, cut * height)
         size = math.exp(min(shift, 700.0))
         inflate = 1 + ULP * (4 + abs(shift))
-        low = self.infinity * (1 - 8 * ULP) + max(lower, 0.0) * size / inflate
-        high = self.infinity * (1 + 8 * ULP) + upper * size * inflate
+        low, high = self.outside(epsilon)
+        low += max(lower, 0.0) * size / inflate
+        high += upper * size * inflate
         return min(low, 1.0), min(max(high, low), 1.0)
 
     def _alias(self, epsilon: float, shift: float) -> float:
@@ -122,60 +204,13 @@ class Contour:
         slack += cut * (1 / (mu * mu * height) + self.step)
         return factor * (total + slack)
 
-    def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
-        """Return (lower, upper) with delta(lower) >= delta and delta(upper) <= delta, certified by evaluation."""
-        here = self._solve(delta - self.infinity, guess)
-        low, high = self.delta(here)
-        rate = self._rate(here, high - self.infinity)
-        upper = self._outward(delta, here, rate, high, 1)
-        lower = self._outward(delta, here, rate, low, -1)
-        return min(lower, upper), upper
-
-    def _solve(self, target: float, guess: float) -> float:
-        """Solve log(delta) = log(target) for the upper end, which falls with epsilon."""
-
-        def excess(epsilon: float) -> float:
-            return math.log(max(self._middle(epsilon), 1e-320) / target)
-
-        return crossing(excess, guess, self.real)
-
-    def _middle(self, epsilon: float) -> float:
-        """Return the sum alone, without its bounds."""
-        return max(self.delta(epsilon)[1] - self.infinity, 0.0)
-
-    def _rate(self, epsilon: float, value: float) -> float:
-        """Return an estimate of -d log(delta) / d epsilon, at least a tenth of the order of the line."""
-        width = 1e-4 / (self.real + 1)
-        other = self._middle(epsilon + width)
-        if other <= 0 or value <= other:
-            return self.real
-        return max(math.log(value / other) / width, 0.1 * self.real)
-
-    def _outward(self, delta: float, epsilon: float, rate: float, value: float, sign: int) -> float:
-        """Step from epsilon to where the certified end of delta is on the safe side of the target."""
-        target = delta - self.infinity
-        found = value - self.infinity
-        step = 1e-11 * max(epsilon, 1e-6)
-        if found > 0 and (found > target) == (sign > 0):
-            step += 1.05 * abs(math.log(found / target)) / rate
-        for _ in range(80):
-            point = epsilon + sign * step
-            if point <= 0 and sign < 0:
-                return 0.0
-            point = max(point, 0.0)
-            low, high = self.delta(point)
-            if high <= delta if sign > 0 else low >= delta:
-                return point
-            step *= 1.5
-        return self.top if sign > 0 else 0.0
-
 
 def line_through(
-    direction: Direction, real: float, epsilon: float, log_delta: float, probe: float = 0.0
+    direction: Direction, order: float, epsilon: float, log_delta: float, probe: float = 0.0
 ) -> Contour | None:
-    """Build the contour through `real` for answers near epsilon and delta, or None if decay cannot be proved."""
-    right = _right(direction, real)
-    step = 2 * math.pi / _period(direction, real, epsilon, log_delta, right)
+    """Build the contour near an order for answers near epsilon and delta, or None if too many nodes would be needed."""
+    real, period, right = place(direction, order, epsilon, log_delta)
+    step = 2 * math.pi / period
     height = _height(direction, real, epsilon, log_delta, probe, step)
     if height is None:
         return None
@@ -189,9 +224,9 @@ def line_through(
         values = values + (0.5 * probe * probe) * orders * (orders + 1)
     parts = direction.moment(real) if probe else direction.tail(real, float(heights[-1]))
     cut = parts + _probe_tail(probe, real, float(heights[-1]))
-    return Contour(
-        real, step, orders, values, errors, weights, cut, right, direction.top + (40 * probe), probe, direction.infinity
-    )
+    top = direction.top + 40 * probe
+    ends = direction.infinity, direction.certain, direction.missing, direction.valid, direction.doubt
+    return Contour(real, step, orders, values, errors, weights, cut, right, top, probe, *ends)
 
 
 def _probe_tail(probe: float, real: float, height: float) -> float:
@@ -199,26 +234,39 @@ def _probe_tail(probe: float, real: float, height: float) -> float:
     return 0.5 * probe * probe * (real * (real + 1) - height * height)
 
 
-def _right(direction: Direction, real: float) -> tuple[tuple[float, float], ...]:
-    """Evaluate K right of the line, to bound the alias."""
-    found = []
-    for factor in (1.25, 1.6, 2.2, 3.5):
-        value = direction.moment(real * factor)
-        if math.isfinite(value):
-            found.append((real * factor, value + log_conversion(real * factor)))
-    return tuple(found)
+def place(
+    direction: Direction, order: float, epsilon: float, log_delta: float
+) -> tuple[float, float, tuple[tuple[float, float], ...]]:
+    """Choose the line, the period X that pushes both aliases below the tolerance, and the order for the right one.
 
-
-def _period(
-    direction: Direction, real: float, epsilon: float, log_delta: float, right: tuple[tuple[float, float], ...]
-) -> float:
-    """Choose the period X so that both aliases fall below the tolerance."""
+    The left alias wants c X large, the right one (r - c) X for some order r whose moment is still small; where moments
+    explode beyond the saddle, the line moves left of it. That costs digits: at most exp(LOST) of them.
+    """
     floor = log_delta + LOG_TOLERANCE
-    left = -floor / real
-    choices = [(value - order * epsilon - floor) / (order - real) for order, value in right]
-    if math.isfinite(direction.top):
-        choices.append(direction.top - epsilon)
-    return max(left, min(choices)) if choices else left
+
+    def exponent(s: float) -> float:
+        value = direction.rough(s) + log_conversion(s) - s * epsilon
+        return value if math.isfinite(value) else math.inf
+
+    # Where moments grow moderately, the line through the order itself is as good as any.
+    period = -floor / order
+    for factor in (1.6, 2.5):
+        if exponent(factor * order) - floor <= 1.2 * period * (factor - 1) * order:
+            bound = direction.moment(factor * order) + log_conversion(factor * order)
+            return order, 1.2 * period, ((factor * order, bound),)
+    rights = [(factor * order, exponent(factor * order)) for factor in (0.8, 0.9, 1.0, 1.01, 1.04, 1.25, 1.6, 2.2, 3.5)]
+    best = (math.inf, order, order)
+    for factor in (1.0, 0.97, 0.93, 0.87, 0.8, 0.7, 0.6, 0.5, 0.4):
+        real = factor * order
+        if factor < 1 and exponent(real) > log_delta + LOST:
+            continue
+        wide = min(((value - floor) / (r - real), r) for r, value in rights if r > real)
+        if direction.top - epsilon < wide[0]:
+            wide = (max(direction.top - epsilon, 0.0), 0.0)
+        best = min(best, (max(-floor / real, wide[0]), real, wide[1]))
+    period, real, used = best
+    right = tuple((r, direction.moment(r) + log_conversion(r)) for r in ([used] if used else []))
+    return real, period * (1 + 1e-6), right
 
 
 def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
@@ -233,7 +281,7 @@ def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
         return bound - real * epsilon - math.log(math.pi * height) - log_delta - LOG_TOLERANCE
 
     most = (MOST_NODES if probe else PLAIN_NODES) * step
-    if excess(most) > 0:
+    if not 0 < most < math.inf or excess(most) > 0:
         return None
     height = 4 * step
     while height < most and excess(height) > 0:
@@ -248,13 +296,15 @@ def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
     return height
 
 
-def best_order(direction: Direction, log_delta: float) -> tuple[float, float]:
-    """Return (order, epsilon): the minimum over s of (K(s) + log_conversion(s) - log delta) / s.
-
-    The minimum is the Renyi upper bound on epsilon; its order is close to the saddle point of the integrand.
-    """
+def search_order(direction: Direction, log_delta: float) -> float:
+    """Return roughly the order of the Renyi bound."""
 
     def bound(order: float) -> float:
-        return (direction.moment(order) + log_conversion(order) - log_delta) / order
+        return (direction.rough(order) + log_conversion(order) - log_delta) / order
 
-    return minimize(bound)
+    return minimize(bound)[0]
+
+
+def renyi_bound(direction: Direction, order: float, log_delta: float) -> float:
+    """Return the epsilon of the Renyi bound at one order."""
+    return (direction.moment(order) + log_conversion(order) - log_delta) / order

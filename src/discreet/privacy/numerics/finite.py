@@ -80,6 +80,15 @@ class FiniteLoss(Loss):
         values, errors = self.line(order, np.zeros(1))
         return float(values[0].real + errors[0])
 
+    def rough(self, order: float) -> float:
+        """K by the plain sum."""
+        if not len(self.values):
+            return -math.inf
+        if order * self.values[-1] < 600 and order * self.values[0] > -600:
+            beyond = float(self.masses @ np.expm1(order * self.values)) - self.infinity
+            return math.log1p(beyond) if beyond > -1 else -math.inf
+        return self.moment(order)
+
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K; for small losses by M - 1 = sum p (exp(sL) - 1 + s (exp(-L) - 1)) - infinity (1 + s) + s floor."""
         largest = max(abs(float(self.values[0])), abs(float(self.values[-1]))) if len(self.values) else 0.0
@@ -88,9 +97,13 @@ class FiniteLoss(Loss):
         logs = real * self.values
         peak = float(logs.max())
         weights = self.masses * np.exp(logs - peak)
-        sums, error = _sums(self.values, weights, heights)
         mass = float(weights.sum())
+        heavy = np.flatnonzero(weights > 2.0**-70 * mass)
+        keep = np.zeros(len(weights), dtype=np.bool_)
+        keep[heavy[0] : heavy[-1] + 1] = True
+        sums, error = _sums(self.values[keep], weights[keep], heights, self.span)
         noise = error + (self.accuracy * (1 + (real + heights) * largest) + 16 * ULP) * mass
+        noise = noise + float(weights[~keep].sum())
         small = np.maximum(np.abs(sums), 1e-300)
         return peak + np.log(np.where(sums == 0, 1e-300, sums)), noise / small + ULP * abs(peak)
 
@@ -102,7 +115,7 @@ class FiniteLoss(Loss):
 
     def tail(self, real: float, height: float) -> float:
         """Two values on a lattice: |M|^2 = M(c)^2 (1 - 4 r (1 - r) sin^2(t w / 2)), falling on half a period."""
-        moment = self.moment(real)
+        moment = self.same_moment(real)
         if len(self.values) != 2 or not self.span:
             return moment
         width = float(self.values[1] - self.values[0])
@@ -112,18 +125,41 @@ class FiniteLoss(Loss):
         return moment + 0.5 * math.log1p(-min(drop, 1 - 1e-15)) if share < 1 else moment
 
 
-def _sums(values: Reals, weights: Reals, heights: Reals) -> tuple[Complexes, Reals]:
-    """Return sum w exp(i t L) at each height t, by the fast transform where the heights are multiples of a step."""
+def _sums(values: Reals, weights: Reals, heights: Reals, span: float) -> tuple[Complexes, Reals]:
+    """Return sum w exp(i t L) at each height t: a fast transform for many, repeated products on a lattice."""
     count = len(heights)
     step = float(heights[1]) if count > 1 else 0.0
     if count * len(values) > MATRIX and np.allclose(heights, step * np.arange(count), rtol=1e-13, atol=0.0):
         return exponential_sums(values, weights, step, count)
+    spread = float((np.abs(weights) * np.abs(values)).sum())
+    rounding = 16 * ULP * math.log2(len(values) + 2) * float(weights.sum())
+    if span and len(values) > 8 and len(values) * count <= MATRIX and _even(values, span):
+        waves = np.exp(1j * heights * float(values[0]))
+        sums = waves * (_powers(np.exp(1j * heights * span), len(values)) @ weights)
+        return sums, 4 * ULP * spread * heights + 2 * rounding
     rows = max(1, MATRIX // len(values))
     sums = np.concatenate(
         [np.exp(1j * np.multiply.outer(heights[i : i + rows], values)) @ weights for i in range(0, count, rows)]
     )
-    spread = float((np.abs(weights) * np.abs(values)).sum())
-    return sums, 2 * ULP * spread * heights + 16 * ULP * math.log2(len(values) + 2) * float(weights.sum())
+    return sums, 2 * ULP * spread * heights + rounding
+
+
+def _even(values: Reals, span: float) -> bool:
+    """Whether the values are neighbors on their lattice, up to a few ulps."""
+    expected = values[0] + span * np.arange(len(values))
+    return bool(np.all(np.abs(values - expected) <= 4 * ULP * (np.abs(values) + abs(float(values[0])))))
+
+
+def _powers(base: Complexes, count: int) -> Complexes:
+    """Return base^0 .. base^(count - 1) along a new axis, each by log2(count) products."""
+    table = np.ones((len(base), count), dtype=np.complex128)
+    table[:, 1] = base
+    done, power = 2, base * base
+    while done < count:
+        more = min(done, count - done)
+        table[:, done : done + more] = table[:, :more] * power[:, None]
+        done, power = done + more, power * power
+    return table
 
 
 def _second_order(orders: Complexes, values: Reals) -> Complexes:

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.privacy.numerics.contour import Contour, _period, _right
+from discreet.privacy.numerics.contour import Contour, place
 from discreet.privacy.numerics.loss import ULP, Direction
 
 MOST_POINTS = 1 << 19
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lattice(Contour):
     """A contour whose kernel knows the lattice."""
 
@@ -30,7 +30,7 @@ class Lattice(Contour):
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return a certified (lower, upper) around delta at this epsilon."""
         if epsilon >= self.top:
-            return self.infinity * (1 - 8 * ULP), self.infinity * (1 + 8 * ULP)
+            return self.certain * (1 - 8 * ULP), self.infinity * (1 + 8 * ULP)
         ticks = math.floor((epsilon - self.offset) / self.span) + 1
         first = self.offset + ticks * self.span
         # Rounding may put the first value just below e, where it weighs nothing, or skip one just above: the weight
@@ -56,16 +56,15 @@ class Lattice(Contour):
         inflate = 1 + ULP * (4 + abs(shift))
         lower = total - rounding - fuzz - self._alias(epsilon, shift)
         high = self.infinity * (1 + 8 * ULP) + (total + rounding + fuzz) * size * inflate
-        low = self.infinity * (1 - 8 * ULP) + max(lower, 0.0) * size / inflate
+        low = self.certain * (1 - 8 * ULP) + max(lower, 0.0) * size / inflate
         return max(min(low, 1.0), 0.0), min(max(high, low), 1.0)
 
 
 def on_lattice(  # noqa: PLR0913, PLR0917  the numbers that make one line
-    direction: Direction, span: float, offset: float, real: float, epsilon: float, log_delta: float
+    direction: Direction, span: float, offset: float, order: float, epsilon: float, log_delta: float
 ) -> Lattice | None:
     """Build the sum over one period, or None if it needs too many nodes."""
-    right = _right(direction, real)
-    period = _period(direction, real, epsilon, log_delta, right)
+    real, period, right = place(direction, order, epsilon, log_delta)
     points = math.ceil(period / span) + 1
     points += points % 2
     if points > MOST_POINTS:
@@ -88,6 +87,10 @@ def on_lattice(  # noqa: PLR0913, PLR0917  the numbers that make one line
         direction.top,
         0.0,
         direction.infinity,
+        direction.certain,
+        direction.missing,
+        direction.valid,
+        direction.doubt,
         span,
         offset,
     )

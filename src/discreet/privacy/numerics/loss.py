@@ -70,6 +70,36 @@ class Loss(ABC):
     """True where only bounds on Renyi divergences are known, so that the contour does not apply."""
 
     @property
+    def certain(self) -> float:
+        """The part of `infinity` that is there for sure; the rest was sent there to bound the truth from above."""
+        return self.infinity
+
+    @property
+    def missing(self) -> float:
+        """The Q-probability of values that were taken out of the finite part."""
+        return 0.0
+
+    def trimmed(self, mass: float, order: float) -> Loss:
+        """Return this loss with at most so much of its largest values sent to infinity, if moments grow too fast.
+
+        The moments are wanted up to the order.
+        """
+        del mass, order
+        return self
+
+    def rough(self, order: float) -> float:
+        """Return K at a real order well enough for a search."""
+        return self.moment(order)
+
+    def same_moment(self, order: float) -> float:
+        """Return `moment`, remembered for the last order asked for."""
+        last: tuple[float, float] | None = self.__dict__.get("_last")
+        if last is None or last[0] != order:
+            last = order, self.moment(order)
+            object.__setattr__(self, "_last", last)
+        return last[1]
+
+    @property
     def leaks(self) -> bool:
         """Whether L = inf really happens; False where `infinity` only holds a negligible rest that was cut off."""
         return self.infinity > 0
@@ -101,7 +131,7 @@ class Loss(ABC):
         The default is the triangle inequality: no decay.
         """
         del height
-        return self.moment(real)
+        return self.same_moment(real)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +139,15 @@ class Direction:
     """The composition of losses in one direction: each loss with its count."""
 
     parts: tuple[tuple[Loss, int], ...]
+    valid: float = -math.inf
+    """Up to this epsilon what was taken out of the finite parts is known to count in full; see `jumps`."""
+    doubt: float = 0.0
+    """How much more than that it may count."""
+
+    @property
+    def missing(self) -> float:
+        """The Q-probability of compositions that were taken out."""
+        return -math.expm1(math.fsum(n * math.log1p(-loss.missing) for loss, n in self.parts))
 
     @property
     def infinity(self) -> float:
@@ -117,6 +156,22 @@ class Direction:
         if any(loss.infinity >= 1 for loss, _ in self.parts):
             return 1.0
         return abs(math.expm1(total))
+
+    @property
+    def certain(self) -> float:
+        """The part of `infinity` that is there for sure."""
+        if any(loss.certain >= 1 for loss, _ in self.parts):
+            return 1.0
+        return abs(math.expm1(math.fsum(n * math.log1p(-loss.certain) for loss, n in self.parts if loss.certain > 0)))
+
+    def trimmed(self, mass: float, order: float) -> Direction:
+        """Send at most so much of the largest losses to infinity, an equal share for each use."""
+        share = mass / max(sum(n for _, n in self.parts), 1)
+        return Direction(tuple((loss.trimmed(share, order), n) for loss, n in self.parts))
+
+    def rough(self, order: float) -> float:
+        """K of the composition on the real axis, well enough for a search."""
+        return math.fsum(n * loss.rough(order) for loss, n in self.parts)
 
     @property
     def top(self) -> float:

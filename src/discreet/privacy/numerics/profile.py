@@ -73,16 +73,22 @@ def hull(edges: Reals, bounds: Reals, infinity: float) -> FiniteLoss:
     ratio = np.append(0.0, np.exp(edges))
     values = np.append(1.0, np.minimum(bounds * (1 + ACCURACY), 1.0))
     values[-1] = max(float(values[-1]), infinity)
-    corners = [0]
-    for i in range(1, len(ratio)):
-        while len(corners) > 1 and _turns(ratio, values, corners[-2], corners[-1], i):
-            corners.pop()
-        corners.append(i)
+    corners = corner_points(ratio, values)
     x, y = ratio[corners], values[corners]
     slopes = np.append(np.maximum((y[:-1] - y[1:]) / np.diff(x), 0.0), 0.0)
     under = np.maximum(slopes[:-1] - slopes[1:], 0.0)
     masses = under * x[1:]
     return FiniteLoss(np.log(x[1:]), masses, float(y[-1]), 0.0, 0.0, ACCURACY)
+
+
+def corner_points(x: Reals, y: Reals) -> list[int]:
+    """Return the indices of the corners of the lower convex hull of points in increasing order of x."""
+    corners = [0]
+    for i in range(1, len(x)):
+        while len(corners) > 1 and _turns(x, y, corners[-2], corners[-1], i):
+            corners.pop()
+        corners.append(i)
+    return corners
 
 
 def _turns(x: Reals, y: Reals, a: int, b: int, c: int) -> bool:

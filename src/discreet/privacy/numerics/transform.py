@@ -53,13 +53,14 @@ def _spread(positions: Reals, weights: Reals, size: int) -> Reals:
     nearest = np.floor(positions)
     offset = positions - nearest
     base = nearest.astype(np.int64) - (WIDTH // 2 - 1)
-    spread = np.zeros(size)
+    places = np.empty((WIDTH, len(positions)), dtype=np.int64)
+    parts = np.empty((WIDTH, len(positions)))
     scale = 1 / math.sqrt(2 * math.pi * VARIANCE)
     first = offset + (WIDTH // 2 - 1)
     current = weights * scale * np.exp(-(first * first) / (2 * VARIANCE))
     growth = np.exp(first / VARIANCE)
     for j in range(WIDTH):
         # exp(-(f - j)^2 / 2v) = exp(-f^2 / 2v) exp(f / v)^j exp(-j^2 / 2v), updated one factor at a time
-        spread += np.bincount((base + j) % size, weights=current, minlength=size)
+        places[j], parts[j] = (base + j) % size, current
         current = current * (growth * math.exp(-(2 * j + 1) / (2 * VARIANCE)))
-    return spread
+    return np.asarray(np.bincount(places.ravel(), weights=parts.ravel(), minlength=size), dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,12 +21,16 @@ from discreet.apps.cli.options import (
 )
 from discreet.errors import ParameterError
 from discreet.exact import rational
+from discreet.privacy.curve import Curve  # noqa: TC001  the signatures are read at run time
 from discreet.privacy.readings import cost_text, read_delta
+from discreet.privacy.relations import NeighborRelation  # noqa: TC001  likewise
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
     from pathlib import Path
 
-    from discreet.privacy.curve import Curve
+    from discreet.privacy.composition import Comparison
 
 __all__ = ["app"]
 
@@ -41,118 +46,100 @@ Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="The epsilon of one
 Compare = Annotated[bool, typer.Option("--compare", help="Show what each composition theorem gives.")]
 
 
-@app.command()
-def gaussian(
+def _common(
     *,
-    sigma: Sigma,
-    delta: Delta,
+    delta: Delta = "0",
     rate: Rate = "1",
     steps: Steps = 1,
-    sensitivity: Sensitivity = "1",
     neighbors: Neighbors = Neighbors.ADD_REMOVE,
     compare: Compare = False,
     as_json: Json = False,
     plot: Plot = None,
 ) -> None:
+    """Hold the options that every mechanism has."""
+
+
+def _command(build: Callable[..., Curve]) -> None:
+    """Make a command of a function that builds a curve from its own options; the common ones are added."""
+    own = inspect.signature(build, eval_str=True).parameters
+    common = inspect.signature(_common, eval_str=True).parameters
+
+    def run(
+        *,
+        delta: str,
+        rate: str,
+        steps: int,
+        neighbors: Neighbors,
+        compare: bool,
+        as_json: bool,
+        plot: Path | None,
+        **options: str,
+    ) -> None:
+        curve = build(neighbors=neighbors.relation, **options)
+        _account(_sampled(curve, rate, neighbors), steps, delta, compare=compare, as_json=as_json, plot=plot)
+
+    joined = {**{name: option for name, option in own.items() if name != "neighbors"}, **common}
+    if "sigma" in own:  # Gaussian noise keeps no promise without a delta, so none is assumed
+        joined["delta"] = common["delta"].replace(default=inspect.Parameter.empty)
+    run.__signature__ = inspect.Signature(list(joined.values()))  # type: ignore[attr-defined]
+    run.__annotations__ = {name: option.annotation for name, option in joined.items()}
+    run.__name__, run.__doc__ = build.__name__, build.__doc__
+    app.command()(run)
+
+
+@_command
+def gaussian(*, sigma: Sigma, sensitivity: Sensitivity = "1", neighbors: NeighborRelation) -> Curve:
     """Gaussian noise, also on samples (DP-SGD).
 
     Example: discreet account gaussian --sigma 1 --rate 0.01 --steps 1000 --delta 1e-5
     """
     from discreet.privacy.curves import gaussian as build
 
-    curve = build(sigma, sensitivity=sensitivity, neighbors=neighbors.relation)
-    _account(_sampled(curve, rate, neighbors), steps, delta, compare=compare, as_json=as_json, plot=plot)
+    return build(sigma, sensitivity=sensitivity, neighbors=neighbors)
 
 
-@app.command()
-def discrete_gaussian(
-    *,
-    sigma: Sigma,
-    delta: Delta,
-    rate: Rate = "1",
-    steps: Steps = 1,
-    sensitivity: Sensitivity = "1",
-    neighbors: Neighbors = Neighbors.ADD_REMOVE,
-    compare: Compare = False,
-    as_json: Json = False,
-    plot: Plot = None,
-) -> None:
+@_command
+def discrete_gaussian(*, sigma: Sigma, sensitivity: Sensitivity = "1", neighbors: NeighborRelation) -> Curve:
     """Discrete Gaussian noise on integers.
 
     Example: discreet account discrete-gaussian --sigma 2 --steps 10 --delta 1e-6
     """
     from discreet.privacy.curves import discrete_gaussian as build
 
-    curve = build(sigma, sensitivity=_whole(sensitivity), neighbors=neighbors.relation)
-    _account(_sampled(curve, rate, neighbors), steps, delta, compare=compare, as_json=as_json, plot=plot)
+    return build(sigma, sensitivity=_whole(sensitivity), neighbors=neighbors)
 
 
-@app.command()
-def laplace(
-    *,
-    scale: Scale,
-    delta: Delta = "0",
-    rate: Rate = "1",
-    steps: Steps = 1,
-    sensitivity: Sensitivity = "1",
-    neighbors: Neighbors = Neighbors.ADD_REMOVE,
-    compare: Compare = False,
-    as_json: Json = False,
-    plot: Plot = None,
-) -> None:
+@_command
+def laplace(*, scale: Scale, sensitivity: Sensitivity = "1", neighbors: NeighborRelation) -> Curve:
     """Laplace noise.
 
     Example: discreet account laplace --scale 10 --steps 100 --delta 1e-6
     """
     from discreet.privacy.curves import laplace as build
 
-    curve = build(scale, sensitivity=sensitivity, neighbors=neighbors.relation)
-    _account(_sampled(curve, rate, neighbors), steps, delta, compare=compare, as_json=as_json, plot=plot)
+    return build(scale, sensitivity=sensitivity, neighbors=neighbors)
 
 
-@app.command()
-def discrete_laplace(
-    *,
-    scale: Scale,
-    delta: Delta = "0",
-    rate: Rate = "1",
-    steps: Steps = 1,
-    sensitivity: Sensitivity = "1",
-    neighbors: Neighbors = Neighbors.ADD_REMOVE,
-    compare: Compare = False,
-    as_json: Json = False,
-    plot: Plot = None,
-) -> None:
+@_command
+def discrete_laplace(*, scale: Scale, sensitivity: Sensitivity = "1", neighbors: NeighborRelation) -> Curve:
     """Discrete Laplace (geometric) noise on integers.
 
     Example: discreet account discrete-laplace --scale 10 --steps 100 --delta 1e-6
     """
     from discreet.privacy.curves import discrete_laplace as build
 
-    curve = build(scale, sensitivity=_whole(sensitivity), neighbors=neighbors.relation)
-    _account(_sampled(curve, rate, neighbors), steps, delta, compare=compare, as_json=as_json, plot=plot)
+    return build(scale, sensitivity=_whole(sensitivity), neighbors=neighbors)
 
 
-@app.command()
-def randomized_response(
-    *,
-    epsilon: Epsilon,
-    delta: Delta = "0",
-    rate: Rate = "1",
-    steps: Steps = 1,
-    neighbors: Neighbors = Neighbors.ADD_REMOVE,
-    compare: Compare = False,
-    as_json: Json = False,
-    plot: Plot = None,
-) -> None:
+@_command
+def randomized_response(*, epsilon: Epsilon, neighbors: NeighborRelation) -> Curve:
     """Randomized response with a yes or no.
 
     Example: discreet account randomized-response --epsilon 1.0986 --steps 10
     """
     from discreet.privacy.curves import randomized_response as build
 
-    curve = build(epsilon, neighbors=neighbors.relation)
-    _account(_sampled(curve, rate, neighbors), steps, delta, compare=compare, as_json=as_json, plot=plot)
+    return build(epsilon, neighbors=neighbors)
 
 
 def _whole(sensitivity: str) -> int:
@@ -175,25 +162,43 @@ def _account(single: Curve, steps: int, delta: str, *, compare: bool, as_json: b
     """Compose, and answer."""
     from discreet.privacy.meanings import attacker_accuracy
 
-    curve = single * steps
-    chance = read_delta(delta)
+    curve, chance = single * steps, read_delta(delta)
     lower, upper = curve.interval(chance)
     finite = upper < float("inf")
     accuracy = attacker_accuracy(curve)
+    table = _compared(single, steps, chance) if compare else None
     if plot is not None:
         draw(curve, plot)
     if as_json:
         ends = {"epsilon": upper, "lower": lower} if finite else {"epsilon": None, "lower": None}
-        print_json({**ends, "delta": float(chance), "steps": steps, "accuracy": accuracy})
+        rows = {} if table is None else {"comparison": _records(table)}
+        print_json({**ends, "delta": _number(chance, delta), "steps": steps, "accuracy": accuracy, **rows})
         return
-    rows = {
+    lines = {
         "epsilon": cost_text(upper, 9) if finite else "none: no finite epsilon at this delta",
         "certified": f"{lower!r} to {upper!r}",
         "delta": delta,
         "attacker": f"right in at most {cost_text(100 * accuracy, 4)} % of guesses at even odds",
     }
-    print_lines(rows if finite else {name: rows[name] for name in ("epsilon", "delta", "attacker")})
-    if compare:
-        from discreet.privacy.composition import compare as side_by_side
+    print_lines(lines if finite else {name: lines[name] for name in ("epsilon", "delta", "attacker")})
+    if table is not None:
+        typer.echo(f"\n{table}")
 
-        typer.echo(f"\n{side_by_side(single, steps, chance)}")
+
+def _compared(single: Curve, steps: int, chance: Fraction) -> Comparison:
+    """Set the theorems side by side."""
+    from discreet.privacy.composition import compare
+
+    return compare(single, steps, chance)
+
+
+def _records(table: Comparison) -> list[dict[str, object]]:
+    """Write the comparison for a program; where a theorem does not apply, epsilon is null and the reason says why."""
+    return [
+        {"name": row.name, "epsilon": row.epsilon, "source": row.source, "reason": row.reason} for row in table.rows
+    ]
+
+
+def _number(value: Fraction, text: str) -> float | str:
+    """Write a number for a program: one below all floats as the text that was given, never as 0."""
+    return float(value) if value == 0 or float(value) > 0 else text

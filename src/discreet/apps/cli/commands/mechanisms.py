@@ -1,0 +1,72 @@
+"""`discreet mechanisms`: what there is, what it promises, how wrong it may be, who proved it."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.apps.cli.options import Json, print_json
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.mechanisms import Mechanism
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One mechanism, such as Laplace; all without it.")]
+
+
+@app.command()
+def mechanisms(name: Name = None, *, as_json: Json = False) -> None:
+    """List every mechanism with its guarantee, the formula of its error, and its source.
+
+    Example: discreet mechanisms Laplace
+    """
+    from discreet.mechanisms import registered
+
+    rows = [_row(each) for each in registered().values()]
+    if name is not None:
+        chosen = [row for row in rows if name.lower() in {row["name"].lower(), row["kind"]}]
+        if not chosen:
+            message = f"{name!r} is no mechanism; known are {', '.join(row['name'] for row in rows)}."
+            raise ParameterError(message)
+        rows = chosen
+    if as_json:
+        print_json({"mechanisms": rows})
+    else:
+        _print_rows(rows)
+
+
+def _row(each: type[Mechanism[Any, Any]]) -> dict[str, str]:
+    """Return what a mechanism says of itself."""
+    from discreet.mechanisms.registry import GROUPS
+
+    group = each.__module__.split(".")[-2]
+    return {
+        "name": each.__name__,
+        "kind": each.kind,
+        "group": GROUPS[group],
+        "summary": (each.__doc__ or "").partition("\n")[0],
+        "guarantee": each.guarantee,
+        "error": each.accuracy,
+        "source": each.source,
+    }
+
+
+def _print_rows(rows: list[dict[str, str]]) -> None:
+    """Answer a person: group by group, no line longer than the screen."""
+    width = max(60, min(shutil.get_terminal_size().columns, 120))
+    group = ""
+    for row in rows:
+        if row["group"] != group:
+            group = row["group"]
+            typer.echo(f"{group}\n{'=' * len(group)}\n")
+        typer.echo(f"{row['name']}: {row['summary']}")
+        for label in ("guarantee", "error", "source"):
+            typer.echo(textwrap.fill(f"  {label:<11}{row[label]}", width, subsequent_indent=" " * 13))
+        typer.echo("")

@@ -1,0 +1,21 @@
+"""Audits: what releases on two neighboring inputs prove about a claim.
+
+`audit` attacks a claim from outside, with releases alone; `audit_exactly` writes both output laws out and holds the
+claim against them. A claim that survives is not proven by that: the proof stands in each mechanism's docstring.
+
+>>> import discreet.privacy as p
+>>> from discreet.checks.audits import audit
+>>> vote = lambda bob: lambda count, bits: [bob] * count
+>>> audit(vote(0), vote(1), claim=p.pure(epsilon=2)).refuted
+True
+"""
+
+from __future__ import annotations
+
+from discreet.checks.audits.black_box import audit
+from discreet.checks.audits.case import Case
+from discreet.checks.audits.cases import cases
+from discreet.checks.audits.enumerated import ExactAudit, audit_exactly, hockey_stick
+from discreet.checks.audits.result import Audit
+
+__all__ = ["Audit", "Case", "ExactAudit", "audit", "audit_exactly", "cases", "hockey_stick"]

@@ -1,0 +1,126 @@
+"""A mechanism with the two neighbors that press it hardest, and what an audit looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.checks.audits.black_box import audit
+from discreet.checks.audits.enumerated import audit_exactly
+from discreet.errors import ParameterError
+from discreet.noise import SYSTEM, BitSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.checks.audits.enumerated import ExactAudit
+    from discreet.checks.audits.result import Audit
+    from discreet.exact import Number
+    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.privacy import Curve
+
+__all__ = ["Case", "everything", "one_by_one", "summed"]
+
+
+def one_by_one(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[Any]:
+    """Release so often; what is no number becomes text, and no answer becomes nan.
+
+    >>> from discreet.mechanisms import DiscreteLaplace
+    >>> one_by_one(DiscreteLaplace(sensitivity=1, epsilon=1), 5, 3, SYSTEM).shape
+    (3,)
+    """
+    found = [mechanism.release(value, bits=bits).value for _ in range(count)]
+    if all(each is None or isinstance(each, int | float | np.number) for each in found):
+        return np.array([np.nan if each is None else each for each in found])
+    return np.array([str(each) for each in found])
+
+
+def everything(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[np.str_]:
+    """Release so often and write all that is released as text: the value and the details that were paid for.
+
+    >>> from discreet.mechanisms import Mean
+    >>> str(everything(Mean(lower=0, upper=1, epsilon=1, grid=1), [], 1, SYSTEM)[0]).count("total")
+    1
+    """
+    found: list[Any] = [mechanism.release(value, bits=bits) for _ in range(count)]
+    return np.array([f"{each.value} {dict(each.details)}" for each in found])
+
+
+def summed(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[np.float64]:
+    """Release vectors so often and add up their coordinates: all that is seen of neighbors that move all of them alike.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> summed(Laplace(sensitivity=2, epsilon=1, dimensions=2), [0.0, 0.0], 3, SYSTEM).shape
+    (3,)
+    """
+    return np.array([np.sum(mechanism.release(value, bits=bits).value) for _ in range(count)])
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A mechanism on two neighboring inputs, with its claim.
+
+    `draw` makes many independent releases on one input and returns one number or text for each. What it shows of a
+    vector or a list is up to the case: looking at less can only hide a loss, so what is refuted stays refuted. `law`
+    writes the output law on one input out, independently of the mechanism's own code. The claim is kept beside the
+    mechanism, so that another mechanism can be put into its place and held to the same claim.
+
+    >>> from discreet.checks.audits import cases
+    >>> case = cases()["discrete_laplace"][0]
+    >>> case.audit(draws=2000, confidence="0.999999999").refuted, case.audit_exactly().refuted
+    (False, False)
+    """
+
+    name: str
+    mechanism: Mechanism[Any, Any]
+    first: Any
+    second: Any
+    draw: Callable[[Any, Any, int, BitSource], NDArray[Any]] = one_by_one
+    delta: Fraction = Fraction(0)
+    draws: int = 1_000
+    law: Callable[[Any, Any], Mapping[Any, float | Fraction]] | None = None
+    tight: bool = False
+    """Whether the claim is as small as these two laws let it be, so that the exact audit must find no gap."""
+    claim: Curve = field(default=None)  # type: ignore[assignment]  # filled in from the mechanism
+
+    def __post_init__(self) -> None:
+        """Take the mechanism's own promise unless another is given."""
+        if self.claim is None:
+            object.__setattr__(self, "claim", self.mechanism.privacy)
+
+    def audit(self, *, draws: int | None = None, confidence: Number = "0.95", bits: BitSource = SYSTEM) -> Audit:
+        """Attack the claim with releases on both inputs.
+
+        >>> from discreet.checks.audits import cases
+        >>> cases()["laplace"][0].audit(draws=2000, confidence="0.999999999").refuted
+        False
+        """
+        return audit(
+            lambda count, source: self.draw(self.mechanism, self.first, count, source),
+            lambda count, source: self.draw(self.mechanism, self.second, count, source),
+            claim=self.claim,
+            delta=self.delta,
+            draws=self.draws if draws is None else draws,
+            confidence=confidence,
+            name=self.name,
+            bits=bits,
+        )
+
+    def audit_exactly(self) -> ExactAudit:
+        """Hold the claim against both output laws.
+
+        >>> from discreet.checks.audits import cases
+        >>> found = cases()["discrete_laplace"][0].audit_exactly()
+        >>> found.excess <= 1e-12, found.gap <= 1e-12
+        (True, True)
+        """
+        if self.law is None:
+            msg = f"the case {self.name!r} has no written law; use .audit(), which needs releases alone."
+            raise ParameterError(msg)
+        laws = self.law(self.mechanism, self.first), self.law(self.mechanism, self.second)
+        return audit_exactly(*laws, claim=self.claim)

@@ -1,0 +1,49 @@
+"""A contingency table: a row more in one cell, and a row that goes from one cell to another."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.checks.audits.case import Case
+from discreet.checks.audits.laws import discrete_law
+from discreet.mechanisms import ContingencyTable
+from discreet.privacy import NeighborRelation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.noise import BitSource
+
+    Columns = tuple[Sequence[str], ...]
+
+__all__ = ["cases"]
+
+
+def _last(mechanism: ContingencyTable, columns: Columns, count: int, bits: BitSource) -> NDArray[np.int64]:
+    """The last cell, in which a row is missing."""
+    return np.array([int(np.ravel(mechanism.release(columns, bits=bits).value)[-1]) for _ in range(count)])
+
+
+def _difference(mechanism: ContingencyTable, columns: Columns, count: int, bits: BitSource) -> NDArray[np.int64]:
+    return np.array([int(np.diff(mechanism.release(columns, bits=bits).value)[0]) for _ in range(count)])
+
+
+def _law(mechanism: ContingencyTable, columns: Columns) -> dict[int, float]:
+    scale = 1 / mechanism.privacy.epsilon(0)
+    held = sum(row == ("b", "d") for row in zip(*columns, strict=True))
+    return discrete_law(lambda z: math.exp(-abs(z) / scale), held, -40, 40)
+
+
+def cases() -> tuple[Case, ...]:
+    """Return the pairs."""
+    table = ContingencyTable(["ab", "cd"], epsilon=1)
+    exchanged = ContingencyTable(["ab"], epsilon=2, neighbors=NeighborRelation.CHANGE_ONE)
+    return (
+        Case("a row more", table, ("a", "c"), ("ab", "cd"), _last, law=_law, tight=True),
+        Case("a row in another cell", exchanged, ("aa",), ("ab",), _difference),
+    )

@@ -1,0 +1,70 @@
+"""Which keys may be shown: a unit alone in several keys, and keys that one unit more lets pass."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.checks.audits.case import Case
+from discreet.mechanisms import PartitionSelection
+from discreet.privacy import NeighborRelation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.noise import BitSource
+
+__all__ = ["cases"]
+
+
+def _chance(mechanism: PartitionSelection, count: int) -> float:
+    """Desfontaines et al. 2022, Theorem 1, by its recursion in floats."""
+    touched = mechanism.keys * (1 if mechanism.neighbors is NeighborRelation.ADD_REMOVE else 2)
+    growth = math.exp(float(mechanism.epsilon) / touched)
+    delta = -math.expm1(math.log1p(-float(mechanism.delta)) / touched)
+    found = 0.0
+    for _ in range(count):
+        found = min(growth * found + delta, 1 - (1 - found - delta) / growth, 1.0)
+    return found
+
+
+def _law(mechanism: PartitionSelection, counts: Mapping[str, int]) -> dict[str, float]:
+    """Every subset of the keys: coins that are tossed independently."""
+    names = sorted(counts)
+    law = {}
+    for shown in product((False, True), repeat=len(names)):
+        chances = [_chance(mechanism, counts[name]) for name in names]
+        sides = [p if yes else 1 - p for p, yes in zip(chances, shown, strict=True)]
+        law[str(tuple(name for name, yes in zip(names, shown, strict=True) if yes))] = math.prod(sides)
+    return law
+
+
+def _how_many(
+    mechanism: PartitionSelection, counts: Mapping[str, int], draws: int, bits: BitSource
+) -> NDArray[np.int64]:
+    return np.array([len(mechanism.release(counts, bits=bits).value) for _ in range(draws)])
+
+
+def cases() -> tuple[Case, ...]:
+    """Return the pairs."""
+    tenth, changed = Fraction(1, 10), NeighborRelation.CHANGE_ONE
+    alone: tuple[dict[str, int], dict[str, int]] = {"a": 1, "b": 1}, {}
+
+    def made(method: str = "optimal", keys: int = 2) -> PartitionSelection:
+        return PartitionSelection(epsilon=1, delta=tenth, keys=keys, method=method)
+
+    exchanged = PartitionSelection(epsilon=1, delta=tenth, neighbors=changed)
+    return (
+        Case("alone in two keys", made(), *alone, delta=tenth, law=_law, draws=2_000),
+        Case("two more of two", made(), {"a": 3, "b": 3}, {"a": 2, "b": 2}, delta=tenth, law=_law),
+        Case("exchanged", exchanged, {"a": 1}, {"b": 1}, delta=tenth, law=_law),
+        Case("alone in two keys, Laplace", made("laplace"), *alone, _how_many, tenth, 2_000),
+        Case("one more of many, Laplace", made("laplace", 1), {"a": 5}, {"a": 4}, _how_many, tenth),
+        Case("alone in two keys, Gaussian", made("gaussian"), *alone, _how_many, tenth, 2_000),
+    )

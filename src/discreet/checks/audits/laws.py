@@ -1,0 +1,139 @@
+"""Output laws written out from their formulas, without the code that samples them."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise, permutations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["convolved", "discrete_law", "flipped", "laplace_winner", "ordered", "rounded_law", "softmax"]
+
+
+def discrete_law(weight: Callable[[int], float], center: int, first: int, last: int) -> dict[int, float]:
+    """Return the law with chances proportional to weight(k - center), tails joined at `first` and `last`.
+
+    The sum runs to 400 beyond the ends; the weights must have vanished there.
+
+    >>> law = discrete_law(lambda z: math.exp(-abs(z)), 0, -2, 2)
+    >>> round(law[0], 12) == round(math.tanh(0.5), 12), abs(sum(law.values()) - 1) < 1e-15
+    (True, True)
+    """
+    places = range(first - 400, last + 401)
+    weights = {k: weight(k - center) for k in places}
+    total = math.fsum(weights.values())
+    law = {k: weights[k] / total for k in range(first + 1, last)}
+    law[first] = math.fsum(weights[k] for k in places if k <= first) / total
+    law[last] = math.fsum(weights[k] for k in places if k >= last) / total
+    return law
+
+
+def rounded_law(above: Callable[[float], float], center: int, first: int, last: int) -> dict[int, float]:
+    """Return the law of rounding symmetric real noise around an integer, tails joined at `first` and `last`.
+
+    `above(x)` is the chance of noise above x, for x >= 0; integer k stands for (k - 1/2, k + 1/2].
+
+    >>> law = rounded_law(lambda x: math.exp(-x) / 2, 0, -3, 3)
+    >>> law[0] == 1 - math.exp(-0.5), abs(sum(law.values()) - 1) < 1e-15
+    (True, True)
+    """
+
+    def tail(k: int) -> float:
+        """The chance of at most k, for noise around 0."""
+        return above(-k - 0.5) if k < 0 else 1 - above(k + 0.5)
+
+    law = {}
+    for k in range(first, last + 1):
+        z = k - center
+        if k == first:
+            law[k] = tail(z)
+        elif k == last:
+            law[k] = tail(-z)
+        else:
+            law[k] = 1 - 2 * above(0.5) if z == 0 else above(abs(z) - 0.5) - above(abs(z) + 0.5)
+    return law
+
+
+def convolved(law: dict[int, float], times: int) -> dict[int, float]:
+    """Return the law of the sum of so many independent draws.
+
+    >>> convolved({0: 0.5, 1: 0.5}, 2)
+    {0: 0.25, 1: 0.5, 2: 0.25}
+    """
+    total = {0: 1.0}
+    for _ in range(times):
+        found: dict[int, float] = {}
+        for a, p in total.items():
+            for b, q in law.items():
+                found[a + b] = found.get(a + b, 0.0) + p * q
+        total = found
+    return total
+
+
+def softmax(scores: Sequence[float], scale: float) -> list[float]:
+    """Return chances proportional to exp(score / scale): the exponential mechanism.
+
+    >>> softmax([0, 0], 1.0)
+    [0.5, 0.5]
+    """
+    weights = [math.exp((score - max(scores)) / scale) for score in scores]
+    return [weight / math.fsum(weights) for weight in weights]
+
+
+def flipped(scores: Sequence[float], scale: float) -> list[float]:
+    """Return the law of permute-and-flip: in a random order, take the first whose coin of exp((s - max) / scale) is 1.
+
+    McKenna & Sheldon 2020 (arXiv:2010.12603), Algorithm 1, all orders added up: for few candidates.
+
+    >>> [round(chance, 4) for chance in flipped([0, 1], 1.0)]
+    [0.1839, 0.8161]
+    """
+    coins = [math.exp((score - max(scores)) / scale) for score in scores]
+    chances = [0.0] * len(scores)
+    for order in permutations(range(len(scores))):
+        left = 1.0
+        for i in order:
+            chances[i] += left * coins[i] / math.factorial(len(scores))
+            left *= 1 - coins[i]
+    return chances
+
+
+def laplace_winner(scores: Sequence[float], scale: float) -> list[float]:
+    """Return each candidate's chance to have the largest score with Laplace noise, by quadrature.
+
+    >>> [round(chance, 12) for chance in laplace_winner([0, 0], 1.0)]
+    [0.5, 0.5]
+    """
+    import numpy as np
+
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    values = np.asarray(scores, dtype=np.float64) / scale
+    chances = np.zeros(len(values))
+    edges = np.unique(np.append(values, [values.min() - 40, values.max() + 40]))  # beyond: below 1e-17
+    for low, high in pairwise(np.concatenate([np.linspace(a, b, 41)[:-1] for a, b in pairwise(edges)] + [edges[-1:]])):
+        away = (low + high) / 2 + (high - low) / 2 * nodes[:, None] - values
+        below = np.where(away < 0, np.exp(-np.abs(away)) / 2, 1 - np.exp(-np.abs(away)) / 2)
+        for i in range(len(values)):
+            others = np.prod(np.delete(below, i, axis=1), axis=1)
+            chances[i] += (high - low) / 2 * (weights * others * np.exp(-np.abs(away[:, i])) / 2).sum()
+    return [float(chance) for chance in chances]
+
+
+def ordered(
+    scores: Sequence[float], count: int, choose: Callable[[list[float]], list[float]]
+) -> dict[tuple[int, ...], float]:
+    """Return the law of choosing one candidate after the other, each among those left.
+
+    >>> ordered([0, 0], 2, lambda left: softmax(left, 1.0))
+    {(0, 1): 0.5, (1, 0): 0.5}
+    """
+    found: dict[tuple[int, ...], float] = {}
+    for order in permutations(range(len(scores)), count):
+        left, chance = list(range(len(scores))), 1.0
+        for i in order:
+            chance *= choose([scores[j] for j in left])[left.index(i)]
+            left.remove(i)
+        found[order] = chance
+    return found

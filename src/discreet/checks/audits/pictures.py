@@ -1,0 +1,34 @@
+"""Pictures of audits (needs the extra `plot`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from discreet.privacy import Curve
+
+__all__ = ["draw_audit"]
+
+POINTS = 40
+
+
+def draw_audit(claim: Curve, bounds: tuple[float, float], *, refuted: bool, axes: Axes | None = None) -> Axes:
+    """Draw the largest true positive rate that a claim allows at each false positive rate, and one event's bounds.
+
+    >>> draw_audit.__name__
+    'draw_audit'
+    """
+    if axes is None:
+        from matplotlib.figure import Figure
+
+        axes = Figure().subplots()
+    places = [i / POINTS for i in range(POINTS + 1)]
+    axes.plot(places, [1 - claim.tradeoff(place) for place in places], label="allowed by the claim")
+    axes.plot(places, places, linestyle=":", color="gray", label="guessing")
+    axes.plot([bounds[1]], [bounds[0]], marker="x" if refuted else "o", linestyle="", label="proven")
+    axes.set_xlabel("false positive rate")
+    axes.set_ylabel("true positive rate")
+    axes.legend(loc="lower right")
+    return axes

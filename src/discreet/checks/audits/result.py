@@ -1,0 +1,117 @@
+"""What an audit found, as a value."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+from discreet.privacy.curve import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Audit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The epsilon that counting one event proves, beside the epsilon that was claimed.
+
+    `bounds` are the lower bound on the event's chance under the input where it is likelier and the upper bound under
+    the other one; together with those of the other order they hold with the stated confidence. A claim that is not
+    refuted is not proven: another pair of neighbors or another event may still refute it.
+
+    >>> import discreet.privacy as p
+    >>> from discreet.checks.audits import audit
+    >>> from discreet.noise import discrete_laplace
+    >>> audit(
+    ...     lambda count, bits: discrete_laplace(1, count, bits),
+    ...     lambda count, bits: 1 + discrete_laplace(1, count, bits),
+    ...     claim=p.pure(epsilon=1), confidence="0.999999999",
+    ... ).refuted
+    False
+    """
+
+    name: str
+    claim: Curve
+    delta: float
+    confidence: float
+    claimed: float
+    epsilon: float
+    refuted: bool
+    likelier: str
+    event: str
+    draws: int
+    hits: tuple[int, int]
+    bounds: tuple[float, float]
+
+    def __str__(self) -> str:
+        verdict = "REFUTED" if self.refuted else "not refuted"
+        title = f"{self.name}: " if self.name else ""
+        at = f" at δ = {self.delta:g}" if self.delta else ""
+        return (
+            f"{title}{verdict}: ε ≥ {self.epsilon:.3f} with confidence {self.confidence:.9g}, "
+            f"claimed {self.claimed:.3f}{at} "
+            f"({self.event}: {self.hits[0]:,} against {self.hits[1]:,} of {self.draws:,})"
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the result as a JSON object.
+
+        >>> import discreet.privacy as p
+        >>> from discreet.checks.audits import audit
+        >>> same = lambda count, bits: [0] * count
+        >>> audit(same, same, claim=p.pure(epsilon=1)).record()["epsilon"]
+        0.0
+        """
+        names = [name for name in self.__slots__ if name != "claim"]
+        return {**{name: getattr(self, name) for name in names}, "claim": self.claim.record()}
+
+    def to_json(self) -> str:
+        """Return the result as JSON; `Audit.from_json` returns an equal result.
+
+        >>> import discreet.privacy as p
+        >>> from discreet.checks.audits import audit
+        >>> same = lambda count, bits: [0] * count
+        >>> found = audit(same, same, claim=p.pure(epsilon=1))
+        >>> Audit.from_json(found.to_json()) == found
+        True
+        """
+        record = self.record()
+        if record["claimed"] == float("inf"):  # JSON has no infinity
+            record["claimed"] = None
+        return json.dumps(record, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str) -> Audit:
+        """Read what `to_json` wrote.
+
+        >>> Audit.from_json("[]")
+        Traceback (most recent call last):
+        ...
+        discreet.errors.ParameterError: this text is no audit; write a JSON object as Audit.to_json does.
+        """
+        try:
+            record = json.loads(text)
+            record["claim"] = Curve.from_record(record["claim"])
+            record["hits"], record["bounds"] = tuple(record["hits"]), tuple(record["bounds"])
+            record["claimed"] = float("inf") if record["claimed"] is None else record["claimed"]
+            return Audit(**record)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            msg = "this text is no audit; write a JSON object as Audit.to_json does."
+            raise ParameterError(msg) from error
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw what the claim allows a test and where the counted event lies (needs the extra `plot`).
+
+        >>> import discreet.privacy as p
+        >>> from discreet.checks.audits import audit
+        >>> same = lambda count, bits: [0] * count
+        >>> audit(same, same, claim=p.pure(epsilon=1)).plot().get_ylabel()
+        'true positive rate'
+        """
+        from discreet.checks.audits.pictures import draw_audit
+
+        return draw_audit(self.claim, self.bounds, refuted=self.refuted, axes=axes)

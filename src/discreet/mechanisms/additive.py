@@ -1,0 +1,464 @@
+"""What mechanisms that add noise to numbers share: reading parameters, snapping values, searching for a scale."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from numbers import Integral
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import Grid, Interval, Number, integer, rational, shown
+from discreet.mechanisms.norms import Norm
+from discreet.noise import BitSource, discrete_laplace, geometric
+from discreet.privacy import NeighborRelation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, SupportsIndex
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.privacy.relations import Relation
+
+__all__ = [
+    "FARTHEST",
+    "Inputs",
+    "added",
+    "assign",
+    "choose_grid",
+    "exact_integers",
+    "exactly_one",
+    "largest_within",
+    "limited",
+    "miss",
+    "place",
+    "read_choice",
+    "read_dimensions",
+    "read_grid",
+    "read_optional_delta",
+    "read_positive",
+    "read_whole_move",
+    "require_single",
+    "require_size",
+    "snapped",
+    "steps_moved",
+    "unbounded_laplace",
+]
+
+FARTHEST = (1 << 62) - 1
+"""Values, and sums with noise, are clamped to this many steps either side of 0.
+
+Clamping values moves no two neighbors further apart, and clamping sums is post-processing. Noise held in 64 bits ends
+at 2**63 - 1, and a value of at most 2**62 - 1 with such noise is beyond 2**62 - 1 in any case: the law is that of
+unbounded noise, clamped.
+"""
+
+_FAR = 1000  # decimal digits: beyond all grids
+_END = (1 << 63) - 1  # where 64 bits end the noise
+_FINE = 20  # the step is at most 2**-20 of what one coordinate may move
+_COARSE = 38  # and at least 2**-38 of the noise, so that 64 bits hold the noise with room to spare
+
+
+class Inputs(Enum):
+    """For which values a sensitivity is stated.
+
+    >>> Inputs("raw")
+    <Inputs.RAW: 'raw'>
+    """
+
+    RAW = "raw"
+    """For the values as they are given: snapping them to the grid is counted."""
+    SNAPPED = "snapped"
+    """For the values after snapping, as where rows were snapped before they were summed: nothing is added."""
+
+
+Choice = TypeVar("Choice", bound=Enum)
+Built = TypeVar("Built", bound="Mechanism[Any, Any]")
+
+
+def read_positive(value: Number, name: str, *, zero: str) -> Fraction:
+    """Read a number above 0; `zero` says why 0 makes no sense.
+
+    >>> read_positive("0.5", "epsilon", zero="")
+    Fraction(1, 2)
+    """
+    number = rational(value, name=name)
+    if number <= 0:
+        msg = f"{name} is {shown(value)}; it must be above 0{': ' + zero if zero else ''}."
+        raise ParameterError(msg)
+    return number
+
+
+def exactly_one(**given: Number | None) -> str:
+    """Return the name of the one argument that was given; refuse none and several.
+
+    >>> exactly_one(epsilon=1, scale=None)
+    'epsilon'
+    """
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
+        msg = f"give exactly one of {', '.join(given)}; {', '.join(names) or 'none'} was given."
+        raise ParameterError(msg)
+    return names[0]
+
+
+def read_dimensions(value: SupportsIndex) -> int:
+    """Read how many coordinates are released together.
+
+    >>> read_dimensions(3)
+    3
+    """
+    return integer(value, name="dimensions", least=1, most=1 << 40)
+
+
+def miss(confidence: float, together: int = 1) -> Fraction:
+    """Return the probability with which one coordinate may miss, so that `together` independent ones keep confidence.
+
+    c**(1/n) is the confidence of one; it is rounded up, so the probability is rounded down.
+
+    >>> miss(0.95)
+    Fraction(1, 20)
+    >>> 0.00051 < miss(0.95, together=100) < 0.00052
+    True
+    """
+    chance = rational(confidence, name="confidence")
+    if not 0 < chance < 1:
+        msg = f"confidence is {shown(confidence)}; it must lie strictly between 0 and 1, such as 0.95."
+        raise ParameterError(msg)
+    count = integer(together, name="together", least=1)
+    if count == 1:
+        return 1 - chance
+    return 1 - Interval.of(chance, 128).power(Fraction(1, count)).upper
+
+
+def choose_grid(sensitivity: Fraction, scale: Fraction, dimensions: int) -> Grid:
+    """Choose the grid on which values are snapped: from public parameters alone.
+
+    Snapping d coordinates adds d steps to an L1 sensitivity (sqrt(d) to an L2 one): with a step of at most
+    2**-20 sensitivity / d that is a millionth; and a millionth of the noise, so that the snap does not count beside it.
+    A step below 2**-38 of the noise would leave the range of the sampler.
+
+    >>> choose_grid(Fraction(1), Fraction(2), 1).step == Fraction(1, 2**20)
+    True
+    """
+    fine = Grid.below(min(sensitivity / dimensions, scale), bits=_FINE)
+    coarse = Grid.below(scale, bits=_COARSE)
+    return fine if fine.step >= coarse.step else coarse
+
+
+def read_grid(grid: Grid | Number) -> Grid:
+    """Read a grid, or the step of one.
+
+    >>> read_grid("1/4") == Grid("1/4")
+    True
+    """
+    return grid if isinstance(grid, Grid) else Grid(grid)
+
+
+def place(  # noqa: PLR0913  each is a public fact of the release
+    distance: Fraction,
+    rough: Fraction,
+    *,
+    norm: Norm,
+    dimensions: int,
+    grid: Grid | Number | None,
+    inputs: Inputs,
+) -> tuple[Grid, Fraction]:
+    """Return the grid, and how far apart in this norm two neighbors' snapped values can be.
+
+    Snapped are d coordinates after summing, each by at most half a step in either of the two: d steps more in L1,
+    sqrt(d) steps more in L2.
+
+    >>> place(Fraction(1), Fraction(1), norm=Norm.L1, dimensions=2, grid="1/8", inputs=Inputs.RAW)[1]
+    Fraction(5, 4)
+    """
+    points = choose_grid(distance, rough, dimensions) if grid is None else read_grid(grid)
+    if inputs is Inputs.SNAPPED:
+        return points, distance
+    return points, distance + (points.rounding_l1 if norm is Norm.L1 else points.rounding_l2)(dimensions)
+
+
+def steps_moved(sensitivity: Fraction, grid: Grid, inputs: Inputs) -> int:
+    """Return how many steps apart two neighbors' snapped numbers can be.
+
+    Each is snapped by at most half a step, and what is left is a whole number of steps: floor(sensitivity / step + 1).
+
+    >>> steps_moved(Fraction(1), Grid("1/4"), Inputs.RAW), steps_moved(Fraction(1), Grid("1/4"), Inputs.SNAPPED)
+    (5, 4)
+    """
+    return math.floor(sensitivity / grid.step) + (inputs is Inputs.RAW)
+
+
+def read_whole_move(sensitivity: Number, stated: Norm, wanted: Norm, dimensions: int | None) -> Fraction:
+    """Read how far one unit moves whole numbers; refuse what says nothing in the wanted norm.
+
+    >>> read_whole_move(1, Norm.L1, Norm.L1, None)
+    Fraction(1, 1)
+    """
+    move = rational(sensitivity, name="sensitivity")
+    if move < 1:
+        msg = f"sensitivity is {shown(sensitivity)}; whole numbers move by at least 1. Snap the bounds first."
+        raise ParameterError(msg)
+    if dimensions is None and stated is not wanted and (stated, wanted) != (Norm.L1, Norm.L2):
+        msg = (
+            f"norm is {stated.value!r}, which bounds nothing in {wanted.value!r} without the number of coordinates. "
+            "State dimensions."
+        )
+        raise ParameterError(msg)
+    return move
+
+
+def read_choice(choices: type[Choice], value: Choice | str, name: str) -> Choice:
+    """Read one of an enumeration, or its name.
+
+    >>> read_choice(Norm, "l2", "norm")
+    <Norm.L2: 'l2'>
+    """
+    try:
+        return choices(value)
+    except ValueError:
+        allowed = ", ".join(repr(each.value) for each in choices)
+        msg = f"{name} is {shown(value)}; it must be one of {allowed}."
+        raise ParameterError(msg) from None
+
+
+def read_optional_delta(delta: Number | None, *, needed: bool) -> Fraction | None:
+    """Read the delta at which a promise is stated: above 0, below 1; None where it may be missing and is.
+
+    >>> read_optional_delta(1e-6, needed=True)
+    Fraction(1, 1000000)
+    """
+    if delta is None and not needed:
+        return None
+    chance = rational(delta if delta is not None else 0, name="delta")
+    if not 0 < chance < 1:
+        msg = (
+            f"delta is {shown(delta)}; Gaussian noise keeps an epsilon only with a delta above 0 and below 1, such as "
+            "delta=1e-6. Choose it well below 1/n for n units."
+        )
+        raise ParameterError(msg)
+    return chance
+
+
+def require_single(neighbors: Relation) -> NeighborRelation:
+    """Return a relation of single units; refuse groups, whose moves the mechanism does not count.
+
+    >>> require_single(NeighborRelation.CHANGE_ONE).value
+    'change_one'
+    """
+    if not isinstance(neighbors, NeighborRelation):
+        msg = (
+            f"neighbors is {shown(neighbors)}; state the promise for single units, and take .privacy.group(k) for "
+            "groups of k."
+        )
+        raise ParameterError(msg)
+    return neighbors
+
+
+def assign(mechanism: object, **fields: object) -> None:
+    """Set the fields of a frozen value, in its constructor alone.
+
+    >>> from types import SimpleNamespace
+    >>> value = SimpleNamespace()
+    >>> assign(value, scale=2)
+    >>> value.scale
+    2
+    """
+    for name, value in fields.items():
+        object.__setattr__(mechanism, name, value)
+
+
+def require_size(size: int, dimensions: int) -> None:
+    """Refuse values of another size than was stated; the size is public.
+
+    >>> require_size(3, 3)
+    """
+    if size != dimensions:
+        msg = (
+            f"value holds {size} numbers, but the mechanism was made for dimensions={dimensions}, on which depends how "
+            "far snapping moves neighbors. State dimensions when the mechanism is made."
+        )
+        raise ParameterError(msg)
+
+
+def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[np.int64]:
+    """Round numbers to the nearest grid points, counted in steps; total, so that no error depends on a value.
+
+    From 2**62 steps on values are clamped; infinities too; NaN counts as 0.
+
+    >>> snapped(0.7, Grid("1/4")), snapped([float("nan"), 1e300], Grid(1))[0]
+    (3, np.int64(0))
+    """
+    if isinstance(value, Fraction | Decimal) or (isinstance(value, Integral) and not isinstance(value, bool)):
+        return limited(round(_exact(value) / grid.step))
+    array = _numbers(value)
+    if array.dtype.kind in "iu":
+        found = _snapped_integers(exact_integers(array), grid)
+    else:
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.ldexp(np.nan_to_num(array.astype(np.float64), nan=0.0), -grid.exponent)
+        found = np.rint(np.clip(scaled, -(2.0**62), 2.0**62)).astype(np.int64)
+        found = np.clip(found, -FARTHEST, FARTHEST)
+    return int(found) if np.ndim(found) == 0 else found
+
+
+def _exact(value: Fraction | Decimal | Integral) -> Fraction:
+    """Read one exact number; decimals beyond 10**1000 stop there and their inverses at 0, before they fill memory."""
+    if isinstance(value, Fraction):
+        return value
+    if not isinstance(value, Decimal):
+        return Fraction(int(value))
+    if value.is_nan() or (value.is_finite() and value.adjusted() < -_FAR):
+        return Fraction(0)
+    if value.is_infinite() or value.adjusted() > _FAR:
+        return Fraction(10**_FAR * (-1 if value.is_signed() else 1))
+    return Fraction(value)
+
+
+def _numbers(value: ArrayLike) -> NDArray[Any]:
+    """Read an array of real numbers; types are public, values are not looked at."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O":
+            array = np.array([_one(each) for each in array.ravel()], dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError):
+        array = np.empty(0, dtype="U1")
+    if array.dtype.kind not in "iuf":
+        msg = "value must be a real number, or a list or array of them, of one length in each dimension."
+        raise ParameterError(msg)
+    return array
+
+
+def _one(each: object) -> float:
+    """Read one number of a list of mixed types; integers too large for floats become infinite, and are clamped."""
+    if each is None:
+        return math.nan
+    try:
+        return float(cast("float", each))
+    except OverflowError:
+        return math.inf if cast("int", each) > 0 else -math.inf
+
+
+def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
+    """Snap integers without passing through floats."""
+    exponent = grid.exponent
+    if exponent <= 0:
+        most = FARTHEST >> -exponent
+        found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 61)
+        beyond: NDArray[np.int64] = np.where(array > most, FARTHEST, np.where(array < -most, -FARTHEST, found))
+        return beyond
+    if exponent > 61:
+        return np.zeros_like(array)
+    rounded: NDArray[np.int64] = (array + (1 << (exponent - 1))) >> exponent
+    return rounded
+
+
+def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
+    """Read integers as 64-bit ones, clamped to below 2**62; refuse other types, which are public.
+
+    >>> exact_integers([1, 2**70]).tolist() == [1, 2**62 - 1]
+    True
+    """
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        array = np.array(["of unequal lengths"])
+    if array.dtype.kind == "O" and all(isinstance(each, Integral) for each in array.ravel()):
+        flat = [limited(int(each)) for each in array.ravel()]
+        return np.array(flat, dtype=np.int64).reshape(array.shape)
+    if array.dtype.kind == "f" and array.size and isinstance(value, list) and all(type(each) is int for each in value):
+        return exact_integers(np.array(value, dtype=object))  # [2**63, -1] becomes floats in NumPy
+    if array.dtype.kind not in "iu" and array.size:
+        msg = (
+            "value must be a whole number, or a list or array of them. For other numbers use a mechanism on a grid, "
+            "such as Laplace or Gaussian."
+        )
+        raise ParameterError(msg)
+    if array.dtype.kind == "u":
+        array = np.minimum(array, np.uint64(FARTHEST))
+    found: NDArray[np.int64] = np.clip(array.astype(np.int64), -FARTHEST, FARTHEST)
+    return found
+
+
+def added(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add noise to values below 2**62, and clamp the sums to below 2**62.
+
+    Where a sum wraps around, both terms have its sign, and it is clamped to that side.
+
+    >>> added(np.array([2**61, 5, -(2**61)]), np.array([2**63 - 1, -7, 2**62])).tolist() == [2**62 - 1, -2, 2**61]
+    True
+    """
+    with np.errstate(over="ignore"):
+        total = values + noise
+    wrapped = ((values ^ total) & (noise ^ total)) < 0
+    np.clip(total, -FARTHEST, FARTHEST, out=total)
+    if wrapped.any():
+        total = np.where(wrapped, np.where(noise < 0, -FARTHEST, FARTHEST), total)
+    return total
+
+
+def unbounded_laplace(scale: Fraction, bits: BitSource) -> int:
+    """Draw discrete Laplace noise without an end: where 64 bits stop a draw it goes on, as the law is geometric there.
+
+    >>> from discreet.noise import SYSTEM
+    >>> isinstance(unbounded_laplace(Fraction(10), SYSTEM), int)
+    True
+    """
+    total = discrete_laplace(scale, bits=bits)
+    more = abs(total)
+    while more == _END:
+        more = geometric(scale, bits=bits)
+        total += more if total > 0 else -more
+    return total
+
+
+def limited(steps: int) -> int:
+    """Clamp a whole number to below 2**62 on either side.
+
+    >>> limited(-(2**70)) == 1 - 2**62
+    True
+    """
+    return max(-FARTHEST, min(steps, FARTHEST))
+
+
+def largest_within(build: Callable[[float], Built], *, within: Number, confidence: float, start: float) -> Built:
+    """Return the mechanism with the most noise whose error at this confidence is at most `within`.
+
+    The error grows with the scale. The search doubles or halves to a bracket and closes in on a relative width of
+    1e-12; what is returned was checked.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> made = largest_within(lambda b: Laplace(sensitivity=1, scale=b), within=5, confidence=0.95, start=1.0)
+    >>> 4.99 < made.error(0.95) <= 5
+    True
+    """
+    bound = read_positive(within, "within", zero="noise that never errs protects nobody")
+
+    def fits(scale: float) -> bool:
+        return Fraction(cast("float", build(scale).error(confidence))) <= bound
+
+    low, high = _bracket(fits, start, within)
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return build(low)
+
+
+def _bracket(fits: Callable[[float], bool], start: float, within: Number) -> tuple[float, float]:
+    """Find a scale that fits and its double that does not."""
+    low = start
+    try:
+        while not fits(low):
+            low /= 2
+        while fits(2 * low):
+            low *= 2
+    except ParameterError:
+        msg = f"within is {shown(within)}; no noise of an allowed scale comes with this error. Count in other units."
+        raise ParameterError(msg) from None
+    return low, 2 * low

@@ -1,0 +1,135 @@
+"""The most frequent of a public list of values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.mechanisms.additive import read_positive
+from discreet.mechanisms.choices.noisy_max import NoisyMax
+from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.release import Release
+from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import NeighborRelation, Pure
+from discreet.privacy.relations import require_relation
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+    from fractions import Fraction
+    from typing import SupportsIndex
+
+    from discreet.exact import Number
+    from discreet.privacy import Curve
+    from discreet.privacy.relations import Relation
+
+__all__ = ["Mode"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Mode(Mechanism["Iterable[Hashable]", object]):
+    """Release the most frequent of a public list of values, by permute-and-flip on their counts.
+
+    Privacy. The score of a candidate is its number of rows, one row per unit. Under add/remove one unit raises or
+    lowers one count by 1: sensitivity 1 and monotone, so exponential noise of scale 1 / epsilon does. Under change-one
+    one count may rise by 1 while another falls by 1: not monotone, scale 2 / epsilon. Rows with other values are not
+    counted; the candidates are public, never read from the rows.
+
+    McKenna & Sheldon 2020 (arXiv:2010.12603).
+
+    >>> Mode(["red", "blue"], epsilon=1).release(["red"] * 3 + ["blue"] * 900 + ["green"] * 5000).value
+    'blue'
+    """
+
+    kind: ClassVar[str] = "mode"
+    guarantee: ClassVar[str] = (
+        "The index of the largest count, each with exponential noise of scale 1 / epsilon under add/remove or "
+        "2 / epsilon under change-one, is epsilon-differentially private."
+    )
+    accuracy: ClassVar[str] = "count of the mode - count <= scale * ln(candidates / (1 - confidence))"
+    source: ClassVar[str] = "McKenna & Sheldon 2020, arXiv:2010.12603"
+
+    candidates: tuple[Hashable, ...]
+    epsilon: Fraction
+    neighbors: Relation
+
+    def __init__(
+        self,
+        candidates: Iterable[Hashable],
+        *,
+        epsilon: Number,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> None:
+        names = tuple(candidates)
+        if not names or len(set(names)) != len(names):
+            msg = f"candidates are {shown(names)}; give at least one, and each once."
+            raise ParameterError(msg)
+        object.__setattr__(self, "candidates", names)
+        object.__setattr__(self, "epsilon", read_positive(epsilon, "epsilon", zero="all would be equally likely"))
+        object.__setattr__(self, "neighbors", require_relation(neighbors))
+
+    @property
+    def _race(self) -> NoisyMax:
+        monotone = self.neighbors is NeighborRelation.ADD_REMOVE
+        return NoisyMax(1, epsilon=self.epsilon, monotone=monotone, neighbors=self.neighbors)
+
+    @property
+    def claim(self) -> Pure:
+        """Epsilon."""
+        return Pure(self.epsilon, neighbors=self.neighbors)
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of permute-and-flip."""
+        return self._race.privacy
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """One row per unit, and public candidates."""
+        return ("a unit owns one row.", "the candidates were not read from the rows.")
+
+    def error(self, confidence: float = 0.95) -> None:
+        """Return None: a value has no distance; `count_gap` bounds how far its count is below the largest."""
+        del confidence
+
+    @property
+    def no_error_because(self) -> str:
+        """A value is no number."""
+        return "a value has no distance from the mode; count_gap() bounds how many rows fewer it may have."
+
+    def count_gap(self, confidence: float = 0.95, *, best: SupportsIndex = 1) -> float:
+        """Return how many rows fewer than the mode the released value has at most, with this probability.
+
+        >>> round(Mode("ab", epsilon=1).count_gap(confidence=0.95), 1)
+        3.7
+        """
+        return self._race.score_gap(len(self.candidates), confidence, best=best)
+
+    def release(self, value: Iterable[Hashable], *, bits: BitSource = SYSTEM) -> Release[object]:
+        """Return a value; `value` holds the rows."""
+        rows = value.tolist() if isinstance(value, np.ndarray) else value
+        counts = Counter(each for each in rows if _counts(each))
+        found = self._race.release([counts[each] for each in self.candidates], bits=bits)
+        return Release(self.candidates[int(str(found.value))], self)
+
+    @classmethod
+    def examples(cls) -> tuple[Example[Iterable[Hashable]], ...]:
+        """Return rows of which one is missing, and rows of which one was exchanged."""
+        return (
+            Example(cls("ab", epsilon="1/2"), ["a", "b"], ["a", "b", "b"]),
+            Example(cls("abc", epsilon=2), ["a", "b", "c"], ["a", "b", "c", "c"]),
+            Example(cls("ab", epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), ["a", "a", "b"], ["a", "b", "b"]),
+        )
+
+
+def _counts(row: object) -> bool:
+    """Tell whether a row can equal a candidate at all; a list or a tuple with one inside cannot."""
+    try:
+        hash(row)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,164 @@
+"""Propose a bound on the local sensitivity, test whether it is safe, release with noise for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.errors import ParameterError
+from discreet.exact import rational, shown
+from discreet.mechanisms.additive import assign, miss, read_positive
+from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.numbers.laplace import Laplace
+from discreet.mechanisms.release import Release
+from discreet.mechanisms.stability import DistanceTest, read_delta
+from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import Approximate, NeighborRelation, approximate
+from discreet.privacy.relations import require_relation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.exact import Number
+    from discreet.privacy import Curve
+    from discreet.privacy.relations import Relation
+
+__all__ = ["ProposeTestRelease", "read_split"]
+
+
+def read_split(share: Number, name: str = "test_share") -> Fraction:
+    """Read which part of epsilon one of two steps gets.
+
+    >>> read_split("1/2")
+    Fraction(1, 2)
+    """
+    part = rational(share, name=name)
+    if not 0 < part < 1:
+        msg = f"{name} is {shown(share)}; it must lie strictly between 0 and 1, as both steps cost something."
+        raise ParameterError(msg)
+    return part
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
+    r"""Release a number with Laplace noise for a proposed bound on its local sensitivity, or None if that is unsafe.
+
+    Privacy. Let d(x) be 0 wherever the local sensitivity exceeds the bound b, and move by at most one per unit: the
+    distance to the nearest data at which it does. The test `DistanceTest` passes at d = 0 with a chance of at most
+    delta. Take neighbors x, x'. If the local sensitivity of either is at most b, then $|q(x) - q(x')| \le b$ and the
+    test and the noise compose: test_epsilon + release_epsilon. Otherwise both distances are 0, None is equally likely,
+    and anything else has a chance of at most delta. So (test_epsilon + release_epsilon, delta): the (2 epsilon, delta)
+    of the original for equal parts. The threshold for delta is ln(1/delta) / epsilon of the test, not ln(1/epsilon).
+
+    `release` takes the pair (value, distance).
+
+    Dwork & Lei 2009 (doi:10.1145/1536414.1536466); Vadhan 2017, "The Complexity of Differential Privacy",
+    Proposition 3.2.
+
+    >>> made = ProposeTestRelease(2, epsilon=1, delta="1e-6")
+    >>> made.promise, made.test.threshold, round(made.error(0.95), 1)
+    ('ε = 1, δ = 1e-06', 26, 12.0)
+    >>> made.release((170, 0)).value is None
+    True
+    """
+
+    kind: ClassVar[str] = "propose_test_release"
+    guarantee: ClassVar[str] = (
+        "A number with Laplace noise for a bound on its local sensitivity, shown only if the noisy distance to data "
+        "that break the bound passes a threshold, is (test epsilon + release epsilon, delta)-differentially private."
+    )
+    accuracy: ClassVar[str] = "if shown, bound / release epsilon * ln(1 / (1 - confidence))"
+    source: ClassVar[str] = "Dwork & Lei 2009, doi:10.1145/1536414.1536466; Vadhan 2017, Proposition 3.2"
+
+    bound: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    test_share: Fraction
+    neighbors: Relation
+
+    def __init__(
+        self,
+        bound: Number,
+        *,
+        epsilon: Number,
+        delta: Number,
+        test_share: Number = Fraction(1, 2),
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> None:
+        assign(
+            self,
+            bound=read_positive(bound, "bound", zero="a value that nobody can move is a StableValue"),
+            epsilon=read_positive(epsilon, "epsilon", zero="no finite noise reaches it"),
+            delta=read_delta(delta),
+            test_share=read_split(test_share),
+            neighbors=require_relation(neighbors),
+        )
+
+    @property
+    def test(self) -> DistanceTest:
+        """The test, with its part of epsilon."""
+        return DistanceTest(self.epsilon * self.test_share, self.delta)
+
+    @property
+    def noise(self) -> Laplace:
+        """The noise, with the rest of epsilon."""
+        return Laplace(self.bound, epsilon=self.epsilon * (1 - self.test_share), neighbors=self.neighbors)
+
+    @property
+    def claim(self) -> Approximate:
+        """The sum of both epsilons, and delta."""
+        return Approximate(self.epsilon, self.delta, neighbors=self.neighbors)
+
+    @property
+    def privacy(self) -> Curve:
+        """The worst curve with this epsilon and delta."""
+        return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The distance."""
+        return (
+            f"the distance is 0 wherever one unit can move the value by more than {self.bound}.",
+            "one unit moves the distance by at most one.",
+        )
+
+    def error(self, confidence: float = 0.95) -> float:
+        """Return how far a value that is shown stays from the true one, with this probability."""
+        return self.noise.error(confidence)
+
+    def error_of(self, value: float | None, details: Mapping[str, object], confidence: float = 0.95) -> float | None:
+        """Return the error of a value that was shown; None where none was."""
+        del details
+        miss(confidence)
+        return None if value is None else self.error(confidence)
+
+    @property
+    def no_error_because(self) -> str:
+        """Nothing was shown."""
+        return "the test did not pass, so no value was shown."
+
+    def far_enough(self, confidence: float = 0.95) -> int:
+        """Return the distance from which on a value is shown with this probability.
+
+        >>> ProposeTestRelease(2, epsilon=2, delta="1e-6").far_enough(0.95)
+        16
+        """
+        return self.test.enough(confidence)
+
+    def release(self, value: tuple[float, float], *, bits: BitSource = SYSTEM) -> Release[float | None]:
+        """Return the value with noise, or None; `value` is (value, distance)."""
+        number, distance = value
+        if not self.test.passes(distance, bits=bits):
+            return Release(None, self)
+        return Release(float(self.noise.release(number, bits=bits).value), self)
+
+    @classmethod
+    def examples(cls) -> tuple[Example[tuple[float, float]], ...]:
+        """Return neighbors that break the bound, and neighbors within it at the edge of the test."""
+        made = cls(1, epsilon=2, delta="0.05")
+        return (
+            Example(cls(1, epsilon="1/2", delta="1e-6"), (0.0, 0), (50.0, 0)),
+            Example(made, (0.0, 0), (50.0, 0)),
+            Example(made, (0.0, made.test.threshold), (1.0, made.test.threshold + 1)),
+        )

@@ -1,0 +1,231 @@
+"""What all mechanisms share: a promise, an error, a release, examples, and words for people."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+
+from discreet.errors import ParameterError
+from discreet.exact import Grid
+from discreet.mechanisms.registry import load
+from discreet.mechanisms.words import promise_in_words
+from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import Approximate, Pure
+from discreet.privacy.relations import Group, read_relation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.privacy import ZCDP, Curve
+    from discreet.privacy.relations import Relation
+
+    Error: TypeAlias = float | NDArray[np.float64] | None
+
+__all__ = ["Example", "Mechanism", "Outcome", "registered"]
+
+Given = TypeVar("Given")
+Released = TypeVar("Released")
+Shown_co = TypeVar("Shown_co", covariant=True)
+
+
+class Outcome(Protocol[Shown_co]):
+    """What every release offers: the class `Release`, seen from below."""
+
+    @property
+    def value(self) -> Shown_co:
+        """The private value, which may be shown."""
+
+    @property
+    def privacy(self) -> Curve:
+        """What this release alone promises."""
+
+    def error(self, confidence: float = 0.95) -> Error:
+        """Return the ± of the value."""
+
+    def explain(self) -> str:
+        """Return the chain of theorems."""
+
+    def to_json(self) -> str:
+        """Return the release as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example(Generic[Given]):
+    """A mechanism with two inputs that neighbors could give it, as far apart as the mechanism allows.
+
+    Laws, audits, documents and the command line run over these.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> example = Laplace.examples()[0]
+    >>> example.value, example.neighbor, example.mechanism.sensitivity
+    (0, 1, Fraction(1, 1))
+    """
+
+    mechanism: Mechanism[Given, Any]
+    value: Given
+    neighbor: Given
+
+
+class Mechanism(ABC, Generic[Given, Released]):
+    """A statistic made private: a frozen dataclass that states what it promises and how wrong it may be.
+
+    A mechanism works on a value that the caller already holds. It charges nothing, and says so.
+
+    Every field is also a keyword of the constructor, which reads what JSON carries: fractions, grids and relations as
+    text, enums by their value. Functions (a score, a distance, a black box) are arguments of `release` and never
+    fields, so that a mechanism is a value: it compares, hashes and travels through JSON.
+
+    >>> from discreet.mechanisms import Laplace, Mechanism
+    >>> mechanism = Laplace(sensitivity=1, epsilon="0.5")
+    >>> Mechanism.from_record(mechanism.record()) == mechanism
+    True
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    kinds: ClassVar[dict[str, type[Mechanism[Any, Any]]]] = {}
+
+    guarantee: ClassVar[str]
+    """The theorem in one sentence, with its conditions."""
+    accuracy: ClassVar[str]
+    """The formula of the error."""
+    source: ClassVar[str]
+    """Who proved it, where."""
+
+    neighbors: Relation
+
+    def __init_subclass__(cls) -> None:
+        """Register the kind, so that JSON and the registry find its class."""
+        if "kind" in cls.__dict__:
+            Mechanism.kinds[cls.kind] = cls
+
+    @property
+    @abstractmethod
+    def privacy(self) -> Curve:
+        """What one release promises, as a curve."""
+
+    @abstractmethod
+    def error(self, confidence: float = 0.95) -> Error:
+        """Return a bound that the released value's distance from the given one keeps with this probability.
+
+        It speaks of the noise, for every input, and depends on public parameters only; for arrays it bounds each
+        coordinate. Where no honest bound exists it is None, and `no_error_because` says why.
+        """
+
+    @abstractmethod
+    def release(self, value: Given, *, bits: BitSource = SYSTEM) -> Outcome[Released]:
+        """Return the value made private."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Example[Given], ...]:
+        """Return mechanisms with worst-case neighbors on which laws are tried, from much noise to little."""
+
+    @property
+    def claim(self) -> Pure | Approximate | ZCDP:
+        """The promise as one short, exact value that the curve keeps: what a release prints.
+
+        Mechanisms that know theirs exactly override this; the pure epsilon of the curve is taken otherwise.
+        """
+        epsilon = self.privacy.epsilon(0)
+        if epsilon == float("inf"):
+            msg = f"{type(self).__name__} keeps no pure promise; its class must state its own claim."
+            raise NotImplementedError(msg)
+        return Pure(Fraction(epsilon), neighbors=self.neighbors)
+
+    @property
+    def promise(self) -> str:
+        """The claim in words, such as ε = 0.5; rounded up where it is rounded.
+
+        >>> from discreet.mechanisms import Laplace
+        >>> Laplace(sensitivity=1, epsilon="0.5").promise
+        'ε = 0.5'
+        """
+        return promise_in_words(self.claim)
+
+    @property
+    def no_error_because(self) -> str:
+        """Why `error` is None; empty where it is not."""
+        return ""
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What the caller asserts and nobody checks, one sentence each."""
+        return ()
+
+    @property
+    def argument(self) -> tuple[str, ...]:
+        """The chain of theorems behind the promise for these parameters, one sentence each."""
+        return (f"{self.guarantee} ({self.source})",)
+
+    def error_of(self, value: Released, details: Mapping[str, object], confidence: float = 0.95) -> Error:
+        """Return the error of one release; the released value and its paid details are public and may be used."""
+        del value, details
+        return self.error(confidence)
+
+    def record(self) -> dict[str, Any]:
+        """Return the mechanism as a JSON object; `Mechanism.from_record` reads it."""
+        items = fields(self)  # type: ignore[arg-type]  # every mechanism is a dataclass
+        return {"kind": self.kind, **{item.name: _encode(getattr(self, item.name)) for item in items}}
+
+    @staticmethod
+    def from_record(record: dict[str, Any]) -> Mechanism[Any, Any]:
+        """Read what `record` wrote; every number passes the constructor's checks again."""
+        known = registered()
+        kind = record.get("kind")
+        if kind not in known:
+            msg = f"{kind!r} is no kind of mechanism; known are {', '.join(sorted(known))}."
+            raise ParameterError(msg)
+        rest = {name: _decode(value) for name, value in record.items() if name != "kind"}
+        if "neighbors" in rest:
+            rest["neighbors"] = read_relation(str(rest["neighbors"]))
+        try:
+            return known[kind](**rest)
+        except TypeError as error:  # a missing or an unknown field
+            msg = f"this is no {kind} ({error}); take what Mechanism.record wrote."
+            raise ParameterError(msg) from None
+
+
+def registered() -> dict[str, type[Mechanism[Any, Any]]]:
+    """Return every mechanism by its kind, in the order of groups and files.
+
+    >>> registered()["laplace"].__name__
+    'Laplace'
+    """
+    order = {name: place for place, name in enumerate(load())}
+    found = [(kind, each) for kind, each in Mechanism.kinds.items() if each.__module__ in order]
+    return dict(sorted(found, key=lambda item: (order[item[1].__module__], item[0])))
+
+
+def _encode(value: object) -> object:
+    """Write a field as JSON: fractions and grids as text, so that nothing is rounded."""
+    if isinstance(value, Mechanism):
+        return value.record()
+    if isinstance(value, Group | Enum):
+        return value.value
+    if isinstance(value, Grid):
+        return str(value.step)
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_encode(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    msg = f"a field of type {type(value).__name__} does not fit into JSON"
+    raise TypeError(msg)
+
+
+def _decode(value: object) -> object:
+    """Read a field: lists become tuples, nested mechanisms values."""
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if isinstance(value, dict):
+        return Mechanism.from_record(value)
+    return value

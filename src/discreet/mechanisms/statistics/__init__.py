@@ -1,0 +1,5 @@
+"""Statistics ready to use."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

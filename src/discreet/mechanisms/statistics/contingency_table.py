@@ -1,0 +1,159 @@
+"""Counts of all combinations of public categories."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.mechanisms.additive import assign, exactly_one
+from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.release import Release
+from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy_counts
+from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import NeighborRelation
+from discreet.privacy.relations import require_relation
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.exact import Number
+    from discreet.privacy import ZCDP, Approximate, Curve, Pure
+    from discreet.privacy.relations import Relation
+
+__all__ = ["ContingencyTable", "contingency_table"]
+
+_MOST_CELLS = 10**8
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int64]"]):
+    """Release how many rows have each combination of public categories, one axis per column.
+
+    Privacy. A row is in at most one cell: the sensitivities of a histogram, 1 under add/remove, and 2 (L1) or sqrt(2)
+    (L2) under change-one. Every cell gets noise, empty ones too. Rows with a value that is no category are in no cell;
+    the categories are public, never the distinct values of the rows.
+
+    Barak, Chaudhuri, Dwork, Kale, McSherry & Talwar 2007 (doi:10.1145/1265530.1265569).
+
+    >>> table = ContingencyTable([["f", "m"], [0, 1, 2]], epsilon=1)
+    >>> table.release((["f", "m", "m"], [0, 2, 2])).value.shape, table.error(0.95)
+    ((2, 3), 3.0)
+    """
+
+    kind: ClassVar[str] = "contingency_table"
+    guarantee: ClassVar[str] = (
+        "Counts of disjoint cells, which one row moves by 1 under add/remove and by 2 under change-one together, with "
+        "noise for that on each, keep the noise's promise."
+    )
+    accuracy: ClassVar[str] = "the noise's own quantile, for each cell"
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
+
+    categories: tuple[tuple[Hashable, ...], ...]
+    noise: Noise
+    neighbors: Relation
+
+    def __init__(  # noqa: PLR0913  each is a public fact of the release
+        self,
+        categories: Sequence[Sequence[Hashable]],
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: Noise | None = None,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> None:
+        exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
+        axes = tuple(tuple(each) for each in categories)
+        if not axes or any(not axis or len(set(axis)) != len(axis) for axis in axes):
+            msg = f"categories is {shown(axes)}; give at least one column, each with at least one category, each once."
+            raise ParameterError(msg)
+        cells = math.prod(len(axis) for axis in axes)
+        if cells > _MOST_CELLS:
+            msg = f"categories make {cells} cells; at most {_MOST_CELLS} are released at once. Join some categories."
+            raise ParameterError(msg)
+        moved = Moved.by_row(1, cells, require_relation(neighbors))
+        if noise is None:
+            noise = best_noise(moved, neighbors=neighbors, epsilon=epsilon, delta=delta, rho=rho)
+        moved.require(noise, neighbors)
+        assign(self, categories=axes, noise=noise, neighbors=neighbors)
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of the noise."""
+        return self.noise.privacy
+
+    @property
+    def claim(self) -> Pure | Approximate | ZCDP:
+        """The noise's promise."""
+        return self.noise.claim
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """One row per unit, and public categories."""
+        return ("a unit owns one row.", "the categories were not read from the rows.")
+
+    def error(self, confidence: float = 0.95) -> float:
+        """Return the noise's error, of each cell."""
+        return self.noise.error(confidence)
+
+    def release(self, value: Sequence[Sequence[Hashable]], *, bits: BitSource = SYSTEM) -> Release[NDArray[np.int64]]:
+        """Return the private counts; `value` holds one sequence of rows per column."""
+        shape = tuple(len(axis) for axis in self.categories)
+        if len(value) != len(shape) or len({len(column) for column in value}) != 1:
+            msg = f"the data must be {len(shape)} columns, all with the same number of rows."
+            raise ParameterError(msg)
+        codes = [_codes(column, axis) for column, axis in zip(value, self.categories, strict=True)]
+        there = np.logical_and.reduce([each >= 0 for each in codes])
+        flat = np.ravel_multi_index([each[there] for each in codes], shape)
+        counts = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
+        return Release(noisy_counts(counts.astype(np.int64), self.noise, bits), self)
+
+    @classmethod
+    def examples(cls) -> tuple[Example[Sequence[Sequence[Hashable]]], ...]:
+        """Return rows of which one is missing, and rows of which one went to another cell."""
+        change = NeighborRelation.CHANGE_ONE
+        return (
+            Example(cls(["ab"], epsilon="1/4"), (["a", "b"],), (["a", "b", "b"],)),
+            Example(cls(["ab", "cd"], epsilon=1), (["a"], ["c"]), (["a", "b"], ["c", "c"])),
+            Example(cls(["ab"], epsilon=2, neighbors=change), (["a", "b"],), (["a", "a"],)),
+        )
+
+
+def _codes(column: Sequence[Hashable], axis: tuple[Hashable, ...]) -> NDArray[np.int64]:
+    """Number the rows by category; -1 where a row has none."""
+    numbers = {category: number for number, category in enumerate(axis)}
+
+    def code(row: object) -> int:
+        try:
+            return numbers.get(row, -1)
+        except TypeError:  # a row that cannot be hashed equals no category
+            return -1
+
+    rows = column.tolist() if isinstance(column, np.ndarray) else column
+    return np.array([code(row) for row in rows], dtype=np.int64)
+
+
+def contingency_table(  # noqa: PLR0913
+    columns: Sequence[Sequence[Hashable]],
+    *,
+    categories: Sequence[Sequence[Hashable]],
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    neighbors: Relation = NeighborRelation.ADD_REMOVE,
+) -> Release[NDArray[np.int64]]:
+    """Release counts of all combinations of public categories, as an array with one axis per column.
+
+    >>> answer = contingency_table((["f", "m"], [0, 1]), categories=[["f", "m"], [0, 1]], epsilon=1)
+    >>> answer.value.shape, answer.mechanism.promise
+    ((2, 2), 'ε = 1')
+    """
+    made = ContingencyTable(categories, epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors)
+    return made.release(columns)

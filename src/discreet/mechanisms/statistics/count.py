@@ -1,0 +1,125 @@
+"""The number of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from discreet.mechanisms.additive import assign, exactly_one
+from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.release import Release
+from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy
+from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import NeighborRelation
+from discreet.privacy.relations import group_size, require_relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.exact import Number
+    from discreet.privacy import ZCDP, Approximate, Curve, Pure
+    from discreet.privacy.relations import Relation
+
+__all__ = ["Count", "count"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Count(Mechanism["Sequence[object] | NDArray[np.generic]", int]):
+    """Release how many rows are not missing.
+
+    Privacy. One unit owns one row. A row more or less moves the count by 1; a row exchanged for another by at most 1
+    too, where one of the two is missing. Integer noise for a sensitivity of 1. None and NaN are missing.
+
+    Ghosh, Roughgarden & Sundararajan 2009 (arXiv:0811.2841).
+
+    >>> Count(epsilon="0.1").error(confidence=0.95)
+    30.0
+    """
+
+    kind: ClassVar[str] = "count"
+    guarantee: ClassVar[str] = "A count, which one row moves by at most 1, with noise for 1, keeps the noise's promise."
+    accuracy: ClassVar[str] = "the noise's own quantile"
+    source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2009, arXiv:0811.2841"
+
+    noise: Noise
+    neighbors: Relation
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        noise: Noise | None = None,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> None:
+        exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
+        size = group_size(require_relation(neighbors))
+        moved = Moved(size, Fraction(size), 1)
+        if noise is None:
+            noise = best_noise(moved, neighbors=neighbors, epsilon=epsilon, delta=delta, rho=rho)
+        moved.require(noise, neighbors)
+        assign(self, noise=noise, neighbors=neighbors)
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of the noise."""
+        return self.noise.privacy
+
+    @property
+    def claim(self) -> Pure | Approximate | ZCDP:
+        """The noise's promise."""
+        return self.noise.claim
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """One row per unit."""
+        return ("a unit owns one row.",)
+
+    def error(self, confidence: float = 0.95) -> float:
+        """Return the noise's error."""
+        return self.noise.error(confidence)
+
+    def release(self, value: Sequence[object] | NDArray[np.generic], *, bits: BitSource = SYSTEM) -> Release[int]:
+        """Return the private count; `value` holds the rows."""
+        (found,) = noisy([_present(value)], self.noise, bits)
+        return Release(found, self)
+
+    @classmethod
+    def examples(cls) -> tuple[Example[Sequence[object] | NDArray[np.generic]], ...]:
+        """Return rows of which one is missing."""
+        return (
+            Example(cls(epsilon="1/10"), [5, 5], [5, 5, 5]),
+            Example(cls(epsilon=1), [5, 5], [5, 5, 5]),
+            Example(cls(rho=1), [5, 5, 5], [5, 5]),
+            Example(cls(epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), [5, None], [5, 5]),
+        )
+
+
+def _present(rows: Sequence[object] | NDArray[np.generic]) -> int:
+    """Count the rows that are there: neither None nor NaN, which differs from itself."""
+    if isinstance(rows, np.ndarray) and rows.dtype.kind != "O":
+        return int(rows.shape[0] - (np.isnan(rows).sum() if rows.dtype.kind == "f" else 0)) if rows.ndim else 1
+    return sum(not (row is None or (isinstance(row, float) and row != row)) for row in rows)  # noqa: PLR0124
+
+
+def count(
+    values: Sequence[object] | NDArray[np.generic],
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    neighbors: Relation = NeighborRelation.ADD_REMOVE,
+) -> Release[int]:
+    """Release the number of rows that are not missing.
+
+    >>> answer = count(range(1203), epsilon="0.1")
+    >>> answer.error(confidence=0.95), isinstance(answer.value, int)
+    (30.0, True)
+    """
+    return Count(epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors).release(values)

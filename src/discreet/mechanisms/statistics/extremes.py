@@ -1,0 +1,199 @@
+"""The smallest and the largest values of a column, a few rows from the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from discreet.exact import Grid, integer
+from discreet.mechanisms.additive import assign, read_positive
+from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, read_column, whole_numbers
+from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.ranks import RankTarget, SortedRows, UnsortedRows, choose_point
+from discreet.mechanisms.release import Release
+from discreet.mechanisms.selection import gap_bound
+from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy.relations import require_relation
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from typing import SupportsIndex
+
+    from numpy.typing import ArrayLike
+
+    from discreet.exact import Number
+    from discreet.privacy import Curve
+    from discreet.privacy.relations import Relation
+
+__all__ = ["Maximum", "Minimum", "maximum", "minimum"]
+
+_GRID_BITS = 40
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Minimum(Mechanism["ArrayLike", "float | int"]):
+    """Release a value with about `rank` rows below it: the smallest value that many rows can hide.
+
+    The exact minimum belongs to one row, and nothing private says more about it than the bounds do. So the released
+    point aims at the row of rank r from the end; by default r = 20 / epsilon, so that points beyond the last row, which
+    are r rows off, are unlikely unless their gap is thousands of times wider than the ones at rank r.
+
+    Privacy. The exponential mechanism over the points of a grid; the score of a point with B rows below and E at it is
+    -max(0, B - r, r - B - E). One row more or less, or exchanged for another, moves it by at most 1 (see `RankTarget`):
+    scale 2 / epsilon.
+
+    McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41), Theorem 6; Smith 2011 (doi:10.1145/1993636.1993743).
+
+    >>> import numpy as np
+    >>> found = Minimum(lower=0, upper=1000, epsilon=10, rank=10).release(np.arange(100, 900)).value
+    >>> 100 < found < 120
+    True
+    """
+
+    kind: ClassVar[str] = "minimum"
+    guarantee: ClassVar[str] = (
+        "The exponential mechanism over the points of a grid, scored by how many rows each misses a rank from the end, "
+        "which one row moves by at most 1, with scale 2 / epsilon, is epsilon-differentially private."
+    )
+    accuracy: ClassVar[str] = "misses the rank by at most 2 / epsilon * ln(points / (1 - confidence)) rows"
+    source: ClassVar[str] = "McSherry & Talwar 2007, doi:10.1109/FOCS.2007.41, Theorem 6"
+
+    lower: Fraction
+    upper: Fraction
+    rank: int
+    grid: Grid
+    epsilon: Fraction
+    neighbors: Relation
+
+    def __init__(  # noqa: PLR0913  each is a public fact of the release
+        self,
+        *,
+        lower: Number,
+        upper: Number,
+        epsilon: Number,
+        rank: SupportsIndex | None = None,
+        grid: Grid | Number | None = None,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> None:
+        low, high = read_bounds((lower, upper))
+        points = default_grid(low, high, bits=_GRID_BITS) if grid is None else grid
+        price = read_positive(epsilon, "epsilon", zero="every point would be equally likely")
+        place = -(-20 // price) if rank is None else integer(rank, name="rank", least=0, most=1 << 40)
+        assign(self, lower=low, upper=high, rank=min(int(place), 1 << 40), epsilon=price)
+        assign(self, grid=Clamp.of(low, high, points).grid, neighbors=require_relation(neighbors))
+
+    @property
+    def _target(self) -> RankTarget:
+        return RankTarget(1, 0, self.rank)
+
+    @property
+    def claim(self) -> Pure:
+        """Epsilon."""
+        return Pure(self.epsilon, neighbors=self.neighbors)
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of bounded range."""
+        return curves.exponential(self.epsilon, neighbors=self.neighbors)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """One row per unit, and public bounds."""
+        return ("a unit owns one row.", "the bounds and the grid were not read from the rows.")
+
+    def error(self, confidence: float = 0.95) -> None:
+        """Return None: how far a rank is from a value depends on the rows; `rank_error` counts rows."""
+        del confidence
+
+    @property
+    def no_error_because(self) -> str:
+        """Ranks are bounded, values are not."""
+        return "how far apart rows lie is private; rank_error() bounds by how many rows the released point misses."
+
+    def rank_error(self, confidence: float = 0.95) -> float:
+        """Return by how many rows the point misses its rank at most, if there are that many rows."""
+        points = Clamp.of(self.lower, self.upper, self.grid).width + 1
+        return gap_bound(self._target.scale(self.epsilon, self.neighbors), points, 1, confidence)
+
+    def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float | int]:
+        """Return the private value; `value` holds the rows."""
+        clamp = Clamp.of(self.lower, self.upper, self.grid)
+        column = read_column(value)
+        rows = SortedRows(np.sort(clamp.steps(column))) if column.dtype.kind == "O" else UnsortedRows(column, clamp)
+        scale = self._target.scale(self.epsilon, self.neighbors)
+        return Release(clamp.point(choose_point(rows, self._target, clamp.width, scale, bits)), self)
+
+    @classmethod
+    def examples(cls) -> tuple[Example[ArrayLike], ...]:
+        """Return rows of which one is missing, and rows of which one went to the other end."""
+        made = partial(cls, lower=0, upper=3, grid=1, rank=1)
+        return (
+            Example(made(epsilon="1/2"), [0, 3], [0, 3, 0]),
+            Example(made(epsilon=2), [0, 0, 3, 3], [0, 3, 3]),
+            Example(made(epsilon=3, neighbors=NeighborRelation.CHANGE_ONE), [0, 0, 3], [0, 3, 3]),
+        )
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Maximum(Minimum):
+    """Release a value with about `rank` rows above it: see `Minimum`, from the other end.
+
+    >>> import numpy as np
+    >>> found = Maximum(lower=0, upper=1000, epsilon=10, rank=10).release(np.arange(100, 900)).value
+    >>> 880 < found < 900
+    True
+    """
+
+    kind: ClassVar[str] = "maximum"
+
+    @property
+    def _target(self) -> RankTarget:
+        return RankTarget(0, 1, -self.rank)
+
+
+def minimum(  # noqa: PLR0913
+    values: ArrayLike,
+    *,
+    bounds: tuple[Number, Number],
+    epsilon: Number,
+    rank: SupportsIndex | None = None,
+    grid: Grid | Number | None = None,
+    neighbors: Relation = NeighborRelation.ADD_REMOVE,
+) -> Release[float | int]:
+    """Release a value near the smallest of a column, with about `rank` rows below it.
+
+    >>> import numpy as np
+    >>> 100 < minimum(np.arange(100, 9_000), bounds=(0, 10_000), epsilon=10, rank=10).value < 120
+    True
+    """
+    lower, upper = read_bounds(bounds)
+    if grid is None:
+        grid = default_grid(lower, upper, bits=_GRID_BITS, whole=whole_numbers(values))
+    made = Minimum(lower=lower, upper=upper, epsilon=epsilon, rank=rank, grid=grid, neighbors=neighbors)
+    return made.release(values)
+
+
+def maximum(  # noqa: PLR0913
+    values: ArrayLike,
+    *,
+    bounds: tuple[Number, Number],
+    epsilon: Number,
+    rank: SupportsIndex | None = None,
+    grid: Grid | Number | None = None,
+    neighbors: Relation = NeighborRelation.ADD_REMOVE,
+) -> Release[float | int]:
+    """Release a value near the largest of a column, with about `rank` rows above it.
+
+    >>> import numpy as np
+    >>> 8_980 < maximum(np.arange(100, 9_000), bounds=(0, 10_000), epsilon=10, rank=10).value < 9_000
+    True
+    """
+    lower, upper = read_bounds(bounds)
+    if grid is None:
+        grid = default_grid(lower, upper, bits=_GRID_BITS, whole=whole_numbers(values))
+    made = Maximum(lower=lower, upper=upper, epsilon=epsilon, rank=rank, grid=grid, neighbors=neighbors)
+    return made.release(values)

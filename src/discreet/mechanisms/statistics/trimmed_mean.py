@@ -1,0 +1,175 @@
+"""The trimmed mean of a column, trimmed by a number of rows that was paid for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.errors import ParameterError
+from discreet.exact import rational, shown
+from discreet.mechanisms.additive import assign, read_positive
+from discreet.mechanisms.columns import read_bounds, read_column
+from discreet.mechanisms.instances.trimmed_mean import TrimmedMean
+from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.release import Release
+from discreet.mechanisms.statistics.count import Count
+from discreet.mechanisms.sums import adds_rows
+from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy.relations import require_relation
+
+if TYPE_CHECKING:
+    from typing import SupportsIndex
+
+    from numpy.typing import ArrayLike
+
+    from discreet.exact import Number
+    from discreet.privacy import Curve
+    from discreet.privacy.relations import Relation
+
+__all__ = ["CountedTrimmedMean", "trimmed_mean"]
+
+_SHARE = Fraction(1, 20)
+_MOST_ROWS = 10**9
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class CountedTrimmedMean(Mechanism["ArrayLike", float]):
+    """Release a trimmed mean under add/remove without a public number of rows: first a count, then `TrimmedMean`.
+
+    How much is best trimmed depends on the number of rows, which is private. So a twentieth of epsilon buys a noisy
+    count, and the rest a trimmed mean whose trimming was chosen for that count. Two releases, the second chosen after
+    the first was seen: their epsilons add (Dwork & Roth 2014, doi:10.1561/0400000042, Section 3.5).
+
+    Bun & Steinke 2019 (arXiv:1906.02830) for the trimmed mean.
+
+    >>> import numpy as np
+    >>> answer = CountedTrimmedMean(lower=0, upper=1000, epsilon=1).release(np.linspace(150, 190, 1000))
+    >>> 160 < answer.value < 180, answer.mechanism.promise
+    (True, 'ε = 1')
+    """
+
+    kind: ClassVar[str] = "counted_trimmed_mean"
+    guarantee: ClassVar[str] = (
+        "A count with epsilon / 20, and then a trimmed mean with the rest, whose trimming was chosen for that count: "
+        "adaptive composition adds the two."
+    )
+    accuracy: ClassVar[str] = "that of the trimmed mean, of which the smooth sensitivity is private"
+    source: ClassVar[str] = "Bun & Steinke 2019, arXiv:1906.02830; Dwork & Roth 2014, doi:10.1561/0400000042"
+
+    lower: Fraction
+    upper: Fraction
+    spread: Fraction
+    epsilon: Fraction
+    neighbors: Relation
+
+    def __init__(
+        self,
+        *,
+        lower: Number,
+        upper: Number,
+        epsilon: Number,
+        spread: Number | None = None,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> None:
+        low, high = read_bounds((lower, upper))
+        guess = (high - low) / 64 if spread is None else rational(spread, name="spread")
+        if not 0 < guess <= high - low:
+            msg = f"spread is {shown(spread)}; it must be above 0 and at most the distance of the bounds."
+            raise ParameterError(msg)
+        if require_relation(neighbors) is not NeighborRelation.ADD_REMOVE:
+            msg = f"neighbors is {neighbors.value}; where the number of rows is public, use TrimmedMean.for_count."
+            raise ParameterError(msg)
+        assign(self, lower=low, upper=high, spread=guess, neighbors=neighbors)
+        assign(self, epsilon=read_positive(epsilon, "epsilon", zero="no finite noise reaches it"))
+
+    @property
+    def _count(self) -> Count:
+        return Count(epsilon=self.epsilon * _SHARE, neighbors=self.neighbors)
+
+    @property
+    def claim(self) -> Pure:
+        """Epsilon."""
+        return Pure(self.epsilon, neighbors=self.neighbors)
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of the count and the worst pure curve of the rest."""
+        return self._count.privacy + curves.pure(self.epsilon * (1 - _SHARE), neighbors=self.neighbors)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """One row per unit, and public bounds."""
+        return ("a unit owns one row.", "the bounds were not read from the rows.")
+
+    def error(self, confidence: float = 0.95) -> None:
+        """Return None: the noise depends on the rows."""
+        del confidence
+
+    @property
+    def no_error_because(self) -> str:
+        """The noise depends on the rows."""
+        return "the noise is in proportion to a bound that depends on the rows, and is private with it."
+
+    def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
+        """Return the private trimmed mean; `value` holds the rows."""
+        column = read_column(value)
+        rows = self._count.release(column, bits=bits).value
+        made = TrimmedMean.for_count(
+            max(1, min(rows, _MOST_ROWS)),
+            lower=self.lower,
+            upper=self.upper,
+            spread=self.spread,
+            epsilon=self.epsilon * (1 - _SHARE),
+            neighbors=self.neighbors,
+        )
+        found = made.release(column, bits=bits).value
+        return Release(found, self, MappingProxyType({"count": rows, "trim": made.trim}))
+
+    @classmethod
+    def examples(cls) -> tuple[Example[ArrayLike], ...]:
+        """Return rows of which one is missing."""
+        return (
+            Example(cls(lower=0, upper=4, epsilon="1/2"), [0, 2, 4], [0, 2, 4, 4]),
+            Example(cls(lower=0, upper=4, epsilon=2), [], [4]),
+        )
+
+
+def trimmed_mean(  # noqa: PLR0913
+    values: ArrayLike,
+    *,
+    bounds: tuple[Number, Number],
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    expected_count: SupportsIndex | None = None,
+    spread: Number | None = None,
+    neighbors: Relation = NeighborRelation.ADD_REMOVE,
+) -> Release[float]:
+    """Release a trimmed mean with smooth sensitivity: closer than `mean` where the bounds are far wider than the rows.
+
+    How much is trimmed is chosen for a number of rows: the public one under change-one, `expected_count` where it is
+    given, or else a count that a twentieth of epsilon pays for. `spread` is a public guess of the rows' deviation.
+
+    >>> import numpy as np
+    >>> rows = np.linspace(150, 190, 1000)
+    >>> 160 < trimmed_mean(rows, bounds=(0, 1000), epsilon=1).value < 180
+    True
+    >>> 160 < trimmed_mean(rows, bounds=(0, 1000), rho="0.5", expected_count=1000).value < 180
+    True
+    """
+    lower, upper = read_bounds(bounds)
+    count = expected_count if adds_rows(neighbors) else read_column(values).size
+    if count is not None:
+        made = TrimmedMean.for_count(
+            count, lower=lower, upper=upper, spread=spread, epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors
+        )
+        return made.release(values)
+    if epsilon is None or delta is not None or rho is not None:
+        msg = "without expected_count the number of rows is bought, which is done for a pure epsilon alone. State one."
+        raise ParameterError(msg)
+    return CountedTrimmedMean(lower=lower, upper=upper, epsilon=epsilon, spread=spread, neighbors=neighbors).release(
+        values
+    )

@@ -1,0 +1,125 @@
+"""Lotteries: one index, with weights times exponentials of scores, drawn once for all candidates."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import Box, Interval, Number, rational, shown
+from discreet.noise.bits import SYSTEM, BitSource
+from discreet.noise.draws import once, shape_of
+from discreet.noise.lazy import LazyUniform, bernoulli
+from discreet.noise.race import read_scores
+from discreet.noise.uniform import uniform_integer
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Scores = NDArray[np.int64] | NDArray[np.float64]
+
+__all__ = ["lottery"]
+
+_ALL_TICKETS = 61  # bits: their sum is an exact 64-bit integer
+_SLACK = 2.0**-50
+_ROUNDING = 1 + 2.0**-48  # above the three roundings (of a weight, of a product, of a power) that it covers
+
+
+def lottery(scores: ArrayLike, scale: Number, weights: ArrayLike | None = None, bits: BitSource = SYSTEM) -> int:
+    """Return index i with probability proportional to weight_i * exp(score_i / scale), exactly.
+
+    With scale = 2 sensitivity / epsilon, the exponential mechanism with a base measure (McSherry, Talwar 2007,
+    "Mechanism Design via Differential Privacy", Definition 2). The law is that of `gumbel_race` with log(weight)
+    added to each score, but it takes two random numbers and not one per candidate.
+
+    Why it is exact: each candidate gets a whole number of tickets, T_i >= c weight_i exp((score_i - best) / scale), for
+    one c, from certified float intervals. One ticket is drawn, uniformly among integers, and its owner is kept with
+    probability c weight_i exp(…) / T_i, which a lazily revealed uniform real decides with as many digits as it takes;
+    otherwise the draw is repeated. So i is returned with probability proportional to T_i times that chance, which is
+    its weight times its exponential (von Neumann 1951, rejection). Candidates far below the best hold one ticket of
+    2**61 / count, so that nothing underflows to "impossible".
+
+    >>> lottery([0, 1000, 3], scale=1)
+    1
+    >>> lottery([5, 5], scale=1, weights=[0, 3])
+    1
+    """
+    values = read_scores(scores)
+    spread = rational(scale, name="scale")
+    if spread <= 0:
+        msg = f"scale is {shown(scale)}; it must be above 0, as a choice without noise protects nobody."
+        raise ParameterError(msg)
+    shape_of(values.size, width=80, name="the number of scores")
+    return _drawn(values, spread, _read_weights(weights, values.size), bits)
+
+
+def _read_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64] | NDArray[np.float64] | None:
+    """Read weights: they are public, so a message may say that one is negative."""
+    if weights is None:
+        return None
+    array = np.asarray(weights)
+    if array.shape != (count,) or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        msg = f"weights have the shape {shown(array.shape)}; there must be one number for each of {count} scores."
+        raise ParameterError(msg)
+    if not (np.isfinite(array) & (array >= 0)).all() or not (array > 0).any() or not (array < 2.0**62).all():
+        msg = "weights must be finite, from 0 to 2**62, and at least one of them above 0."
+        raise ParameterError(msg)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64)
+
+
+def _drawn(values: Scores, scale: Fraction, weights: Scores | None, bits: BitSource) -> int:
+    best = (values if weights is None else values[weights > 0]).max()
+    tickets, shift = _tickets(values, best, scale, weights)
+    sums = np.cumsum(tickets)
+    total, first = int(sums[-1]), Fraction(best.item())
+
+    def draw() -> int:
+        while True:
+            i = int(np.searchsorted(sums, uniform_integer(total, bits=bits), side="right"))
+            behind = (first - Fraction(values[i].item())) / scale
+            weight = Fraction(1 if weights is None else weights[i].item()) * Fraction(2) ** shift
+            if _kept(behind, weight / int(tickets[i]), bits):
+                return i
+
+    return once(draw)
+
+
+def _kept(behind: Fraction, factor: Fraction, bits: BitSource) -> bool:
+    """Toss a coin with chance factor * exp(-behind), at most 1.
+
+    A float within `slack` of the chance settles nearly all tosses by the first 64 digits of a uniform real; that very
+    real is refined for the rest. Slack: behind as a float is off by 2**-53 of itself, exp by 2**-49 (see `Box`).
+    """
+    chance = LazyUniform(bits, bits.integer(64), 64)
+    if behind < 600:
+        near = math.exp(-float(behind)) * float(factor)
+        slack, place = near * (float(behind) + 64) * _SLACK, chance.digits * 2.0**-64
+        if abs(place - near) > slack + _SLACK:
+            return place < near
+    return bernoulli(lambda precision: Interval.of(-behind, precision).exp().scaled(factor), bits, chance)
+
+
+def _tickets(
+    values: Scores, best: np.int64 | np.float64, scale: Fraction, weights: Scores | None
+) -> tuple[NDArray[np.int64], int]:
+    """Return whole numbers of at least 2**shift * weight * exp((score - best) / scale), and the shift.
+
+    Scores above `best` have a weight of 0 and get no ticket; so does everybody with a weight of 0.
+    """
+    with np.errstate(all="ignore"):  # what floats cannot bound counts as not behind at all, an upper bound
+        if values.dtype == np.int64:
+            behind = Box.of((best - values).astype(np.float64)) + Box.of(np.zeros(1))
+        else:
+            behind = Box.of(np.array(float(best))) - Box.of(values.astype(np.float64))
+        near = np.maximum(np.nan_to_num(behind.scaled(1 / scale).lo, nan=0.0, posinf=np.inf, neginf=0.0), 0.0)
+        mass = (-Box.of(near)).exp().hi
+        if weights is not None:
+            mass = np.where(weights > 0, mass * weights.astype(np.float64) * _ROUNDING, 0.0)
+    shift = _ALL_TICKETS - values.size.bit_length() - math.frexp(float(mass.max()))[1]
+    tickets = np.maximum(np.ceil(np.ldexp(mass, shift)), 1.0).astype(np.int64)
+    if weights is not None:
+        tickets[weights == 0] = 0
+    return tickets, shift

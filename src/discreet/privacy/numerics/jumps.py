@@ -1,0 +1,69 @@
+r"""Losses so large that one of them decides: their share of delta in closed form.
+
+Let a mechanism's use be a jump if its loss is at least J, and let the sum of all other losses be at least -a up to a
+Q-probability eta. A composition with a jump then exceeds every e <= J - a, and the kernel (1 - exp(e - L))+ is
+P - exp(e) Q there. So with p and q the P- and Q-probabilities of a jump in each of n uses,
+
+    delta(e) = [1 - (1 - p)^n] - exp(e) [1 - (1 - q)^n]  +  delta of the compositions without a jump,
+
+up to exp(e) n q eta by which the first part may be too small. The law without jumps is bounded by J, its
+moments no longer explode, and nothing is given away.
+
+For the subsampled Gaussian, remove direction, eta is bounded by Chernoff: Q[sum L < -a] <= exp(n K(r) - r a) with K the
+log-moment function of the add direction, because E_Q[exp(-r L)] = E[(1 + x)^(-r)].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from discreet.privacy.numerics.loss import Direction
+from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.search import minimize
+
+LOG_DOUBT = math.log(1e-11)
+"""How unlikely it must be that the other losses outweigh a jump."""
+
+
+def sampled_only(direction: Direction) -> bool:
+    """Whether all parts are subsampled Gaussians in the remove direction."""
+    return all(isinstance(loss, SampledGaussianLoss) and not loss.add for loss, _ in direction.parts)
+
+
+def reserve(direction: Direction) -> float:
+    """Return a: the other losses sum to less than -a with Q-probability at most exp(LOG_DOUBT)."""
+    parts = [
+        (replace(loss, add=True, cut=math.inf), n)
+        for loss, n in direction.parts
+        if isinstance(loss, SampledGaussianLoss)
+    ]
+    mirror = Direction(tuple(parts))
+    least = math.fsum(-n * math.log1p(-loss.rate) for loss, n in parts) * (1 + 1e-12)
+
+    def bound(order: float) -> float:
+        # (K - LOG_DOUBT) / r approaches the least sum from above or has passed its minimum before.
+        return (mirror.rough(order) - LOG_DOUBT) / order if order * least < 1e3 else least
+
+    order = minimize(bound)[0]
+    if order * least >= 1e3:
+        return least
+    return min(least, (mirror.moment(order) - LOG_DOUBT) / order)
+
+
+def without_jumps(direction: Direction, epsilon: float, delta: float, order: float) -> Direction:
+    """Cut jumps off, if that cuts earlier than has been done; answers up to this epsilon stay exact."""
+    level = epsilon + reserve(direction)
+    uses = sum(n for _, n in direction.parts)
+    spare = math.log(uses / delta) + epsilon - LOG_DOUBT
+    parts: list[tuple[SampledGaussianLoss, int]] = []
+    for loss, n in direction.parts:
+        if not isinstance(loss, SampledGaussianLoss):
+            return direction
+        cut = loss.cut_above(level, spare, order)
+        if cut.cut >= loss.cut:
+            return direction
+        parts.append((cut, n))
+    chance = math.fsum(n * loss.missing for loss, n in parts)
+    doubt = math.exp(LOG_DOUBT) * (delta + math.exp(epsilon) * chance)
+    return Direction(tuple(parts), valid=epsilon, doubt=doubt)

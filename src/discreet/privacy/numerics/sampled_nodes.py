@@ -1,0 +1,292 @@
+"""Sums for the moments of the subsampled Gaussian: a trapezoidal rule in z with its error bounded.
+
+The error of the rule is at most 2 / (exp(2 pi d / step) - 1) times the integral of the absolute integrand on the lines
+Im z = +-d (Trefethen & Weideman 2014, Theorem 5.1). The integrand is analytic for d < pi sigma, where 1 + x has its
+first zeros. With theta = d / sigma the absolute integrand on the line is, point by point,
+
+    phi(z) exp(d^2 / 2) |1 - q + q exp(l + i theta)|^a exp(t arg(...)) |w(z + i d)|
+
+with |w(z + id)| <= w(z) exp(d^2 / (2 soft^2)),
+the last because w is a normal distribution function. It is evaluated on a coarse grid, not estimated.
+
+On the real axis E[x] = 0 gives M - 1 = E[w ((1 + x)^a - 1 - a x)] - E[1 - w] - a E[(1 - w) x], which does not cancel;
+above it M(c + it) = M(c) + sum v (exp(itL) - 1) with the tilted weights v, which does not cancel either.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.numerics.elementary import exp_minus, log1p, log1p_minus
+from discreet.privacy.numerics.loss import ULP
+from discreet.privacy.numerics.transform import exponential_sums
+
+if TYPE_CHECKING:
+    from discreet.privacy.numerics.loss import Complexes, Reals
+    from discreet.privacy.numerics.sampled_pair import SampledPair
+
+REACH = 9.2
+"""Normal mass beyond this many standard deviations is below 2^-63."""
+
+BLOCK = 1 << 17
+"""Sines evaluated at once; more are left to the fast transform."""
+
+FRACTIONS = (0.97, 0.7, 0.45, 0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.005, 0.0025, 0.001, 3e-4, 1e-4, 1e-5)
+"""Lines tried, as shares of pi sigma."""
+
+LEAK = math.exp(-38.0)
+"""The error of the rule relative to the integral of the absolute integrand on the real line."""
+
+
+def stretch(loss: SampledPair) -> float:
+    """Return the factor of d^2 / 2 in log of the growth of phi(z) w(z) on the line Im z = d."""
+    return 1.0 if math.isinf(loss.cut) else 1 + 1 / loss.soft**2
+
+
+def window(loss: SampledPair, a: float) -> tuple[float, float]:
+    """Return an interval of z outside which the integrand of M is below exp(-45) of its largest value.
+
+    It has its modes where z = a p(z) / sigma, p = q exp(l) / (1 + x), all between 0 and a / sigma. For a < 0 it is
+    log-concave with curvature at least 1, so its single mode is enclosed and REACH added. For a > 0 the logarithm is
+    scanned in steps of 0.4: its maxima are no sharper than the normal density's.
+    """
+    move = a / loss.sigma
+    if a < 0:
+        low, high = move, 0.0
+        log_odds = math.log(loss.rate) - math.log1p(-loss.rate) - 0.5 / loss.sigma**2
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            odds = math.exp(min(max(log_odds + middle / loss.sigma, -700.0), 700.0))
+            low, high = (low, middle) if move * odds / (1 + odds) < middle else (middle, high)
+            if high - low < 0.1:
+                break
+        return low - REACH, high + REACH
+    limit = min(move + REACH, loss.cut + REACH)
+    z = np.linspace(-REACH, limit, int(2.5 * (limit + REACH)) + 2)
+    log = a * loss.ratio(z) - 0.5 * z * z + loss.kept(z)
+    keep = np.flatnonzero(log > float(log.max()) - 45)
+    return float(z[max(keep[0] - 1, 0)]), float(z[min(keep[-1] + 1, len(z) - 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """A picture of a loss that is good for a few digits of its moments at all orders."""
+
+    ratio: Reals
+    x: Reals
+    weights: Reals
+    logs: Reals
+
+    @staticmethod
+    def of(loss: SampledPair) -> Sketch:
+        """Draw it: a trimmed loss ends with its cut; the mode of the add direction lies left of 0, but not far."""
+        upper = 10.0 if loss.add else loss.cut + REACH * loss.soft
+        z = np.arange(-25.0 if loss.add else -10.0, upper, min(0.4, loss.sigma, loss.soft))
+        ratio = loss.ratio(z)
+        logs = loss.kept(z) - 0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi))
+        return Sketch(ratio, np.expm1(ratio), np.exp(logs), logs)
+
+    def moment(self, a: float) -> float:
+        """Return log M on the real axis."""
+        powers = a * self.ratio
+        peak = float((powers + self.logs).max())
+        if peak < 1:  # near M = 1 the difference from 1 counts
+            beyond = float((np.expm1(np.minimum(powers, 600.0)) - a * self.x) @ self.weights)
+            return math.log1p(max(beyond, 0.0))
+        return peak + math.log(float(np.exp(powers + (self.logs - peak)).sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The nodes in z for one line Re s = c, fine enough for heights up to a maximum."""
+
+    loss: SampledPair
+    tilt: float
+    lower: float
+    upper: float
+    step: float
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def at(loss: SampledPair, real: float, height: float) -> Nodes:
+        """Choose the nodes."""
+        tilt = loss.exponent(real)
+        lower, upper = window(loss, tilt)
+        near = _is_near_one(loss, tilt, lower, upper)
+        if near:
+            lower, upper = min(lower, -REACH), max(upper, min(REACH + 1 / loss.sigma, loss.cut + REACH))
+        step = _real_step(loss, tilt) if height == 0 else _step(loss, tilt, lower, upper, height)
+        return Nodes(loss, tilt, lower, upper, step)
+
+    @cached_property
+    def z(self) -> Reals:
+        """The nodes."""
+        count = math.ceil((self.upper - self.lower) / self.step) + 1
+        return self.lower + self.step * np.arange(count)
+
+    @cached_property
+    def ratio(self) -> Reals:
+        """log(1 + x) at the nodes."""
+        return self.loss.ratio(self.z)
+
+    @cached_property
+    def _kept(self) -> Reals:
+        return self.loss.kept(self.z)
+
+    @cached_property
+    def log_moment(self) -> tuple[float, float]:
+        """K(c), between two ends."""
+        if _is_near_one(self.loss, self.tilt, self.lower, self.upper):
+            total, error = self._beyond_one()
+            return math.log1p(total - error) if total - error > -1 else -math.inf, math.log1p(total + error)
+        log = -0.5 * self.z * self.z + self.tilt * self.ratio + self._kept
+        peak = float(log.max())
+        pieces = np.exp(log - peak)
+        mass = float(pieces.sum())
+        size = (
+            abs(peak)
+            + abs(self.tilt) * float(pieces @ np.abs(self.ratio)) / mass
+            + 0.5 * float(pieces @ self.z**2) / mass
+        )
+        error = 8 * ULP * (4 + size) + 2 * LEAK
+        value = peak + math.log(mass * self.step / math.sqrt(2 * math.pi))
+        return value - error, value + error
+
+    def _beyond_one(self) -> tuple[float, float]:
+        """Return M(c) - 1 and its error bound."""
+        a, z = self.tilt, self.z
+        x = self.loss.rate * np.expm1(z / self.loss.sigma - 0.5 / self.loss.sigma**2)
+        bend = log1p_minus(x, self.ratio)
+        weights = np.exp(-0.5 * z * z + self._kept) * (self.step / math.sqrt(2 * math.pi))
+        pieces = exp_minus(a * self.ratio) + a * bend
+        total, size = float(pieces @ weights), float(np.abs(pieces) @ weights)
+        # The error of a * ratio moves exp(a ratio) - 1 - a ratio by at most |a ratio| |exp(a ratio) - 1| ulps.
+        growth = np.exp(np.maximum(a * self.ratio, 0.0))
+        second = float((self.ratio**2 * growth) @ weights)
+        error = 8 * ULP * size + 4 * ULP * a * a * second + 4 * ULP * abs(a) * float(np.abs(bend) @ weights)
+        # Off the real line the pieces are about a^2 x^2 / 2 with |x| <= q (exp(l) + 1): E[(exp(l) + 1)^2] is
+        # exp(1/sigma^2) + 3, below 6 for sigma >= 1, and below four times E[(exp(l) - 1)^2] for smaller sigma.
+        error += LEAK * (4 * size + (6 * (a * self.loss.rate) ** 2 if self.loss.sigma >= 1 else 0.0))
+        if math.isfinite(self.loss.cut):
+            plain, shifted = self.loss.lost
+            missing = self.loss.rate * (shifted - plain)
+            total -= plain + a * missing
+            error += 2.0**-40 * (plain + abs(a) * self.loss.rate * (shifted + plain))
+        return total, error
+
+    def log_moments(self, heights: Reals) -> tuple[Complexes, Reals]:
+        """Return K at real + i heights and the error bounds."""
+        real = Nodes.at(self.loss, -self.tilt if self.loss.add else self.tilt - 1, 0.0).log_moment
+        center, spread = 0.5 * (real[0] + real[1]), 0.5 * (real[1] - real[0])
+        values = self.ratio
+        log = -0.5 * self.z * self.z + self.tilt * values + self._kept
+        weights = np.exp(np.minimum(log - center, 700.0)) * (self.step / math.sqrt(2 * math.pi))
+        # Each weight's logarithm is off by a few ulps of its terms.
+        blurs = weights * (ULP * (8 + 0.5 * self.z * self.z + np.abs(self.tilt * values) + abs(center)))
+        keep = weights > 0
+        values, weights, blurs = values[keep], weights[keep], blurs[keep]
+        sums, errors = _all_turns(values, weights, blurs, heights)
+        if self.loss.add:
+            sums = sums.conj()
+        noise = spread + 2 * ULP * abs(center)
+        errors = errors + np.abs(sums) * noise + LEAK
+        size = np.maximum(np.abs(1 + sums), 1e-300)
+        return center + log1p(sums), errors / size + noise
+
+
+def _all_turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:
+    """Return sum v (exp(itL) - 1): small phases by their power series, few others directly, many by a fast transform.
+
+    The transform's error is a share of the weights that it gets, so it should not get the bulk of a rarely sampled
+    loss.
+    """
+    small = np.abs(values) * float(heights[-1]) <= 0.5
+    sums, errors = _series(values[small], weights[small], blurs[small], heights)
+    if small.all():
+        return sums, errors
+    values, weights, blurs = values[~small], weights[~small], blurs[~small]
+    if len(heights) * len(values) <= BLOCK:
+        more, other = _turns(values, weights, blurs, heights)
+    else:
+        more, other = exponential_sums(values, weights, float(heights[1]), len(heights))
+        more, other = more - float(weights.sum()), other + 2 * float(blurs.sum())
+    return sums + more, errors + other
+
+
+def _series(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:
+    """Return sum v (exp(itL) - 1) for |tL| <= 1/2 by the moments of L.
+
+    14 terms leave less than 2^-54 of the first.
+    """
+    powers = np.ones(len(values))
+    top = max(float(heights[-1]), 1e-300)
+    scaled, turn = values * top, heights / top
+    total = np.zeros(len(heights), dtype=np.complex128)
+    factor = np.ones(len(heights), dtype=np.complex128)
+    for k in range(1, 15):
+        powers = powers * (scaled / k)
+        factor = factor * (1j * turn)
+        total += factor * float(powers @ weights)
+    size = float(np.abs(scaled) @ weights)
+    return total, turn * (8 * ULP * size + 2 * float(np.abs(scaled) @ blurs))
+
+
+def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:
+    """Return sum v (exp(itL) - 1) = sum v (-2 sin^2(tL/2) + i sin(tL)), and the error of the sums."""
+    half = np.multiply.outer(0.5 * heights, values)
+    sine, cosine = np.sin(half), np.cos(half)
+    real, imaginary = (sine * sine) @ weights, (sine * cosine) @ weights
+    sizes = np.abs(sine) @ (8 * ULP * weights + 2 * blurs)
+    error = sizes + 2 * ULP * heights * float(np.abs(values) @ weights)
+    return -2 * real + 2j * imaginary, error
+
+
+def _is_near_one(loss: SampledPair, a: float, lower: float, upper: float) -> bool:
+    """Decide whether M - 1 is computed instead of M: nowhere do the logarithms grow large."""
+    z = np.linspace(lower, upper, 12)
+    log = a * loss.ratio(z)
+    return float(log.max()) < 300 and upper / loss.sigma < 300 and float((log - 0.5 * z * z).max()) < 5
+
+
+def _real_step(loss: SampledPair, a: float) -> float:
+    """Return a step for the real axis, where the growth is known in closed form.
+
+    With a > 0, |1 - q + q exp(l + i theta)| <= 1 + x. With a < 0, it is at least cos(theta / 2) (1 + x).
+    """
+    best = 0.0
+    for fraction in FRACTIONS:
+        theta = min(math.pi * fraction, 9.5 / loss.sigma)
+        growth = 0.5 * (theta * loss.sigma) ** 2 * stretch(loss) + max(-a, 0.0) * -math.log(math.cos(0.5 * theta))
+        best = max(best, 2 * math.pi * theta * loss.sigma / (growth + 41.0))
+    return best
+
+
+def _step(loss: SampledPair, a: float, lower: float, upper: float, height: float) -> float:
+    """Return the largest step whose error is below LEAK of M(c), by evaluating the integrand on several lines."""
+    z = np.linspace(lower, upper, 128)
+    exponent = z / loss.sigma - 0.5 / loss.sigma**2
+    odds = np.exp(np.minimum(exponent + math.log(loss.rate) - math.log1p(-loss.rate), 600.0))
+    normal = loss.kept(z) - 0.5 * z * z
+    base = normal + a * np.log1p(odds)
+    center = float(base.max())
+    total = math.log(float(np.exp(base - center).sum())) + center
+    best = 0.0
+    for fraction in FRACTIONS:
+        theta = math.pi * fraction
+        if theta * loss.sigma > 40:
+            continue
+        real, imag = 1 + odds * math.cos(theta), odds * math.sin(theta)
+        line = normal + (0.5 * a) * np.log(real * real + imag * imag) + height * np.arctan2(imag, real)
+        top = float(line.max())
+        growth = math.log(float(np.exp(line - top).sum())) + top - total
+        growth = max(growth, 0.0) + 0.5 * (theta * loss.sigma) ** 2 * stretch(loss)
+        found = 2 * math.pi * theta * loss.sigma / (growth + 41.0)
+        if found < best:
+            break
+        best = found
+    return best

@@ -1,0 +1,111 @@
+"""Joint quantiles: the law over all rising tuples, written out on a small grid."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.mechanisms import JointQuantiles
+from tests.mechanisms.test_ranks import ADD_REMOVE, CHANGE_ONE, Law, fits, worst_loss
+from tests.noise.replay import ReplayBits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.privacy import NeighborRelation
+
+MODULE = sys.modules[JointQuantiles.__module__]
+QS = ("1/4", "3/4")
+
+
+def joint_law(rows: Sequence[int], width: int, qs: Sequence[float], scale: float) -> Law:
+    """From the definition: rows at a point count half on either side of it."""
+
+    def rank(point: int) -> float:
+        return sum(row < point for row in rows) + sum(row == point for row in rows) / 2
+
+    def weight(points: tuple[int, ...]) -> float:
+        ranks, ends = [0, *map(rank, points), len(rows)], [0, *qs, 1]
+        between = zip(np.diff(ranks), np.diff(ends), strict=True)
+        return math.exp(-sum(abs(n - p * len(rows)) for n, p in between) / scale)
+
+    tuples = itertools.combinations_with_replacement(range(width + 1), len(qs))
+    weights = {points: weight(points) for points in tuples}
+    total = sum(weights.values())
+    return {points: each / total for points, each in weights.items()}
+
+
+def made(relation: NeighborRelation, qs: Sequence[str] = QS) -> tuple[JointQuantiles, list[float], float]:
+    mechanism = JointQuantiles(qs, lower=0, upper=3, grid=1, epsilon=1, neighbors=relation)
+    unit = math.lcm(*(Fraction(q).denominator for q in qs))
+    return mechanism, [float(Fraction(q)) for q in qs], float(mechanism.scale) / unit
+
+
+@pytest.mark.parametrize("relation", [ADD_REMOVE, CHANGE_ONE])
+@pytest.mark.parametrize("qs", [QS, ("1/2",), ("1/10", "1/2")], ids=str)
+def test_the_law_keeps_epsilon_and_a_third_of_it_would_not(qs: Sequence[str], relation: NeighborRelation) -> None:
+    _, shares, scale = made(relation, qs)
+    worst = worst_loss(partial(joint_law, width=3, qs=shares, scale=scale), 3, relation, range(1, 5))
+    assert 0.4 < worst <= 1 + 1e-12
+    assert worst_loss(partial(joint_law, width=3, qs=shares, scale=scale / 3), 3, relation, range(1, 5)) > 1
+
+
+@pytest.mark.parametrize("rows", [[], [0, 1, 1, 2, 3, 3], [1] * 5])
+@pytest.mark.parametrize("exact", [False, True])
+def test_draws_follow_the_law(monkeypatch: pytest.MonkeyPatch, rows: list[int], exact: bool, seed: int) -> None:  # noqa: FBT001
+    """Also with every coin tossed by big integers."""
+    monkeypatch.setattr(MODULE, "_TIE_POINTS", 0)
+    if exact:
+        monkeypatch.setattr(MODULE, "_NEAR", np.inf)
+    mechanism, shares, scale = made(ADD_REMOVE)
+    bits = ReplayBits(seed)
+    table, count = np.array(rows, dtype=np.int64), 150 if exact else 400
+    draws = [tuple(mechanism.release(table, bits=bits).value.tolist()) for _ in range(count)]
+    assert fits(draws, joint_law(rows, 3, shares, scale))
+    assert len(rows) < 6 or not fits(draws, joint_law(rows, 3, shares, scale / 6))
+
+
+def test_floats_that_are_off_are_made_up_for(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """With wrong sums to draw by, most tuples are rejected and the law stays; without the coin it breaks."""
+    monkeypatch.setattr(MODULE, "_TIE_POINTS", 0)
+    mechanism, shares, scale = made(ADD_REMOVE)
+    rows, plain = [0, 1, 1, 2, 3, 3], MODULE._Chain._logarithms
+
+    def wrong(chain: object) -> list[np.ndarray]:
+        return [each + np.linspace(0, 2, each.size) for each in plain(chain)]
+
+    monkeypatch.setattr(MODULE._Chain, "_logarithms", wrong)
+    monkeypatch.setattr(MODULE, "_SLACK", 0.5)  # wrong sums need this much room below 1
+
+    def draws() -> list[tuple[int, ...]]:
+        bits = ReplayBits(seed)
+        return [tuple(mechanism.release(np.array(rows), bits=bits).value.tolist()) for _ in range(400)]
+
+    assert fits(draws(), joint_law(rows, 3, shares, scale))
+    monkeypatch.setattr(MODULE._Chain, "_kept", lambda *_: True)
+    assert not fits(draws(), joint_law(rows, 3, shares, scale))
+
+
+def test_ties_are_shared() -> None:
+    rows = np.array([5] * 900 + [0] * 50 + [9] * 50)
+    found = JointQuantiles([0.2, 0.4, 0.5, 0.8], lower=0, upper=9, grid=1, epsilon=5).release(rows).value
+    assert found.tolist() == [5] * 4
+
+
+def test_many_rows_are_close() -> None:
+    rows = np.arange(1_000_000) % 1_000
+    found = JointQuantiles([0.9, 0.1, 0.5], lower=0, upper=1_000, grid=4, epsilon=1).release(rows).value
+    assert np.abs(found - [900, 100, 500]).max() <= 8
+
+
+def test_fine_grids_are_refused() -> None:
+    with pytest.raises(ParameterError, match="at most 4096"):
+        JointQuantiles([0.5], lower=0, upper=10_000, grid=1, epsilon=1)

@@ -1,0 +1,97 @@
+"""Lotteries: weights times exponentials of scores, by tickets and coins."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet import noise
+from discreet.errors import ParameterError
+from tests.noise.replay import ReplayBits
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+FALSE_ALARM = 1e-9
+MODULE = sys.modules[noise.lottery.__module__]  # the package exports the function under the module's name
+SCORES = np.array([0, 1, 3, 3, -2])
+WEIGHTS = np.array([5, 0, 1, 2, 40])
+
+
+def fits(counts: ArrayLike, law: ArrayLike) -> bool:
+    wanted = np.asarray(law, dtype=np.float64)
+    seen = np.asarray(counts, dtype=np.float64)
+    if seen[wanted == 0].any():
+        return False
+    kept = wanted > 0
+    return bool(stats.chisquare(seen[kept], wanted[kept] / wanted.sum() * seen.sum()).pvalue > FALSE_ALARM)
+
+
+def draws(scores: ArrayLike, scale: float, weights: ArrayLike | None, seed: int, count: int = 6_000) -> list[int]:
+    bits = ReplayBits(seed)
+    return [noise.lottery(scores, scale, weights, bits) for _ in range(count)]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+@pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS * 0.1])
+def test_lotteries_follow_their_law(kind: type, weights: ArrayLike | None, seed: int) -> None:
+    measure = np.ones(5) if weights is None else np.asarray(weights)
+    counts = np.bincount(draws(SCORES.astype(kind), 2, weights, seed), minlength=5)
+    assert fits(counts, measure * np.exp(SCORES / 2))
+    assert not fits(counts, measure * np.exp(SCORES / 2.5))
+
+
+def test_coarse_tickets_change_nothing(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """With hardly more tickets than candidates most draws are rejected, and the law stays; without coins it breaks."""
+    law = WEIGHTS * np.exp(SCORES / 2)
+    monkeypatch.setattr(MODULE, "_ALL_TICKETS", 4)
+    assert fits(np.bincount(draws(SCORES, 2, WEIGHTS, seed), minlength=5), law)
+    monkeypatch.setattr(MODULE, "_kept", lambda *_: True)
+    assert not fits(np.bincount(draws(SCORES, 2, WEIGHTS, seed), minlength=5), law)
+
+
+def test_floats_and_big_integers_agree(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """With the float's slack declared infinite, every coin goes to big integers, and the winners stay the same."""
+    plain = draws(SCORES, 2, WEIGHTS, seed, 300)
+    monkeypatch.setattr(MODULE, "_SLACK", np.inf)
+    assert draws(SCORES, 2, WEIGHTS, seed, 300) == plain
+
+
+@pytest.mark.parametrize("shift", [2**61, -(2**61), 1e9, 1e300])
+def test_lotteries_lose_nothing_to_large_scores(shift: float, seed: int) -> None:
+    scores = SCORES if shift == 1e300 else SCORES + shift
+    if shift == 1e300:
+        scores = np.array([0.0, 0.0, 1e300, 1e300, -1e300])
+        assert set(draws(scores, 2, None, seed, 200)) == {2, 3}
+    else:
+        assert draws(scores, 2, None, seed, 300) == draws(SCORES, 2, None, seed, 300)
+
+
+def test_a_lottery_of_a_million() -> None:
+    scores = np.zeros(1_000_000)
+    scores[123_456] = 100
+    assert noise.lottery(scores, 1) == 123_456
+
+
+def test_nobody_with_a_weight_of_zero_wins(seed: int) -> None:
+    assert set(draws([10**6, 0, 0], 1, [0, 1, 1], seed, 100)) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    "scores, scale, weights, message",
+    [
+        ([1, 2], 0, None, "scale is 0"),
+        ([], 1, None, "scores have the shape"),
+        ([1, 2], 1, [1], "weights have the shape"),
+        ([1, 2], 1, [-1, 1], "weights must be finite"),
+        ([1, 2], 1, [0, 0], "at least one of them"),
+        ([1, 2], 1, ["a", "b"], "weights have the shape"),
+    ],
+)
+def test_bad_arguments_are_named(scores: ArrayLike, scale: float, weights: ArrayLike, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        noise.lottery(scores, scale, weights)
