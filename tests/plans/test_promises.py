@@ -214,6 +214,8 @@ def test_a_count_of_units_moves_by_one_in_each_group() -> None:
     assert isinstance(units, DistinctCount)
     found = plan.sensitivity(units)
     assert (found.largest, found.l1, found.l2_squared) == (1, 3, 3)
+    values = plan_sql(POLICY, "SELECT COUNT(DISTINCT diagnosis) FROM visits").aggregate
+    assert values.sensitivity(values.statistics[0]).l1 == 3
 
 
 def test_without_any_limit_a_question_is_refused_and_says_what_helps() -> None:

@@ -29,7 +29,7 @@ from discreet.plans.nodes import (
     UnionAll,
 )
 from discreet.plans.nodes.node import Node
-from discreet.plans.statistics import RowCount, UnitSum
+from discreet.plans.statistics import DistinctCount, RowCount, UnitSum
 from discreet.privacy import NeighborRelation
 from discreet.tables import Bounds
 from tests.plans.claims import violations
@@ -176,6 +176,7 @@ LIES: list[tuple[type, str, object, str]] = [
         property(same_spreads),
         f"SELECT w, COUNT(*) FROM {WARDS} JOIN visits USING (patient_id) GROUP BY w",
     ),
+    (DistinctCount, "once_per_unit", lambda self, schema: True, "SELECT COUNT(DISTINCT score) FROM visits"),  # noqa: ARG005
     (BoundRows, "rows", property(lambda self: self.limit - 1), "SELECT COUNT(*) FROM visits"),
     (Case, "derive", first_branch, "SELECT SUM(CASE WHEN urgent THEN 1 ELSE 2 END) FROM visits"),
     (Add, "combine", first_operand, "SELECT SUM(change + 3) FROM visits"),

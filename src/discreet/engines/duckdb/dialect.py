@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from sqlglot import exp
+
 from discreet.engines.sql.dialect import LIMB, Dialect
 from discreet.engines.sql.words import SQL, binary, call, cast, number, string, try_cast
 from discreet.tables.kinds import Kind
@@ -37,6 +39,12 @@ class DuckDBDialect(Dialect):
         Kind.TIMESTAMP: "TIMESTAMP",
     }
     wide: ClassVar[str] = "HUGEINT"
+
+    def float(self, value: float) -> SQL:
+        """A number with an exponent is a double, read correctly rounded."""
+        text = repr(abs(value))
+        found = exp.Literal.number(text if "e" in text else f"{text}e0")
+        return exp.Paren(this=exp.Neg(this=found)) if value < 0 else found
 
     def is_nan(self, value: SQL) -> SQL:
         """There is a function for it."""
