@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import os
+import socket
+import subprocess
+import sys
 import tempfile
+import time
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import psycopg
+import pyspark
 from psycopg import sql
+from pyspark.sql import SparkSession
 
 from discreet.tables.kinds import Kind
 
@@ -58,3 +66,68 @@ def fill_postgres(address: str, schema: str, policy: Policy, database: Database,
             with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(where)) as copy:
                 for row in database[table.name]:
                     copy.write_row([row[column.name] for column in table.columns])
+
+
+@cache
+def spark_master() -> str:
+    """Start a standalone master with two workers on loopback for this process; give its address."""
+    home = Path(pyspark.__file__).parent
+    logs = Path(tempfile.mkdtemp(prefix="discreet-spark-"))
+    port = _free_port()
+    address = f"spark://127.0.0.1:{port}"
+    common = ["--host", "127.0.0.1", "--webui-port", "0"]
+    master = ["org.apache.spark.deploy.master.Master", *common, "--port", str(port)]
+    worker = ["org.apache.spark.deploy.worker.Worker", *common, "--cores", "1", "--memory", "1g", address]
+    environment = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(logs)}
+    for place, words in enumerate((master, worker, worker)):
+        with (logs / f"{place}.log").open("w") as log:
+            process = subprocess.Popen(
+                [str(home / "bin" / "spark-class"), *words], stdout=log, stderr=log, env=environment
+            )
+        atexit.register(_stop, process)
+        if place == 0:
+            _wait_for(port)
+    return address
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait(timeout=30)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(600):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    msg = "the master did not start"
+    raise RuntimeError(msg)
+
+
+@cache
+def spark_session() -> Any:  # noqa: ANN401 - pyspark's own
+    """Open a session on the cluster, small enough for a test machine."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.executor.memory": "700m",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="discreet-warehouse-"),
+    }
+    builder = SparkSession.builder.master(spark_master()).appName("tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    atexit.register(session.stop)
+    return session

@@ -241,6 +241,9 @@ def test_clamped_sums_lose_no_rows_and_equal_counts() -> None:
     many = {"visits": [{"patient_id": "p", "change": 1} for _ in range(10)]}
     assert groups_of(rows, many)[()] == [(3,), (3,)]
     assert groups_of(sums, many)[()] == [(3,), (10,)]
+    for change, clamped in ((7, 3 * 7), (-5, 3 * -5), (-1, -10)):
+        rows_of_one = {"visits": [{"patient_id": "p", "change": change} for _ in range(10)]}
+        assert groups_of(sums, rows_of_one)[()][1] == (clamped,)
 
 
 def test_filters_narrow_what_is_known() -> None:

@@ -140,6 +140,10 @@ class Dialect(ABC):
     def narrowed(self, value: SQL, rows: Binding) -> SQL:
         """A wide integer as a 64-bit one; NULL where it does not fit."""
 
+    def short_total(self, value: SQL) -> SQL:
+        """The sum of integers as a 64-bit integer that is known to hold it; 0 for no rows."""
+        return self.fitting(call("coalesce", self.total(value), self.widened(number(0))))
+
     def fitting(self, value: SQL) -> SQL:
         """A wide integer that is known to fit as a 64-bit one."""
         return cast(value, self.types[Kind.INTEGER])

@@ -92,9 +92,10 @@ def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:
     if isinstance(statistic, DistinctCount):
         return [count_distinct(rows.bind(rows.cell(statistic.value).sql))]
     assert isinstance(statistic, Moment)  # noqa: S101 - bins are counted by grouping
-    total = dialect.total(rows.bind(_product(statistic.factors, rows)))
-    total = call("coalesce", total, dialect.widened(number(0)))
-    return [dialect.fitting(total)] if is_narrow(statistic) else list(dialect.limbs(total))
+    value = rows.bind(_product(statistic.factors, rows))
+    if is_narrow(statistic):
+        return [dialect.short_total(value)]
+    return list(dialect.limbs(call("coalesce", dialect.total(value), dialect.widened(number(0)))))
 
 
 def unit_statistic_sql(statistic: UnitStatistic, schema: Schema, rows: Writing) -> list[SQL]:
