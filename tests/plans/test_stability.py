@@ -193,7 +193,7 @@ LIES: list[tuple[type, str, object, str]] = [
         "SELECT SUM(t) FROM (SELECT patient_id, SUM(cost) AS t FROM visits GROUP BY patient_id) u",
     ),
     (Node, "rows_in_group", one_in_group, "SELECT SUM(change) FROM visits"),
-    (Node, "rows_in_group", finer_groups, f"SELECT COUNT(*) FROM {WARDS}"),
+    (Node, "rows_in_group", finer_groups, f"SELECT COUNT(w) FROM {WARDS}"),
     (Divide, "derive", never_null, "SELECT COUNT(cost / change) FROM visits"),
     (Ln, "undefined", lambda self, bounds: False, "SELECT COUNT(LN(age)) FROM patients"),  # noqa: ARG005
     (
