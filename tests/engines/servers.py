@@ -120,6 +120,9 @@ def spark_session() -> Any:  # noqa: ANN401 - pyspark's own
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "700m",
+        "spark.sql.adaptive.enabled": "false",  # like compiled stages, it pays on large data only
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",
