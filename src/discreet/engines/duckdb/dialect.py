@@ -26,7 +26,7 @@ class DuckDBDialect(Dialect):
     functions: ClassVar[frozenset[str]] = frozenset(
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
-            *("floor", "fmod", "greatest", "isnan", "least", "length", "ln", "max", "min", "nullif", "power"),
+            *("floor", "greatest", "isnan", "least", "length", "ln", "max", "min", "nullif", "power"),
             *("regexp_full_match", "row_number", "sha256", "sqrt", "substring", "sum", "translate", "trim", "trunc"),
         }
     )
@@ -57,8 +57,8 @@ class DuckDBDialect(Dialect):
         return try_cast(binary(symbol, self.widened(left), self.widened(right)), "BIGINT")
 
     def remainder(self, left: SQL, right: SQL) -> SQL:
-        """C's fmod."""
-        return call("fmod", left, call("nullif", right, self.float(0.0)))
+        """% is C's fmod; DuckDB's function of that name rounds down."""
+        return binary("%", left, call("nullif", right, self.float(0.0)))
 
     def truncated(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """There is a function for it."""
@@ -127,7 +127,7 @@ class DuckDBDialect(Dialect):
         """MAX."""
         return call("max", value)
 
-    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:
+    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """Integers beyond 64 bits are NULL; decimals become the nearest doubles, by way of their texts."""
         base = stored.partition("(")[0]
         if base == "BOOLEAN":

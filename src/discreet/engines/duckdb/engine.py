@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -98,16 +98,14 @@ class DuckDB(SQLEngine):
             self._opened.close()
 
 
-def _connected(
-    folder: Path, store: str | Path | None, memory: int | None, threads: int | None
-) -> DuckDBPyConnection:
+def _connected(folder: Path, store: str | Path | None, memory: int | None, threads: int | None) -> DuckDBPyConnection:
     import duckdb
 
     spill = folder / "spill"
     spill.mkdir()
     config: dict[str, str | bool | int | float | list[str]] = {
         "allow_community_extensions": False,
-        # Parquet's statistics leave NaN out, and may be wrong: DuckDB would drop the test for NaN, or a clamp, for them.
+        # Parquet's statistics leave NaN out, and may be wrong: for them, DuckDB would drop the test for NaN or a clamp.
         "disabled_optimizers": "statistics_propagation",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -120,10 +118,8 @@ def _connected(
         config["threads"] = integer(threads, name="threads", least=1, most=1024)
     path = folder / "store.duckdb" if store is None else Path(store)
     found = None
-    try:
+    with suppress(duckdb.Error):
         found = duckdb.connect(str(path), config=config)
-    except duckdb.Error:
-        pass
     if found is None:
         msg = f"store is {shown(str(path))}; it must be a DuckDB file of this engine's own that nobody else has open."
         raise ParameterError(msg)

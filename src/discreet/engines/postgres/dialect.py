@@ -162,7 +162,7 @@ class PostgresDialect(Dialect):
         """Truth values have no MAX."""
         return call("bool_or" if kind is Kind.BOOLEAN else "max", value)
 
-    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:
+    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """Decimals are compared with the ends of doubles before they become doubles."""
         base = stored.partition("(")[0]
         if base == "boolean":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from discreet.engines.keys import read_key
@@ -130,10 +131,8 @@ def _connected(address: str, seconds: int) -> Connection[tuple[object, ...]]:
     settings = _SETTINGS | {"statement_timeout": f"{seconds}s"}
     options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in settings.items())
     found = None
-    try:
+    with suppress(psycopg.Error):
         found = psycopg.connect(address, options=options, client_encoding="UTF8", prepare_threshold=None)
-    except psycopg.Error:
-        pass
     if found is None:
         msg = "PostgreSQL does not answer at the given address; check host, port, database, role and password."
         raise EngineError(msg)

@@ -175,7 +175,7 @@ class SparkDialect(Dialect):
         """Numbers that differ; a window without an order is refused."""
         return call("monotonically_increasing_id")
 
-    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:
+    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """A timestamp with a local zone is read in UTC."""
         base = stored.partition("(")[0]
         if base == "boolean":

@@ -60,8 +60,8 @@ class SQLEngine(ABC):
             raise EngineError(msg)
         return Aggregates(statements.aggregate, *statements.read(results))
 
-    def drop_ranks(self) -> None:
-        """Forget stored ranks; there are none unless a subclass stores some."""
+    def drop_ranks(self) -> None:  # noqa: B027 - most engines store none
+        """Forget stored ranks."""
 
     @abstractmethod
     def close(self) -> None:

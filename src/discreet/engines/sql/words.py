@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SQL",
-    "all_of",
     "alias",
+    "all_of",
     "any_of",
     "between",
     "binary",
@@ -66,7 +66,18 @@ _ALLOWED: frozenset[type[exp.Expression]] = frozenset(
     {
         *_OPERATORS.values(),
         *(exp.Alias, exp.And, exp.Anonymous, exp.Boolean, exp.Case, exp.Cast, exp.Collate, exp.Column, exp.Count),
-        *(exp.DataType, exp.Distinct, exp.Exists, exp.Extract, exp.From, exp.Group, exp.Identifier, exp.If, exp.In, exp.Is),
+        *(
+            exp.DataType,
+            exp.Distinct,
+            exp.Exists,
+            exp.Extract,
+            exp.From,
+            exp.Group,
+            exp.Identifier,
+            exp.If,
+            exp.In,
+            exp.Is,
+        ),
         *(exp.Join, exp.Literal, exp.Neg, exp.Not, exp.Null, exp.Offset, exp.Or, exp.Order, exp.Ordered, exp.Paren),
         *(exp.Select, exp.Star, exp.Subquery, exp.Table, exp.TableAlias, exp.TryCast, exp.Union, exp.Where),
         *(exp.Window, exp.Kwarg, exp.PropertyEQ, exp.Var),
