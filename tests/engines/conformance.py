@@ -32,12 +32,12 @@ LIMITS = [
 ]
 
 FIXED = [
-    "SELECT ward, COUNT(*), COUNT(cost), AVG(cost), STDDEV(cost), MEDIAN(cost), COUNT(DISTINCT diagnosis) FROM visits "
-    "GROUP BY ward",
+    "SELECT ward, COUNT(*), COUNT(cost), AVG(cost), STDDEV(cost), MEDIAN(cost) FROM visits GROUP BY ward",
+    "SELECT ward, COUNT(DISTINCT diagnosis), COUNT(DISTINCT patient_id) FROM visits GROUP BY ward",
     "SELECT diagnosis, urgent, COUNT(*), SUM(change) FROM visits GROUP BY diagnosis, urgent",
     "SELECT sex, city, COUNT(*), SUM(age) FROM patients GROUP BY sex, city",
-    "SELECT AVG(t), SUM(n), SUM(m) FROM (SELECT patient_id, SUM(cost) AS t, COUNT(*) AS n, AVG(change) AS m FROM visits "
-    "GROUP BY patient_id) u",
+    "SELECT AVG(t), SUM(n) FROM (SELECT patient_id, SUM(cost) AS t, COUNT(*) AS n FROM visits GROUP BY patient_id) u",
+    "SELECT SUM(m) FROM (SELECT patient_id, AVG(change) AS m FROM visits GROUP BY patient_id) u",
     "SELECT w.floor, COUNT(*), SUM(v.cost) FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.floor",
     "SELECT COUNT(*), SUM(v.cost * p.age) FROM visits v LEFT JOIN patients p ON v.patient_id = p.patient_id",
     "SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM patients WHERE age > 40)",
@@ -94,7 +94,7 @@ def differences(engine: Engine, database: Database, count: int, *, exact_only: b
         asked += 1
         found = opened(prepared.run(), plan.aggregate)
         wanted = groups_of(plan.aggregate, database)
-        if found != wanted or list(found) != list(wanted) and plan.aggregate.known:
+        if found != wanted or (list(found) != list(wanted) and plan.aggregate.known):
             yield f"{name}: {found} against {wanted}"
     if asked < count // 8:
         yield f"only {asked} questions were asked"

@@ -109,7 +109,7 @@ def write_csv(folder: Path, policy: Policy, texts: Database) -> None:
                 writer.writerow(["" if row[column.name] is None else row[column.name] for column in table.columns])
 
 
-def encoded(cell: Value) -> str:
+def encoded(cell: Value) -> str:  # noqa: PLR0911 - one for each kind
     """The encoding of one cell, as `discreet.engines.sql.ranks` describes it."""
     if cell is None:
         return "n"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.plans.interpreter import Database
 
-QUESTIONS = 120
+QUESTIONS = {"arrow": 120, "csv": 80}
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,10 @@ def _same_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def frames(kind: str, tables: dict[str, pa.Table]) -> dict[str, object]:
     if kind == "pandas":
-        return {name: table.to_pandas() for name, table in tables.items()}
+        import pandas as pd
+
+        kinds = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}  # without them, a NULL makes it an object
+        return {name: table.to_pandas(types_mapper=kinds.get) for name, table in tables.items()}
     if kind == "polars":
         import polars as pl
 
@@ -65,4 +68,4 @@ def stored(kind: str, folder: Path, given: Database) -> tuple[object, Database]:
 def test_every_source_gives_the_integers_of_the_reference(kind: str, tmp_path: Path) -> None:
     source, read = stored(kind, tmp_path, database(Random(kind), units=6))
     with DuckDB(POLICY, source, rank_key=KEY) as engine:  # type: ignore[arg-type]
-        assert list(differences(engine, read, QUESTIONS)) == []
+        assert list(differences(engine, read, QUESTIONS.get(kind, 30))) == []

@@ -16,6 +16,7 @@ from tests.plans.grammar import Questions
 from tests.plans.hospital import POLICY, TOML, database
 from tests.plans.interpreter import groups_of, rows_of
 
+UPPER_QUARTER = "PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY cost DESC)"
 SAME = [
     ("SELECT COUNT(*) FROM visits", "select count(*) AS how_many from Visits AS v"),
     ("SELECT AVG(cost), SUM(cost) FROM visits", "SELECT SUM(cost) AS a, AVG(cost) AS b FROM visits"),
@@ -47,9 +48,13 @@ SAME = [
     ("SELECT ward, urgent, COUNT(*) FROM visits GROUP BY 1, 2", "SELECT COUNT(*) FROM visits GROUP BY urgent, ward"),
     ("SELECT COUNT(*) FROM visits", "SELECT COUNT(*) AS n FROM visits HAVING COUNT(*) > 3 ORDER BY n LIMIT 1"),
     ("SELECT SUM(cost) FROM visits", "SELECT SUM(cost) / 2 + 1 FROM visits"),
+    ("SELECT COUNT(*) FROM visits WHERE ward NOT LIKE 's%'", "SELECT COUNT(*) FROM visits WHERE NOT (ward LIKE 's%')"),
+    ("SELECT QUANTILE_CONT(cost, 0.75) FROM visits", f"SELECT {UPPER_QUARTER} FROM visits"),
 ]
 
 DIFFERENT = [
+    ("SELECT COUNT(*) FROM visits WHERE ward LIKE 's%'", "SELECT COUNT(*) FROM visits WHERE ward NOT LIKE 's%'"),
+    ("SELECT QUANTILE_CONT(cost, 0.25) FROM visits", f"SELECT {UPPER_QUARTER} FROM visits"),
     ("SELECT COUNT(*) FROM visits", "SELECT COUNT(cost) FROM visits"),
     ("SELECT MEDIAN(cost) FROM visits", "SELECT MIN(cost) FROM visits"),
     ("SELECT MIN(cost) FROM visits", "SELECT MAX(cost) FROM visits"),

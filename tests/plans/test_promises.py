@@ -214,6 +214,8 @@ def test_a_count_of_units_moves_by_one_in_each_group() -> None:
     assert isinstance(units, DistinctCount)
     found = plan.sensitivity(units)
     assert (found.largest, found.l1, found.l2_squared) == (1, 3, 3)
+    values = plan_sql(POLICY, "SELECT COUNT(DISTINCT diagnosis) FROM visits").aggregate
+    assert values.sensitivity(values.statistics[0]).l1 == 3
 
 
 def test_without_any_limit_a_question_is_refused_and_says_what_helps() -> None:
@@ -239,6 +241,9 @@ def test_clamped_sums_lose_no_rows_and_equal_counts() -> None:
     many = {"visits": [{"patient_id": "p", "change": 1} for _ in range(10)]}
     assert groups_of(rows, many)[()] == [(3,), (3,)]
     assert groups_of(sums, many)[()] == [(3,), (10,)]
+    for change, clamped in ((7, 3 * 7), (-5, 3 * -5), (-1, -10)):
+        rows_of_one = {"visits": [{"patient_id": "p", "change": change} for _ in range(10)]}
+        assert groups_of(sums, rows_of_one)[()][1] == (clamped,)
 
 
 def test_filters_narrow_what_is_known() -> None:

@@ -71,3 +71,16 @@ def test_change_one_is_never_too_small(rows: int, groups: int, in_group: int, lo
     assert claim.l2_squared >= true.l2_squared
     if low == 0 or high == 0:
         assert claim.l1 <= 2 * aggregate.sensitivity(statistic).l1
+
+
+def test_bounds_over_groups_pass_to_coarser_and_finer_groups_in_the_right_direction() -> None:
+    limited = BoundGroups(BoundRows(Scan(TABLE), 6), ("g",), 2, 2)
+    none, same, finer = frozenset[str](), frozenset({"g"}), frozenset({"g", "x"})
+    # Few groups of g are few coarser groups; finer ones may be as many as there are rows.
+    assert [limited.groups_of(columns) for columns in (none, same, finer)] == [1, 2, 4]
+    # Few rows in a group of g are few in a finer one; a coarser one may hold all rows.
+    assert [limited.rows_in_group(columns) for columns in (none, same, finer)] == [4, 2, 2]
+    counts = Aggregate(limited, (), (RowCount(),))
+    assert counts.sensitivity(RowCount()) == Sensitivity(4, 4, 16)
+    fine = Aggregate(limited, (GroupKey("g", (1, 2, 3)), GroupKey("x", tuple(range(-9, 10)))), (RowCount(),))
+    assert (fine.groups_per_unit, fine.sensitivity(RowCount())) == (4, Sensitivity(2, 4, 8))

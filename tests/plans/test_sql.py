@@ -132,6 +132,7 @@ REFUSED = [
     ),
     ("SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM patients)", "does not depend"),
     ("SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM visits)", "other units"),
+    ("SELECT COUNT(*) FROM visits WHERE change NOT IN (SELECT beds FROM wards)", "holds NULL"),
     (
         "SELECT COUNT(*) FROM visits WHERE urgent OR patient_id IN (SELECT patient_id FROM patients)",
         "condition of its own",

@@ -28,8 +28,8 @@ from discreet.plans.nodes import (
     Spread,
     UnionAll,
 )
-from discreet.plans.nodes.node import Node
-from discreet.plans.statistics import RowCount, UnitSum
+from discreet.plans.nodes.node import Node, least
+from discreet.plans.statistics import DistinctCount, RowCount, UnitSum
 from discreet.privacy import NeighborRelation
 from discreet.tables import Bounds
 from tests.plans.claims import violations
@@ -144,6 +144,11 @@ def one_in_group(self: Node, columns: frozenset[str]) -> int | None:  # noqa: AR
     return 1
 
 
+def finer_groups(self: Node, columns: frozenset[str]) -> int | None:
+    """A bound on the rows of finer groups is taken for one of coarser groups."""
+    return least(self.rows, *(spread.rows for spread in self.spreads if spread.columns >= columns))
+
+
 def never_null(self: Divide, given: tuple[Facts, ...]) -> Facts:
     return replace(HONEST_DIVISION(self, given), nullable=False)
 
@@ -176,6 +181,7 @@ LIES: list[tuple[type, str, object, str]] = [
         property(same_spreads),
         f"SELECT w, COUNT(*) FROM {WARDS} JOIN visits USING (patient_id) GROUP BY w",
     ),
+    (DistinctCount, "once_per_unit", lambda self, schema: True, "SELECT COUNT(DISTINCT score) FROM visits"),  # noqa: ARG005
     (BoundRows, "rows", property(lambda self: self.limit - 1), "SELECT COUNT(*) FROM visits"),
     (Case, "derive", first_branch, "SELECT SUM(CASE WHEN urgent THEN 1 ELSE 2 END) FROM visits"),
     (Add, "combine", first_operand, "SELECT SUM(change + 3) FROM visits"),
@@ -187,6 +193,7 @@ LIES: list[tuple[type, str, object, str]] = [
         "SELECT SUM(t) FROM (SELECT patient_id, SUM(cost) AS t FROM visits GROUP BY patient_id) u",
     ),
     (Node, "rows_in_group", one_in_group, "SELECT SUM(change) FROM visits"),
+    (Node, "rows_in_group", finer_groups, f"SELECT COUNT(w) FROM {WARDS}"),
     (Divide, "derive", never_null, "SELECT COUNT(cost / change) FROM visits"),
     (Ln, "undefined", lambda self, bounds: False, "SELECT COUNT(LN(age)) FROM patients"),  # noqa: ARG005
     (

@@ -84,5 +84,5 @@ class Aggregates:
         return np.array(self._units, dtype=np.int64)
 
     __repr__ = __str__ = __format__ = __iter__ = __len__ = __getitem__ = __contains__ = _closed
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __bool__ = _closed  # type: ignore[assignment]
-    __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = __getstate__ = __sizeof__ = _closed  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __bool__ = _closed
+    __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = __getstate__ = __sizeof__ = _closed

@@ -20,6 +20,7 @@ from discreet.plans.refusals import refuse
 
 if TYPE_CHECKING:
     from discreet.plans.aggregates import Measure
+    from discreet.plans.facts import Schema
     from discreet.plans.nodes import Node
     from discreet.plans.statistics import Statistic
     from discreet.tables import Policy
@@ -185,6 +186,16 @@ class Plan:
     @cached_property
     def _computed(self) -> Node:
         return Project(normal(self.request.relation), self._columns)
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """The statistics as measures mean them, with their grids and centers; in the aggregate's order."""
+        return tuple(self._bare)
+
+    @property
+    def row_schema(self) -> Schema:
+        """What is known about the computed columns that `statistics` speak of."""
+        return self._computed.schema
 
     @cached_property
     def _bare(self) -> list[Statistic]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from sqlglot import exp
+
 from discreet.engines.sql.dialect import LIMB, Dialect
 from discreet.engines.sql.words import SQL, binary, call, cast, number, string, try_cast
 from discreet.tables.kinds import Kind
@@ -24,7 +26,7 @@ class DuckDBDialect(Dialect):
     functions: ClassVar[frozenset[str]] = frozenset(
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
-            *("floor", "fmod", "greatest", "isnan", "least", "length", "ln", "max", "min", "nullif", "power"),
+            *("floor", "greatest", "isnan", "least", "length", "ln", "max", "min", "nullif", "power"),
             *("regexp_full_match", "row_number", "sha256", "sqrt", "substring", "sum", "translate", "trim", "trunc"),
         }
     )
@@ -38,6 +40,12 @@ class DuckDBDialect(Dialect):
     }
     wide: ClassVar[str] = "HUGEINT"
 
+    def float(self, value: float) -> SQL:
+        """A number with an exponent is a double, read correctly rounded."""
+        text = repr(abs(value))
+        found = exp.Literal.number(text if "e" in text else f"{text}e0")
+        return exp.Paren(this=exp.Neg(this=found)) if value < 0 else found
+
     def is_nan(self, value: SQL) -> SQL:
         """There is a function for it."""
         return call("isnan", value)
@@ -49,8 +57,8 @@ class DuckDBDialect(Dialect):
         return try_cast(binary(symbol, self.widened(left), self.widened(right)), "BIGINT")
 
     def remainder(self, left: SQL, right: SQL) -> SQL:
-        """C's fmod."""
-        return call("fmod", left, call("nullif", right, self.float(0.0)))
+        """% is C's fmod; DuckDB's function of that name rounds down."""
+        return binary("%", left, call("nullif", right, self.float(0.0)))
 
     def truncated(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """There is a function for it."""
@@ -119,7 +127,7 @@ class DuckDBDialect(Dialect):
         """MAX."""
         return call("max", value)
 
-    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:
+    def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """Integers beyond 64 bits are NULL; decimals become the nearest doubles, by way of their texts."""
         base = stored.partition("(")[0]
         if base == "BOOLEAN":

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import tempfile
-import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engines.aggregates import Aggregates
 from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.sources import attach
 from discreet.engines.duckdb.store import Store
 from discreet.engines.keys import read_key
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.relations import Emitter
-from discreet.engines.sql.statements import Statements
-from discreet.errors import EngineError, ParameterError
+from discreet.engines.sql.running import SQLEngine
+from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
-    from typing import Self
+    from collections.abc import Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
-    from discreet.plans.nodes import Aggregate
+    from discreet.engines.sql.running import Results
+    from discreet.plans.nodes import Node
     from discreet.tables import Policy
 
 __all__ = ["DuckDB"]
 
 
-class DuckDB:
+class DuckDB(SQLEngine):
     """Questions to files, data frames or a DuckDB database.
 
     `source` is a folder with a NAME.parquet or NAME.csv for each table, a DuckDB file (opened read-only), or a
@@ -61,101 +58,55 @@ class DuckDB:
         memory: int | None = None,
         threads: int | None = None,
     ) -> None:
-        self._lock = threading.RLock()
+        super().__init__()
         with ExitStack() as opened:
             folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
             self._connection = opened.enter_context(_connected(folder, store, memory, threads))
             raw = attach(self._connection, policy, source)
             dialect = DuckDBDialect()
-            self._store = Store(self._connection, policy, raw, dialect, None if rank_key is None else read_key(rank_key))
-            self._emitter = Emitter(dialect, self._store, self._store.key)
+            self._kept = Store(self._connection, policy, raw, dialect, None if rank_key is None else read_key(rank_key))
+            self._emitter = Emitter(dialect, self._kept, self._kept.key)
             require_readable(policy, self._emitter)
             repeated(policy, self._emitter, lambda text: self._connection.execute(text).fetchall())
             for setting in ("enable_external_access = false", "lock_configuration = true"):
                 self._connection.execute(f"SET {setting}")
             self._opened = opened.pop_all()
 
-    def alive(self) -> bool:
-        """Tell whether the connection is open."""
-        with self._lock:
-            return _execute(self._connection, ["SELECT 1"]) is not None
+    def _store(self, node: Node) -> bool:
+        """Limited rows that are missing in the store are stored first."""
+        return self._kept.fill(node)
 
-    def prepare(self, aggregate: Aggregate) -> _Question:
-        """Write the statements for a plan's aggregate, or refuse it."""
-        return _Question(self, Statements.of(aggregate, self._emitter))
-
-    def compute(self, statements: Statements) -> Aggregates:
-        """Run statements in one transaction; limited rows that are missing in the store are stored first."""
-        with self._lock:
-            ready = self._store.fill(statements.aggregate.child)
-            results = _execute(self._connection, statements.texts) if ready else None
-        if results is None:
-            raise EngineError(_FAILED)
-        return Aggregates(statements.aggregate, *statements.read(results))
+    def _results(self, texts: Sequence[str]) -> Results | None:
+        """Run texts in one transaction."""
+        try:
+            self._connection.execute("BEGIN TRANSACTION READ ONLY")
+            try:
+                return [self._connection.execute(text).fetchall() for text in texts]
+            finally:
+                self._connection.execute("ROLLBACK")
+        except Exception:  # noqa: BLE001 - any error of the driver, and all its parents
+            return None
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
         with self._lock:
-            self._store.drop()
+            self._kept.drop()
 
     def close(self) -> None:
         """Close the connection and remove temporary files."""
         with self._lock:
             self._opened.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Refuse to be stored: the engine holds a key."""
-        msg = "an engine cannot be pickled."
-        raise TypeError(msg)
-
-
-_FAILED = (
-    "DuckDB could not compute the question; nothing is said about why, as the reason could depend on private rows. "
-    "Check memory, disk space and the source's files."
-)
-
-
-class _Question:
-    """Statements for one engine."""
-
-    def __init__(self, engine: DuckDB, statements: Statements) -> None:
-        self._engine = engine
-        self._statements = statements
-
-    def run(self) -> Aggregates:
-        """Compute the exact answers."""
-        return self._engine.compute(self._statements)
-
-
-def _execute(connection: DuckDBPyConnection, texts: tuple[str, ...] | list[str]) -> list[list[tuple[object, ...]]] | None:
-    """Run statements in one transaction; None if one fails, whose message may quote private values."""
-    try:
-        connection.execute("BEGIN TRANSACTION READ ONLY")
-        try:
-            return [connection.execute(text).fetchall() for text in texts]
-        finally:
-            connection.execute("ROLLBACK")
-    except Exception:  # noqa: BLE001 - any error of the driver, and all its parents
-        return None
-
-
-def _connected(
-    folder: Path, store: str | Path | None, memory: int | None, threads: int | None
-) -> DuckDBPyConnection:
+def _connected(folder: Path, store: str | Path | None, memory: int | None, threads: int | None) -> DuckDBPyConnection:
     import duckdb
 
     spill = folder / "spill"
     spill.mkdir()
     config: dict[str, str | bool | int | float | list[str]] = {
         "allow_community_extensions": False,
+        # Parquet's statistics leave NaN out, and may be wrong: for them, DuckDB would drop the test for NaN or a clamp.
+        "disabled_optimizers": "statistics_propagation",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "pandas_analyze_sample": 0,  # a column of Python objects is read as text, whatever the objects are
@@ -167,10 +118,8 @@ def _connected(
         config["threads"] = integer(threads, name="threads", least=1, most=1024)
     path = folder / "store.duckdb" if store is None else Path(store)
     found = None
-    try:
+    with suppress(duckdb.Error):
         found = duckdb.connect(str(path), config=config)
-    except duckdb.Error:
-        pass
     if found is None:
         msg = f"store is {shown(str(path))}; it must be a DuckDB file of this engine's own that nobody else has open."
         raise ParameterError(msg)

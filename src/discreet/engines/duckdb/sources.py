@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
@@ -37,11 +37,9 @@ def attach(connection: DuckDBPyConnection, policy: Policy, source: str | Path | 
     return {name: Raw(named(*path), _columns(connection, policy.table(name), path)) for name, path in found.items()}
 
 
-def _frames(
-    connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str, object]
-) -> dict[str, tuple[str, ...]]:
+def _frames(connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """Register data frames; DuckDB reads pandas, polars and Arrow where they are."""
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for table in policy.tables:
         if table.name not in frames:
             _missing(table.name, list(frames))
@@ -62,7 +60,8 @@ def _files(
     connection: DuckDBPyConnection, policy: Policy, folder: Path
 ) -> tuple[dict[str, tuple[str, ...]], list[Path]]:
     """Make a view of each table's file: NAME.parquet or NAME.csv."""
-    found, paths = {}, []
+    found: dict[str, tuple[str, ...]] = {}
+    paths = []
     for table in policy.tables:
         path = next((each for end in ("parquet", "csv") if (each := folder / f"{table.name}.{end}").is_file()), None)
         if path is None:
@@ -108,7 +107,7 @@ def _database(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' UNION ALL "
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal"
     ).fetchall()
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for table in policy.tables:
         schema, name = table.name.rsplit(".", 1) if "." in table.name else ("main", table.name)
         if (schema, name) not in tables:
@@ -128,6 +127,6 @@ def _columns(connection: DuckDBPyConnection, table: Table, path: tuple[str, ...]
     return found
 
 
-def _missing(name: str, there: list[str]) -> None:
+def _missing(name: str, there: list[str]) -> NoReturn:
     msg = f"the source has no table {name!r}; it has {', '.join(there) or 'none'}.{hint(name, there)}"
     raise ParameterError(msg)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sqlglot import exp
 
 from discreet.engines.sql.words import SQL, between, binary, call, case, cast, number, string, written
-from discreet.tables.kinds import LARGEST_FLOAT, SMALLEST_FLOAT, Kind
+from discreet.tables.kinds import EARLIEST, LARGEST_FLOAT, LATEST, SMALLEST_FLOAT, Kind
 
 if TYPE_CHECKING:
     from discreet.engines.sql.binding import Binding
@@ -25,6 +25,9 @@ TIMESTAMP = DATE + "([ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})
 """The spellings that `discreet.plans.expressions.Cast` reads; everything else is NULL."""
 
 LIMB = 2**63
+
+_FIRST = dt.datetime.combine(EARLIEST, dt.time.min)
+_LAST = dt.datetime.combine(LATEST, dt.time.max)
 
 _CAPITALS, _SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
@@ -51,7 +54,7 @@ class Dialect(ABC):
         """Keep an engine from writing a layer's columns out again where they are used."""
         return layer
 
-    def literal(self, value: Value, kind: Kind) -> SQL:
+    def literal(self, value: Value, kind: Kind) -> SQL:  # noqa: PLR0911 - one for each kind
         """Write a constant with its type."""
         if value is None:
             return cast(exp.Null(), self.types[kind])
@@ -140,6 +143,10 @@ class Dialect(ABC):
     def narrowed(self, value: SQL, rows: Binding) -> SQL:
         """A wide integer as a 64-bit one; NULL where it does not fit."""
 
+    def short_total(self, value: SQL) -> SQL:
+        """The sum of integers as a 64-bit integer that is known to hold it; 0 for no rows."""
+        return self.fitting(call("coalesce", self.total(value), self.widened(number(0))))
+
     def fitting(self, value: SQL) -> SQL:
         """A wide integer that is known to fit as a 64-bit one."""
         return cast(value, self.types[Kind.INTEGER])
@@ -158,7 +165,7 @@ class Dialect(ABC):
 
     def in_calendar(self, value: SQL, kind: Kind) -> SQL:
         """A date or timestamp of the years 1 to 9999; NULL for others, among them infinities."""
-        ends = (dt.date(1, 1, 1), dt.date(9999, 12, 31)) if kind is Kind.DATE else (dt.datetime.min, dt.datetime.max)
+        ends = (EARLIEST, LATEST) if kind is Kind.DATE else (_FIRST, _LAST)
         inside = between(value, *(self.literal(end, kind) for end in ends))
         return case((inside, value), default=self.literal(None, kind))
 
@@ -171,7 +178,7 @@ class Dialect(ABC):
         return call("translate", value, string(_CAPITALS), string(_SMALL))
 
     def upper(self, value: SQL) -> SQL:
-        """a to z become A to Z."""
+        """A to z become A to Z."""
         return call("translate", value, string(_SMALL), string(_CAPITALS))
 
     def trimmed(self, value: SQL) -> SQL:

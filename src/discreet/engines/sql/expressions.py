@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlglot import exp
@@ -27,6 +26,8 @@ from discreet.plans import expressions as e
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.engines.sql.cells import Writing
     from discreet.plans.facts import Facts
 
@@ -76,9 +77,7 @@ def _integer_divide(_: e.IntegerDivide, cells: list[Cell], facts: Facts, rows: W
 def _remainder(_: e.Remainder, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
     if facts.kind is Kind.INTEGER:
         return rows.dialect.whole("%", cells[0].sql, cells[1].sql, rows)
-    return rows.dialect.settled(
-        rows.dialect.remainder(_double(cells[0], rows), _double(cells[1], rows)), facts, rows
-    )
+    return rows.dialect.settled(rows.dialect.remainder(_double(cells[0], rows), _double(cells[1], rows)), facts, rows)
 
 
 def aligned(cells: list[Cell], rows: Writing) -> list[SQL]:
@@ -201,9 +200,7 @@ def below(x: SQL, edges: tuple[float, ...], rows: Writing) -> SQL:
             return exp.cast(number(low), exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=kind))
         middle = (low + high) // 2
         smaller = exp.LT(this=bound.copy(), expression=rows.dialect.float(edges[middle]))
-        return exp.Case(
-            ifs=[exp.If(this=smaller, true=between(low, middle))], default=between(middle + 1, high)
-        )
+        return exp.Case(ifs=[exp.If(this=smaller, true=between(low, middle))], default=between(middle + 1, high))
 
     return case((is_null(bound), rows.dialect.literal(None, Kind.INTEGER)), default=between(0, len(edges)))
 
@@ -232,7 +229,7 @@ def _cast(operation: e.Cast, cells: list[Cell], facts: Facts, rows: Writing) -> 
 _SPELLING = {Kind.INTEGER: INTEGER, Kind.FLOAT: FLOAT, Kind.DATE: DATE, Kind.TIMESTAMP: TIMESTAMP}
 
 
-def converted(value: SQL, given: Kind, wanted: Kind, rows: Writing) -> SQL:
+def converted(value: SQL, given: Kind, wanted: Kind, rows: Writing) -> SQL:  # noqa: PLR0911 - by pair of kinds
     """Convert as `Cast` does, for the pairs of kinds that it knows."""
     dialect = rows.dialect
     if given is wanted:
@@ -262,7 +259,7 @@ _WHOLE_ENDS = ((">", -_LARGEST_WHOLE), ("<", _LARGEST_WHOLE))
 
 def _method(name: str) -> _Rule:
     """A rule that hands its only operand to a method of the dialect."""
-    return lambda _, cells, __, rows: getattr(rows.dialect, name)(cells[0].sql)  # type: ignore[no-any-return]
+    return lambda _, cells, __, rows: getattr(rows.dialect, name)(cells[0].sql)
 
 
 _RULES: dict[type, _Rule] = {

@@ -20,6 +20,8 @@ from discreet.engines.sql.words import SQL, binary, call, case, cast, join, stri
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.engines.sql.cells import Cell, Writing
 
 __all__ = ["rank"]
@@ -41,7 +43,9 @@ def _number(letter: str, value: SQL, rows: Writing) -> SQL:
 
 
 def _boolean(x: SQL, _: Writing) -> SQL:
-    return case((binary("=", x, exp.Boolean(this=True)), string("b1")), (binary("=", x, exp.Boolean(this=False)), string("b0")))
+    return case(
+        (binary("=", x, exp.Boolean(this=True)), string("b1")), (binary("=", x, exp.Boolean(this=False)), string("b0"))
+    )
 
 
 def _text(x: SQL, rows: Writing) -> SQL:
@@ -57,7 +61,11 @@ def _float(x: SQL, rows: Writing) -> SQL:
     guess = rows.bind(dialect.floor(binary("/", call("ln", size), call("ln", two)), rows))
     share = rows.bind(binary("/", size, call("power", two, guess)))
     exponent = rows.bind(
-        case((binary(">=", share, two), binary("+", guess, one)), (binary("<", share, one), binary("-", guess, one)), default=guess)
+        case(
+            (binary(">=", share, two), binary("+", guess, one)),
+            (binary("<", share, one), binary("-", guess, one)),
+            default=guess,
+        )
     )
     mantissa = binary("*", binary("/", size, call("power", two, exponent)), dialect.float(2.0**52))
     whole = [dialect.to(cast(value, dialect.types[Kind.INTEGER]), Kind.TEXT) for value in (mantissa, exponent)]
@@ -66,7 +74,7 @@ def _float(x: SQL, rows: Writing) -> SQL:
     return case((binary("=", x, zero), string("f0;")), default=written)
 
 
-_ENCODINGS = {
+_ENCODINGS: dict[Kind, Callable[[SQL, Writing], SQL]] = {
     Kind.BOOLEAN: _boolean,
     Kind.INTEGER: lambda x, rows: _number("i", x, rows),
     Kind.TEXT: _text,

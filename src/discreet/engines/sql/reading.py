@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.sql.expressions import converted
 from discreet.engines.sql.words import SQL, case, clamp, is_null, listed, not_null
+from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import float_down, float_up
 from discreet.plans.expressions import Cast
 from discreet.plans.facts import Facts
-from discreet.errors import ParameterError, QueryRefused
 from discreet.tables.kinds import Kind, as_date, as_timestamp
 
 if TYPE_CHECKING:

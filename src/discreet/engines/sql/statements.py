@@ -50,7 +50,9 @@ class Statements:
         queries += [_bins(aggregate, each, emitter) for each in aggregate.statistics if isinstance(each, BinCounts)]
         return Statements(aggregate, tuple(emitter.dialect.written(query) for query in queries))
 
-    def read(self, results: Sequence[Iterable[Row]]) -> tuple[list[tuple[Value, ...]], list[list[list[int]]], list[int]]:
+    def read(
+        self, results: Sequence[Iterable[Row]]
+    ) -> tuple[list[tuple[Value, ...]], list[list[list[int]]], list[int]]:
         """Put results together: the groups, the numbers of each statistic by group, and the units of each group.
 
         Known groups come in their order, 0 where the engine found none. Others come sorted by their keys.

@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from discreet.plans.facts import Facts, Schema
     from discreet.plans.statistics import Snapped, Statistic, UnitStatistic
 
-__all__ = ["count_distinct", "count_rows", "count_values", "finished", "is_narrow", "statistic_sql", "unit_statistic_sql"]
+__all__ = [
+    "count_distinct",
+    "count_rows",
+    "count_values",
+    "finished",
+    "is_narrow",
+    "statistic_sql",
+    "unit_statistic_sql",
+]
 
 _NARROW = 2**26
 """Sums of numbers up to this fit into 64 bits for 2**36 rows, more than a table holds."""
@@ -92,12 +100,15 @@ def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:
     if isinstance(statistic, DistinctCount):
         return [count_distinct(rows.bind(rows.cell(statistic.value).sql))]
     assert isinstance(statistic, Moment)  # noqa: S101 - bins are counted by grouping
-    total = dialect.total(rows.bind(_product(statistic.factors, rows)))
-    total = call("coalesce", total, dialect.widened(number(0)))
-    return [dialect.fitting(total)] if is_narrow(statistic) else list(dialect.limbs(total))
+    value = rows.bind(_product(statistic.factors, rows))
+    if is_narrow(statistic):
+        return [dialect.short_total(value)]
+    return list(dialect.limbs(call("coalesce", dialect.total(value), dialect.widened(number(0)))))
 
 
-def unit_statistic_sql(statistic: UnitStatistic, schema: Schema, rows: Writing) -> list[SQL]:
+def unit_statistic_sql(  # noqa: PLR0911 - one for each statistic
+    statistic: UnitStatistic, schema: Schema, rows: Writing
+) -> list[SQL]:
     """Write the aggregates that a statistic of a unit's rows is made of; `finished` puts them together."""
     if isinstance(statistic, UnitCount):
         return [count_rows()]

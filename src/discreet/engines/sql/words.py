@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SQL",
-    "all_of",
     "alias",
+    "all_of",
     "any_of",
     "between",
     "binary",
@@ -66,7 +66,18 @@ _ALLOWED: frozenset[type[exp.Expression]] = frozenset(
     {
         *_OPERATORS.values(),
         *(exp.Alias, exp.And, exp.Anonymous, exp.Boolean, exp.Case, exp.Cast, exp.Collate, exp.Column, exp.Count),
-        *(exp.DataType, exp.Distinct, exp.Exists, exp.From, exp.Group, exp.Identifier, exp.If, exp.In, exp.Is),
+        *(
+            exp.DataType,
+            exp.Distinct,
+            exp.Exists,
+            exp.Extract,
+            exp.From,
+            exp.Group,
+            exp.Identifier,
+            exp.If,
+            exp.In,
+            exp.Is,
+        ),
         *(exp.Join, exp.Literal, exp.Neg, exp.Not, exp.Null, exp.Offset, exp.Or, exp.Order, exp.Ordered, exp.Paren),
         *(exp.Select, exp.Star, exp.Subquery, exp.Table, exp.TableAlias, exp.TryCast, exp.Union, exp.Where),
         *(exp.Window, exp.Kwarg, exp.PropertyEQ, exp.Var),
@@ -74,6 +85,11 @@ _ALLOWED: frozenset[type[exp.Expression]] = frozenset(
 )
 
 _TRY_CAST = {"duckdb", "databricks"}
+
+
+def _own(part: SQL) -> SQL:
+    """Give a part to the tree that is being built: itself, or a copy if it stands in a tree already."""
+    return part if part.parent is None else part.copy()
 
 
 def column(name: str, of: str | None = None) -> SQL:
@@ -105,14 +121,14 @@ def null() -> SQL:
 
 def call(name: str, *operands: SQL) -> SQL:
     """Call a function by its name; the gate knows which names are allowed."""
-    return exp.Anonymous(this=name, expressions=[operand.copy() for operand in operands])
+    return exp.Anonymous(this=name, expressions=[_own(operand) for operand in operands])
 
 
 def binary(symbol: str, left: SQL, right: SQL) -> SQL:
     """Apply an operator, in parentheses."""
     kind = _OPERATORS[symbol]
     extra = {"typed": True, "safe": False} if kind is exp.Div else {}
-    return exp.Paren(this=kind(this=left.copy(), expression=right.copy(), **extra))
+    return exp.Paren(this=kind(this=_own(left), expression=_own(right), **extra))
 
 
 def product(factors: list[SQL]) -> SQL:
@@ -131,7 +147,7 @@ def join(symbol: str, parts: list[SQL]) -> SQL:
 def _connected(kind: type[exp.Expression], parts: list[SQL]) -> SQL:
     found = parts[0].copy()
     for part in parts[1:]:
-        found = kind(this=found, expression=part.copy())
+        found = kind(this=found, expression=_own(part))
     return exp.Paren(this=found)
 
 
@@ -147,12 +163,12 @@ def any_of(parts: list[SQL]) -> SQL:
 
 def negated(value: SQL) -> SQL:
     """NOT."""
-    return exp.Paren(this=exp.Not(this=value.copy()))
+    return exp.Paren(this=exp.Not(this=_own(value)))
 
 
 def is_null(value: SQL) -> SQL:
     """IS NULL."""
-    return exp.Paren(this=exp.Is(this=value.copy(), expression=exp.Null()))
+    return exp.Paren(this=exp.Is(this=_own(value), expression=exp.Null()))
 
 
 def not_null(value: SQL) -> SQL:
@@ -170,14 +186,13 @@ def clamp(value: SQL, low: SQL, high: SQL) -> SQL:
 
     LEAST and GREATEST pass over NULL on every engine here, so they alone would turn NULL into a bound.
     """
-    kept = value.copy()
-    return case((binary("<", value, low), low), (binary(">", value, high), high), default=kept)
+    return case((binary("<", value, low), low), (binary(">", value, high), high), default=value)
 
 
 def case(*branches: tuple[SQL, SQL], default: SQL | None = None) -> SQL:
     """CASE WHEN … THEN … ELSE … END."""
-    ifs = [exp.If(this=condition.copy(), true=value.copy()) for condition, value in branches]
-    return exp.Case(ifs=ifs, default=(default or exp.Null()).copy())
+    ifs = [exp.If(this=_own(condition), true=_own(value)) for condition, value in branches]
+    return exp.Case(ifs=ifs, default=_own(default or exp.Null()))
 
 
 def _type(name: str) -> SQL:
@@ -186,32 +201,32 @@ def _type(name: str) -> SQL:
 
 def cast(value: SQL, name: str) -> SQL:
     """CAST to a type of the engine, by its own name; only where no value can fail."""
-    return exp.Cast(this=value.copy(), to=_type(name))
+    return exp.Cast(this=_own(value), to=_type(name))
 
 
 def try_cast(value: SQL, name: str) -> SQL:
     """CAST that gives NULL instead of an error; for engines that have it."""
-    return exp.TryCast(this=value.copy(), to=_type(name))
+    return exp.TryCast(this=_own(value), to=_type(name))
 
 
 def listed(value: SQL, choices: list[SQL]) -> SQL:
     """IN a list of constants."""
-    return exp.Paren(this=exp.In(this=value.copy(), expressions=choices))
+    return exp.Paren(this=exp.In(this=_own(value), expressions=choices))
 
 
 def over(function: SQL, partition: list[SQL], order: list[SQL]) -> SQL:
     """Call a window function."""
-    ordered = [exp.Ordered(this=each.copy(), nulls_first=None) for each in order]
+    ordered = [exp.Ordered(this=_own(each), nulls_first=None) for each in order]
     return exp.Window(
         this=function,
-        partition_by=[each.copy() for each in partition],
+        partition_by=[_own(each) for each in partition],
         order=exp.Order(expressions=ordered) if ordered else None,
     )
 
 
 def alias(value: SQL, name: str) -> SQL:
     """Name a column of a result."""
-    return exp.Alias(this=value.copy(), alias=exp.to_identifier(name, quoted=True))
+    return exp.Alias(this=_own(value), alias=exp.to_identifier(name, quoted=True))
 
 
 def select(
@@ -222,9 +237,9 @@ def select(
         source = exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier(name)))
     found = exp.Select(expressions=columns, from_=exp.From(this=source))
     if where is not None:
-        found.set("where", exp.Where(this=where.copy()))
+        found.set("where", exp.Where(this=_own(where)))
     if group:
-        found.set("group", exp.Group(expressions=[each.copy() for each in group]))
+        found.set("group", exp.Group(expressions=[_own(each) for each in group]))
     return found
 
 
@@ -248,4 +263,4 @@ def written(statement: SQL, dialect: str, functions: Collection[str]) -> str:
         if isinstance(part, exp.Anonymous) and part.name not in functions:
             msg = f"the function {part.name} is not on the list of an engine's functions"
             raise ValueError(msg)
-    return statement.sql(dialect=dialect, unsupported_level=ErrorLevel.RAISE, normalize_functions=False)
+    return statement.sql(dialect=dialect, unsupported_level=ErrorLevel.RAISE, normalize_functions=False, copy=False)

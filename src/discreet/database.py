@@ -1,0 +1,185 @@
+"""The façade: a database is a policy, the data behind it, and the budget that questions are paid from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.engines import open_engine
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.plans import plan_sql
+from discreet.plans import table as plan_table
+from discreet.releases import MemoryPurse, Question
+from discreet.tables import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from discreet.plans import Bounding, Frame, Groups, Plan
+    from discreet.plans.aggregates import Measure
+    from discreet.plans.nodes import JoinKind
+    from discreet.plans.terms import Term
+    from discreet.privacy.currencies import Currency
+    from discreet.releases import Purse
+
+__all__ = ["Database", "GroupedRows", "Rows", "open"]
+
+
+class Database:
+    """Tables behind a policy; every answer is protected and paid for.
+
+    `source` is whatever `discreet.engines.open_engine` opens: a mapping of tables to data frames, a folder of CSV or
+    Parquet files, a DuckDB file, a PostgreSQL or Spark address. Without it, the policy's own. `purse` keeps the budget;
+    without one the policy's budget is kept in this process, and opening the data again starts it anew: an owner who
+    hands out more than one process needs a durable one. `analyst` is whose rights count.
+
+    >>> import pyarrow as pa
+    >>> from discreet.plans import aggregates as agg
+    >>> from discreet.tables import Column, Table
+    >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("ward", keys=["a", "b"])])
+    >>> data = pa.table({"id": range(900), "ward": ["a"] * 900})
+    >>> with Database(Policy([visits], epsilon=100), {"visits": data}) as db:
+    ...     asked = db.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
+    ...     built = db.table("visits").group_by("ward").agg(n=agg.count())
+    ...     asked.plan.key == built.plan.key, asked.release(epsilon=99).to_dicts()
+    (True, [{'ward': 'a', 'n': 900}, {'ward': 'b', 'n': 0}])
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        source: object = None,
+        *,
+        purse: Purse | None = None,
+        analyst: str | None = None,
+        relative_to: str | Path | None = None,
+    ) -> None:
+        if not isinstance(policy, Policy):
+            msg = f"policy is {shown(policy)}; it must be a Policy. To read a file: discreet.open('hospital.toml')."
+            raise ParameterError(msg)
+        self._policy = policy
+        self._analyst = analyst
+        self._purse: Purse = MemoryPurse(policy) if purse is None else purse
+        self._engine = open_engine(policy, source, relative_to=relative_to)
+
+    @property
+    def policy(self) -> Policy:
+        """What is public about the data."""
+        return self._policy
+
+    @property
+    def remaining(self) -> Currency:
+        """What may still be spent in one piece, in the currency of the policy's filter."""
+        return self._purse.remaining
+
+    def sql(self, text: str, *, dialect: str = "duckdb", bounding: Bounding | None = None) -> Question:
+        """Plan a question in SQL, or raise QueryRefused; no data is touched."""
+        return self._question(plan_sql(self._policy, text, dialect=dialect, bounding=bounding))
+
+    def table(self, name: str) -> Rows:
+        """Start a question at a table, in Python."""
+        return Rows(plan_table(self._policy, name), self._question)
+
+    def close(self) -> None:
+        """Close the source."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Database({self._policy.dataset!r}, version {self._policy.version!r})"
+
+    def _question(self, plan: Plan) -> Question:
+        return Question(plan, self._engine, self._purse, self._analyst)
+
+
+class Rows:
+    """Rows of a table that are still to be aggregated: `discreet.plans.Frame`, whose plans become questions.
+
+    >>> import pyarrow as pa
+    >>> from discreet.plans import aggregates as agg
+    >>> from discreet.tables import Column, Table
+    >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("cost", lower=0, upper=9)])
+    >>> with Database(Policy([visits], epsilon=1), {"visits": pa.table({"id": [1], "cost": [3]})}) as db:
+    ...     db.table("visits").where("cost > 2").agg(n=agg.count()).plan.columns.keys()
+    dict_keys(['n'])
+    """
+
+    def __init__(self, frame: Frame, ask: Callable[[Plan], Question]) -> None:
+        self._frame = frame
+        self._ask = ask
+
+    def where(self, *conditions: str | Term) -> Rows:
+        """Keep the rows that fulfill all conditions."""
+        return Rows(self._frame.where(*conditions), self._ask)
+
+    def select(self, *columns: str, **computed: str | Term) -> Rows:
+        """Keep columns by name, and compute others."""
+        return Rows(self._frame.select(*columns, **computed), self._ask)
+
+    def join(self, other: Rows, on: str | Sequence[str], **how: JoinKind) -> Rows:
+        """Join on columns that both sides have."""
+        return Rows(self._frame.join(other._frame, on, **how), self._ask)
+
+    def union_all(self, other: Rows) -> Rows:
+        """Put the rows of another table under these."""
+        return Rows(self._frame.union_all(other._frame), self._ask)
+
+    def per_unit(self, *keys: str, **measures: Measure) -> Rows:
+        """Summarize each unit's rows."""
+        return Rows(self._frame.per_unit(*keys, **measures), self._ask)
+
+    def group_by(self, *keys: str, **computed: str | Term) -> GroupedRows:
+        """Form groups."""
+        return GroupedRows(self._frame.group_by(*keys, **computed), self._ask)
+
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Question:
+        """Aggregate all rows."""
+        return self._ask(self._frame.agg(bounding, **measures))
+
+
+class GroupedRows:
+    """Rows with group keys, ready to be aggregated.
+
+    >>> import pyarrow as pa
+    >>> from discreet.plans import aggregates as agg
+    >>> from discreet.tables import Column, Table
+    >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("ward", keys=["a", "b"])])
+    >>> with Database(Policy([visits], epsilon=1), {"visits": pa.table({"id": [1], "ward": ["a"]})}) as db:
+    ...     db.table("visits").group_by("ward").agg(n=agg.count()).plan.aggregate.groups
+    2
+    """
+
+    def __init__(self, groups: Groups, ask: Callable[[Plan], Question]) -> None:
+        self._groups = groups
+        self._ask = ask
+
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Question:
+        """Aggregate each group."""
+        return self._ask(self._groups.agg(bounding, **measures))
+
+
+def open(path: str | Path, *, analyst: str | None = None) -> Database:  # noqa: A001 - used as discreet.open
+    r"""Open the database of a policy file; its source is relative to the file.
+
+    >>> import pathlib, tempfile
+    >>> text = '[source]\nurl = "."\n[budget]\nepsilon = 1\n[tables.people]\nrow_is_unit = true\n'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (pathlib.Path(folder) / "people.csv").write_text("age\n31\n")
+    ...     policy = pathlib.Path(folder) / "town.toml"
+    ...     _ = policy.write_text(text + '[tables.people.columns]\nage = { lower = 0, upper = 120 }')
+    ...     with open(policy) as db:
+    ...         print(db)
+    Database('town', version '1')
+    """
+    file = Path(path)
+    return Database(Policy.read(file), analyst=analyst, relative_to=file.parent)

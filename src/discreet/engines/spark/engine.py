@@ -1,0 +1,157 @@
+"""Questions to Spark: the tables of a session, of a cluster, or of a Spark Connect server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.keys import read_key
+from discreet.engines.spark.dialect import SparkDialect
+from discreet.engines.sql.checks import repeated, require_readable
+from discreet.engines.sql.relations import Emitter, Raw
+from discreet.engines.sql.running import SQLEngine
+from discreet.engines.sql.words import table as named
+from discreet.errors import EngineError, ParameterError
+from discreet.tables.nearest import hint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.engines.sql.running import Results
+    from discreet.engines.sql.words import SQL
+    from discreet.tables import Policy, Table
+
+__all__ = ["Spark"]
+
+_SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+}
+
+
+class Spark(SQLEngine):
+    """Questions to tables and views of a Spark session (Spark 4).
+
+    `source` is a session, the address of a standalone master (`spark://host:7077`, `local[2]`) or of a Spark Connect
+    server (`sc://host`). Tables are looked up by name in the session's catalog; with `folder` they are read from
+    NAME.parquet or NAME.csv there, which all workers must see. The settings that meaning depends on (ANSI mode, the
+    zone) are set while a question runs, and set back.
+
+    Spark has no snapshots: what a table holds may change between the statements of a question. Give tables that do
+    not change, or a table format with versions. Ranks are computed for each question.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        source: Any,  # noqa: ANN401 - a session of either kind, or an address
+        *,
+        folder: str | Path | None = None,
+        rank_key: bytes | None = None,
+    ) -> None:
+        super().__init__()
+        self._owned = isinstance(source, str)
+        self._session = _session(source) if isinstance(source, str) else source
+        try:
+            catalog = _Catalog(self._session, policy, None if folder is None else Path(folder))
+            self._emitter = Emitter(SparkDialect(), catalog, read_key(rank_key))
+            require_readable(policy, self._emitter)
+            repeated(policy, self._emitter, self._checked)
+        except BaseException:
+            self.close()
+            raise
+
+    def _checked(self, text: str) -> list[tuple[object, ...]]:
+        found = self._results([text])
+        if found is None:
+            msg = "Spark could not read a public table; check that it exists and can be read."
+            raise EngineError(msg)
+        return found[0]
+
+    def _results(self, texts: Sequence[str]) -> Results | None:
+        """Run texts under the settings that they are written for."""
+        try:
+            before = {name: self._session.conf.get(name) for name in _SETTINGS}
+            try:
+                for name, value in _SETTINGS.items():
+                    self._session.conf.set(name, value)
+                return [[tuple(row) for row in self._session.sql(text).collect()] for text in texts]
+            finally:
+                for name, value in before.items():
+                    self._session.conf.set(name, value)
+        except Exception:  # noqa: BLE001 - any error of the driver or of the workers
+            return None
+
+    def close(self) -> None:
+        """Stop the session if it was started here."""
+        with self._lock:
+            if self._owned:
+                self._session.stop()
+
+
+class _Catalog:
+    """The tables of a session; nothing is kept."""
+
+    def __init__(self, session: Any, policy: Policy, folder: Path | None) -> None:  # noqa: ANN401 - of either kind
+        self._raw = {}
+        for table in policy.tables:
+            path = table.name.split(".") if folder is None else [_viewed(session, table, folder)]
+            found = _columns(session, path)
+            if found is None:
+                msg = f"the source has no table {table.name!r}, or it cannot be read."
+                raise ParameterError(msg)
+            for column in table.columns:
+                if column.name not in found:
+                    msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(found))}"
+                    raise ParameterError(msg)
+            self._raw[table.name] = Raw(named(*path), found)
+
+    def raw(self, table: Table) -> Raw:
+        """Give a stored table."""
+        return self._raw[table.name]
+
+    def kept(self, table: Table, limit: int) -> SQL | None:  # noqa: ARG002 - nothing is kept
+        """Nothing is written to the cluster."""
+        return None
+
+
+def _columns(session: Any, path: list[str]) -> dict[str, str] | None:  # noqa: ANN401 - of either kind
+    """Ask for the stored columns and their types."""
+    try:
+        schema = session.sql(f"SELECT * FROM {named(*path).sql('databricks')}").schema  # noqa: S608 - the owner's name
+    except Exception:  # noqa: BLE001 - whatever the driver says
+        return None
+    return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+
+def _viewed(session: Any, table: Table, folder: Path) -> str:  # noqa: ANN401 - of either kind
+    """Make a view of a table's file; cells of CSV files are texts."""
+    path = next((each for end in ("parquet", "csv") if (each := folder / f"{table.name}.{end}").exists()), None)
+    if path is None:
+        msg = f"the folder has no {table.name}.parquet and no {table.name}.csv."
+        raise ParameterError(msg)
+    name = f"discreet_{table.name}"
+    if path.suffix == ".parquet":
+        frame = session.read.parquet(str(path))
+    else:
+        frame = session.read.csv(str(path), header=True, quote='"', escape='"', multiLine=True, mode="PERMISSIVE")
+    frame.createOrReplaceTempView(name)
+    return name
+
+
+def _session(address: str) -> Any:  # noqa: ANN401 - of either kind
+    from pyspark.sql import SparkSession
+
+    found = None
+    try:
+        builder = SparkSession.builder.appName("discreet")
+        builder = builder.remote(address) if address.startswith("sc://") else builder.master(address)
+        found = builder.getOrCreate()
+    except Exception:  # noqa: BLE001, S110 - whatever the driver says
+        pass
+    if found is None:
+        msg = "Spark does not answer at the given address; check that the master or server runs, and Java 17."
+        raise EngineError(msg)
+    return found

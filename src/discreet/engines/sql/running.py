@@ -1,0 +1,99 @@
+"""What engines that speak SQL do alike: prepare statements, run them in one snapshot, keep errors to themselves."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from discreet.engines.aggregates import Aggregates
+from discreet.engines.sql.statements import Statements
+from discreet.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from discreet.engines.sql.relations import Emitter
+    from discreet.plans.nodes import Aggregate, Node
+
+__all__ = ["Results", "SQLEngine"]
+
+Results = list[list[tuple[object, ...]]]
+
+
+class SQLEngine(ABC):
+    """An engine that speaks SQL; a subclass opens the connection and runs texts."""
+
+    _emitter: Emitter
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    @abstractmethod
+    def _results(self, texts: Sequence[str]) -> Results | None:
+        """Run texts in one snapshot; None if one fails, as the engine's message may quote private values."""
+
+    def _store(self, node: Node) -> bool:  # noqa: ARG002 - most engines store nothing
+        """Store what a plan needs and is not stored; False if the engine failed."""
+        return True
+
+    def alive(self) -> bool:
+        """Tell whether the source answers, without looking at data."""
+        with self._lock:
+            return self._results(["SELECT 1"]) is not None
+
+    def prepare(self, aggregate: Aggregate) -> Question:
+        """Write the statements for a plan's aggregate, or refuse it."""
+        return Question(self, Statements.of(aggregate, self._emitter))
+
+    def compute(self, statements: Statements) -> Aggregates:
+        """Run the statements of a question."""
+        with self._lock:
+            results = self._results(statements.texts) if self._store(statements.aggregate.child) else None
+        if results is None:
+            msg = (
+                f"{type(self).__name__} could not compute the question. Nothing is said about why, as the reason could "
+                "depend on private rows; the owner finds it by checking the connection, memory, disk and files."
+            )
+            raise EngineError(msg)
+        return Aggregates(statements.aggregate, *statements.read(results))
+
+    def drop_ranks(self) -> None:  # noqa: B027 - most engines store none
+        """Forget stored ranks."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the source and remove temporary storage."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Refuse to be stored: an engine holds a key and a connection."""
+        msg = "an engine cannot be pickled."
+        raise TypeError(msg)
+
+
+class Question:
+    """The statements of one question, for one engine."""
+
+    __slots__ = ("_engine", "_statements")
+
+    def __init__(self, engine: SQLEngine, statements: Statements) -> None:
+        self._engine = engine
+        self._statements = statements
+
+    def run(self) -> Aggregates:
+        """Compute the exact answers."""
+        return self._engine.compute(self._statements)
+
+    def __repr__(self) -> str:
+        """Show nothing: the statements hold the key of the ranks."""
+        return "Question(…)"

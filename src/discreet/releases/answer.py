@@ -1,0 +1,166 @@
+"""An answer: a table of noisy cells, each with its ±, and what it promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from discreet.plans.expressions import Column
+from discreet.releases.decoding import Cell, decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.plans import Plan
+    from discreet.plans.expressions import Expression
+    from discreet.privacy.currencies import Currency
+    from discreet.releases.numbers import NoisyNumbers
+    from discreet.releases.recipe import Recipe
+    from discreet.tables import Value
+
+__all__ = ["Answer"]
+
+_WIDEST = 24
+_COMPUTED = "it is computed from several noisy values; ask for these to see their ±."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question was answered with: rows of keys and noisy values.
+
+    Everything in it was protected before: HAVING, ORDER BY, LIMIT and arithmetic were applied to noisy values, and
+    looking at it in any way costs nothing.
+
+    >>> import pyarrow as pa
+    >>> from discreet.database import Database
+    >>> from discreet.tables import Column, Policy, Table
+    >>> columns = [Column("age", lower=0, upper=120)]
+    >>> policy = Policy([Table("people", row_is_unit=True, columns=columns)], epsilon=100)
+    >>> with Database(policy, {"people": pa.table({"age": [40] * 500})}) as db:
+    ...     answer = db.sql("SELECT COUNT(*) AS n FROM people").release(epsilon=50)
+    >>> answer.to_dicts(), answer.errors(0.95), answer.promise
+    ([{'n': 500}], [{'n': 0.0}], 'ε = 50')
+    """
+
+    recipe: Recipe
+    groups: tuple[tuple[Value, ...], ...]
+    numbers: NoisyNumbers
+    promise: str
+    cost: Currency
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was answered."""
+        return self.recipe.plan
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(self.plan.columns)
+
+    @cached_property
+    def _order(self) -> tuple[int, ...]:
+        """Which groups are shown, in which order: HAVING, ORDER BY and LIMIT on released values."""
+        request = self.plan.request
+        rows = self._released(0.95)
+        values = [{name: cell.value for name, cell in row.items()} for row in rows]
+        kept = [
+            place
+            for place, row in enumerate(values)
+            if request.having is None or _evaluated(request.having, row) is True
+        ]
+        for ordering in reversed(request.order):
+            found = {place: _evaluated(ordering.value, values[place]) for place in kept}
+            there = [place for place in kept if found[place] is not None]
+            there.sort(key=lambda place: found[place], reverse=ordering.descending)
+            kept = there + [place for place in kept if found[place] is None]
+        return tuple(kept[: request.limit])
+
+    def _released(self, confidence: float) -> list[dict[str, Cell]]:
+        """Read keys and measures of every group from the noisy numbers."""
+        plan = self.plan
+        places = {key.column: place for place, key in enumerate(plan.aggregate.keys)}
+        keys = {name: places[plan.key_column(name)] for name, _ in plan.request.keys}
+        readers = {name: decoder(self.recipe, name, self.numbers, confidence) for name, _ in plan.request.measures}
+        return [
+            {name: Cell(group[place], None, "keys are exact.") for name, place in keys.items()}  # type: ignore[arg-type]
+            | {name: read(number) for name, read in readers.items()}
+            for number, group in enumerate(self.groups)
+        ]
+
+    def cells(self, confidence: float = 0.95) -> list[dict[str, Cell]]:
+        """Give the rows as cells: value, ±, and why there is none where there is none."""
+        rows = self._released(confidence)
+        return [{name: _cell(each, rows[place]) for name, each in self.plan.request.outputs} for place in self._order]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Give the rows as dictionaries."""
+        return [{name: _plain(cell.value) for name, cell in row.items()} for row in self.cells()]
+
+    def errors(self, confidence: float = 0.95) -> list[dict[str, float | None]]:
+        """Give the ± of each cell: with this probability the noise moved the cell by no more.
+
+        Each cell holds by itself. None stands for keys, and where no honest ± exists; `cells` says why. A ratio's ± is
+        computed from its noisy count. Rows that were left out by the limits per unit are not part of it.
+        """
+        return [{name: cell.error for name, cell in row.items()} for row in self.cells(confidence)]
+
+    def to_arrow(self) -> Any:  # noqa: ANN401 - pyarrow is optional
+        """Give the rows as a pyarrow table."""
+        import pyarrow as pa
+
+        kinds = {"integer": pa.int64(), "float": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
+        kinds |= {"date": pa.date32(), "timestamp": pa.timestamp("us")}
+        rows = self.to_dicts()
+        fields = []
+        for name, expression in self.plan.request.outputs:
+            kind = kinds[self.plan.columns[name].kind.value]
+            measure = dict(self.plan.request.measures).get(getattr(expression, "name", ""))
+            fields.append((name, pa.list_(kind) if measure is not None and measure.size > 1 else kind))
+        arrays = [pa.array([row[name] for row in rows], kind) for name, kind in fields]
+        return pa.Table.from_arrays(arrays, names=[name for name, _ in fields])
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 - pandas is optional
+        """Give the rows as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def __str__(self) -> str:
+        rows = [[_shown(cell) for cell in row.values()] for row in self.cells()]
+        widths = [max(map(len, column)) for column in zip(self.columns, *rows, strict=True)]
+        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        head = "  ".join(name.ljust(width) for name, width in zip(self.columns, widths, strict=True)).rstrip()
+        return "\n".join([head, *lines, f"each ± holds with probability 0.95; {self.promise}; charged {self.cost!r}"])
+
+
+def _evaluated(expression: Expression, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
+    """Compute with released values."""
+    return row[expression.name] if isinstance(expression, Column) else expression.evaluate(row)
+
+
+def _cell(expression: Expression, row: Mapping[str, Cell]) -> Cell:
+    """A measure or key as it is; what is computed of them has no ± of its own."""
+    if isinstance(expression, Column):
+        return row[expression.name]
+    return Cell(_evaluated(expression, {name: cell.value for name, cell in row.items()}), None, _COMPUTED)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _shown(cell: Cell) -> str:
+    """Write a cell: a value with its ±, both to the digits that mean something."""
+    if cell.value is None:
+        return "NULL"
+    if isinstance(cell.value, float):
+        digits = 2 if not cell.error else max(0, min(12, 1 - _exponent(cell.error)))
+        text = f"{cell.value:,.{digits}f}"
+        return text if cell.error is None else f"{text} ± {cell.error:.2g}"
+    text = str(_plain(cell.value))
+    text = text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+    return text if cell.error is None else f"{text} ± {cell.error:g}"
+
+
+def _exponent(error: float) -> int:
+    return int(f"{error:e}".partition("e")[2])

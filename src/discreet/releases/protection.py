@@ -1,0 +1,258 @@
+"""How a price becomes noise: the family, the scales, the selection of groups, and what all of it promises."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact import rational, shown, sqrt_lower, sqrt_upper
+from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.numbers.gaussian import Gaussian
+from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
+from discreet.plans.refusals import refuse
+from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma
+from discreet.privacy.convert import convert
+from discreet.privacy.readings import as_text
+
+if TYPE_CHECKING:
+    from discreet.exact import Number
+    from discreet.plans.nodes.aggregate import Sensitivity
+    from discreet.privacy import Curve
+    from discreet.privacy.currencies import Currency
+    from discreet.releases.recipe import Recipe
+    from discreet.tables import Policy
+
+__all__ = ["Price", "Protection"]
+
+_MOST_KEYS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a whole question may cost: epsilon with a delta that may be used, or rho.
+
+    >>> from discreet.tables import Policy
+    >>> Price.read(Policy([], epsilon=3, delta=1e-6), epsilon=1)
+    Price(epsilon=Fraction(1, 1), rho=None, delta=Fraction(1, 1000000000))
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction
+
+    @staticmethod
+    def read(
+        policy: Policy, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None
+    ) -> Price:
+        """Check a price against the policy's filter; delta is the policy's `release_delta` unless it is given."""
+        if (epsilon is None) == (rho is None):
+            msg = "give exactly one of epsilon and rho: the price of the whole question."
+            raise ParameterError(msg)
+        name, given = ("epsilon", epsilon) if epsilon is not None else ("rho", rho)
+        amount = rational(given if given is not None else 0, name=name)
+        if amount <= 0:
+            msg = f"{name} is {shown(given)}; it must be above 0: no finite noise reaches it."
+            raise ParameterError(msg)
+        if name == "rho" and policy.filter != "zcdp":
+            msg = (
+                f"rho is {shown(rho)}, but the budget is kept in the currency {policy.filter!r}. Give epsilon instead."
+            )
+            raise ParameterError(msg)
+        chance = policy.release_delta if delta is None else rational(delta, name="delta")
+        if not 0 <= chance < 1:
+            msg = f"delta is {shown(delta)}; it must be at least 0 and below 1."
+            raise ParameterError(msg)
+        if policy.filter == "pure" and chance:
+            msg = f"delta is {shown(delta)}, but the budget is pure: it has no delta to spend. Leave delta out."
+            raise ParameterError(msg)
+        return Price(amount, None, chance) if name == "epsilon" else Price(None, amount, chance)
+
+    def part(self, share: Fraction, delta: Fraction) -> Price:
+        """A share of the price, with its own delta."""
+        return Price(
+            None if self.epsilon is None else self.epsilon * share,
+            None if self.rho is None else self.rho * share,
+            delta,
+        )
+
+
+@dataclass(frozen=True)
+class Protection:
+    """The noise of each block, and the selection of groups where they are not known; all from public facts.
+
+    Blocks share the price equally: with d blocks each Laplace block i gets epsilon/d, so the scale d l1_i / epsilon
+    (basic composition, the epsilons add); each Gaussian block sigma_i = sqrt(d) l2_i sigma, where sigma is that of a
+    sensitivity of 1: then the sum of (l2_i / sigma_i)^2 is 1 / sigma^2, and independent Gaussians with these moves are
+    like one with a move of 1 at sigma, exactly. The family with the smaller variances (their geometric mean) is taken.
+
+    Where groups are found in the data, their selection takes an equal share as well. It gets all of the price's delta,
+    or half of it where Gaussian noise needs the other half; epsilons and deltas of the two add up to the price. Given
+    the groups that were selected, the noisy numbers of just these are released: adaptive composition.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) FROM people"))
+    >>> found = Protection.of(recipe, Price.read(policy, epsilon="0.5"))
+    >>> found.promise, found.cost, found.noises[0].scale
+    ('ε = 0.5', Pure(epsilon=0.5), Fraction(2, 1))
+    """
+
+    price: Price
+    noises: tuple[DiscreteLaplace | Gaussian, ...]
+    selection: PartitionSelection | None
+    filter: str
+
+    @staticmethod
+    def of(recipe: Recipe, price: Price) -> Protection:
+        """Choose the noise for a price."""
+        plan = recipe.plan
+        neighbors = plan.policy.budget.neighbors
+        moves = [block.sensitivity(plan.aggregate, neighbors) for block in recipe.blocks]
+        if any(move.l1 == 0 for move in moves):
+            refuse(
+                "an aggregate of a constant 0",
+                why="Its bounds leave only the value 0, so there is nothing to measure.",
+                instead="the number itself.",
+            )
+        if plan.aggregate.known:
+            noises = _noises(moves, price, recipe)
+            return Protection(price, noises, None, plan.policy.filter)
+        share = Fraction(1, len(moves) + 1)
+        laplace = _noises(moves, price.part(1 - share, Fraction(0)), recipe, gaussian=False) if price.epsilon else None
+        half = price.part(1 - share, price.delta / 2)
+        noises = _noises(moves, half, recipe)
+        if laplace is not None and isinstance(noises[0], DiscreteLaplace):
+            return Protection(price, laplace, _selection(recipe, price.part(share, price.delta)), plan.policy.filter)
+        return Protection(price, noises, _selection(recipe, price.part(share, price.delta / 2)), plan.policy.filter)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the noise is Gaussian."""
+        return isinstance(self.noises[0], Gaussian)
+
+    @property
+    def delta(self) -> Fraction:
+        """What of the price's delta is used: none for Laplace noise on known groups, and none for rho alone."""
+        if self.selection is not None:
+            return self.price.delta if self.price.epsilon is not None else self.selection.delta
+        return self.price.delta if self.gaussian and self.price.epsilon is not None else Fraction(0)
+
+    @property
+    def curve(self) -> Curve:
+        """The curve of everything together."""
+        parts = [noise.privacy for noise in self.noises]
+        if self.selection is not None:
+            parts.append(self.selection.privacy)
+        first, *rest = parts
+        return sum(rest, start=first)
+
+    @property
+    def promise(self) -> str:
+        """What this release alone promises."""
+        delta = f", δ = {as_text(self.delta)}" if self.delta else ""
+        if self.price.epsilon is not None:
+            return f"ε = {as_text(self.price.epsilon)}{delta}"
+        return f"ρ = {as_text(self.price.rho or Fraction(0))}{delta}"
+
+    @property
+    def cost(self) -> Currency:
+        """What is charged, in the budget's own currency, rounded up."""
+        neighbors = self.noises[0].neighbors
+        epsilon = self.price.epsilon
+        if self.filter == "pure":
+            return Pure(epsilon or 0, neighbors=neighbors)
+        if self.filter == "approximate":
+            return Approximate(epsilon or 0, self.delta, neighbors=neighbors)
+        return ZCDP(self._rho, self.selection.delta if self.selection else 0, neighbors=neighbors)
+
+    @property
+    def _rho(self) -> Fraction:
+        """The sum of all rhos; a price in rho is not exceeded by construction, only by the last rounding.
+
+        Each of the selection's g coins is (epsilon', delta')-private, so delta'-approximately rho'-zCDP with the rho'
+        of epsilon' (Bun & Steinke 2016, arXiv:1605.02065, Section 8); the coins are independent.
+        """
+        rho = sum((_rho_of(noise) for noise in self.noises), Fraction(0))
+        if self.selection is not None:
+            coins = self.selection.touched
+            rho += coins * convert(Pure(self.selection.epsilon / coins), to=ZCDP).rho
+        return min(rho, self.price.rho) if self.price.rho is not None else _rounded_up(rho)
+
+
+def _noises(
+    moves: list[Sensitivity], price: Price, recipe: Recipe, *, gaussian: bool = True
+) -> tuple[DiscreteLaplace | Gaussian, ...]:
+    """Give each block its noise, of the family that varies less."""
+    neighbors = recipe.plan.policy.budget.neighbors
+    count = len(moves)
+    # zCDP of epsilon is at most epsilon^2 / 2: with rho = epsilon^2 / 2 a Laplace block keeps its share of rho.
+    each = price.epsilon / count if price.epsilon is not None else sqrt_lower(2 * (price.rho or 0) / count)
+    laplace = tuple(DiscreteLaplace(move.l1, scale=_scale(move.l1 / each), neighbors=neighbors) for move in moves)
+    if not gaussian or (price.epsilon is not None and not price.delta):
+        return laplace
+    unit = (
+        _unit_sigma(price.epsilon, price.delta) if price.epsilon is not None else sqrt_upper(1 / (2 * (price.rho or 1)))
+    )
+    unit *= sqrt_upper(Fraction(count))
+    sigmas = [sqrt_upper(Fraction(move.l2_squared)) * unit for move in moves]
+    gain = sum(math.log(2 * noise.scale**2) - 2 * math.log(sigma) for noise, sigma in zip(laplace, sigmas, strict=True))
+    if gain <= 0 or max(sigmas) > 2**40:  # more than the sampler of Gaussian noise holds
+        return laplace
+    return tuple(
+        Gaussian(sqrt_upper(Fraction(move.l2_squared)), sigma=sigma, grid=1, inputs="snapped", neighbors=neighbors)
+        for move, sigma in zip(moves, sigmas, strict=True)
+    )
+
+
+def _rho_of(noise: DiscreteLaplace | Gaussian) -> Fraction:
+    """The rho of one block: its curve's, or for Laplace noise that of its pure promise where it is smaller."""
+    rho = Fraction(noise.privacy.zcdp())
+    return min(rho, convert(noise.claim, to=ZCDP).rho) if isinstance(noise, DiscreteLaplace) else rho
+
+
+def _rounded_up(rho: Fraction) -> Fraction:
+    """Round a charge up to twelve digits, so that it can be read."""
+    unit = Fraction(10) ** (len(str(int(1 / rho))) + 11 if rho < 1 else 12)
+    return Fraction(math.ceil(rho * unit)) / unit
+
+
+def _scale(wanted: Fraction) -> Fraction:
+    """Keep a scale within what samplers hold from below: more noise than was paid for."""
+    return max(wanted, Fraction(1, 1024))
+
+
+@lru_cache(maxsize=64)
+def _unit_sigma(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The sigma that a sensitivity of 1 needs; a search, so it is kept."""
+    return rational(gaussian_sigma(epsilon=epsilon, delta=delta))
+
+
+def _selection(recipe: Recipe, price: Price) -> PartitionSelection:
+    """Select groups with a part of the price; a unit holds as many of them as the plan says."""
+    aggregate = recipe.plan.aggregate
+    groups = aggregate.groups_per_unit
+    if not price.delta:
+        refuse(
+            "GROUP BY",
+            why="The groups are not known beforehand, and without a delta none could ever be shown.",
+            instead="keys in the policy, or a budget and a release with a delta above 0.",
+        )
+    if groups is None or groups > _MOST_KEYS:
+        refuse(
+            "GROUP BY",
+            why="Nothing bounds how many groups one unit touches.",
+            instead="rows_per_unit in the policy, or Bounding(groups=…) in the question.",
+        )
+    neighbors = recipe.plan.policy.budget.neighbors
+    if price.epsilon is not None:
+        return PartitionSelection(epsilon=price.epsilon, delta=price.delta, keys=groups, neighbors=neighbors)
+    # Each of the c coins may cost rho / c: epsilon' = sqrt(2 rho / c), and c of them count as c epsilon'.
+    coins = PartitionSelection(epsilon=1, delta=price.delta, keys=groups, neighbors=neighbors).touched
+    epsilon = coins * sqrt_lower(2 * (price.rho or 0) / coins)
+    return PartitionSelection(epsilon=epsilon, delta=price.delta, keys=groups, neighbors=neighbors)

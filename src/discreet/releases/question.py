@@ -1,0 +1,153 @@
+"""A planned question behind a database: explained and previewed for free, released for its price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.errors import EngineError, ParameterError
+from discreet.exact import shown
+from discreet.noise import SYSTEM
+from discreet.releases.answer import Answer
+from discreet.releases.numbers import add_noise
+from discreet.releases.preview import Preview
+from discreet.releases.protection import Price, Protection
+from discreet.releases.purse import Entry
+from discreet.releases.recipe import Pair, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.engines import Aggregates, Engine
+    from discreet.exact import Number
+    from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
+    from discreet.noise import BitSource
+    from discreet.plans import Plan
+    from discreet.releases.purse import Purse
+    from discreet.tables import Value
+
+__all__ = ["Question", "answered"]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A question that can be answered; nothing was read or spent yet.
+
+    >>> import pyarrow as pa
+    >>> from discreet.database import Database
+    >>> from discreet.tables import Column, Policy, Table
+    >>> columns = [Column("age", lower=0, upper=120)]
+    >>> policy = Policy([Table("people", row_is_unit=True, columns=columns)], epsilon=3)
+    >>> with Database(policy, {"people": pa.table({"age": [40] * 500})}) as db:
+    ...     question = db.sql("SELECT COUNT(*) AS n FROM people")
+    ...     print(question.preview(epsilon=1))
+    ...     _ = question.release(epsilon=1)
+    ...     print(db.remaining)
+    n ± 3
+    promise: ε = 1; charge: Pure(epsilon=1); left before: Pure(epsilon=3)
+    Pure(epsilon=2)
+    """
+
+    plan: Plan
+    engine: Engine
+    purse: Purse
+    analyst: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no mechanism answers or the engine cannot compute, and who may not see it."""
+        self._allowed("explain")
+        _ = self.recipe
+        self.engine.prepare(self.plan.aggregate)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """Which numbers get noise."""
+        return Recipe.of(self.plan)
+
+    def explain(self) -> str:
+        """Say what is computed, what one unit can move, and which numbers get noise; from public facts alone."""
+        self._allowed("explain")
+        return "\n".join([self.plan.explain(), *self._noise_lines()])
+
+    def preview(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        expected_count: int | None = None,
+        confidence: float = 0.95,
+    ) -> Preview:
+        """Say what a release at this price would promise, cost and err by; nothing is read or spent.
+
+        The ± of a mean depends on the number of rows, which is private: give the number that you expect in a group, or
+        get a formula.
+        """
+        self._allowed("preview")
+        protection = self._protection(epsilon, rho, delta)
+        return Preview.of(self.recipe, protection, self.purse.remaining, expected_count, confidence)
+
+    def release(
+        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None
+    ) -> Answer:
+        """Answer the question; `epsilon` or `rho` is the price of all of it.
+
+        The order is fixed: the source is alive; the cost is reserved; the engine computes; noise is added; the answer
+        is recorded, and shown. What fails after the reservation stays spent, as a refund would depend on the data.
+        """
+        self._allowed("release")
+        protection = self._protection(epsilon, rho, delta)
+        prepared = self.engine.prepare(self.plan.aggregate)
+        if not self.engine.alive():
+            msg = "the source does not answer; nothing was spent. Open it again."
+            raise EngineError(msg)
+        entry = Entry(self.plan.key, self.plan.tables, self.analyst)
+        reservation = self.purse.reserve(protection.cost, entry)
+        answer = answered(self.recipe, protection, prepared.run())
+        self.purse.record(reservation, answer)
+        return answer
+
+    def _protection(self, epsilon: Number | None, rho: Number | None, delta: Number | None) -> Protection:
+        price = Price.read(self.plan.policy, epsilon=epsilon, rho=rho, delta=delta)
+        return Protection.of(self.recipe, price)
+
+    def _allowed(self, action: str) -> None:
+        if not self.plan.policy.may(self.analyst, action, self.plan.tables):
+            tables = ", ".join(self.plan.tables)
+            msg = (
+                f"analyst {shown(self.analyst)} may not {action} questions about {tables}; ask the owner of the policy."
+            )
+            raise ParameterError(msg)
+
+    def _noise_lines(self) -> Iterator[str]:
+        neighbors = self.plan.policy.budget.neighbors
+        yield "numbers that get noise, each an equal share of the price:"
+        for block in self.recipe.blocks:
+            move = block.sensitivity(self.plan.aggregate, neighbors)
+            symbols = [self.plan.statistics[block.place].symbol] if not isinstance(block, Pair) else ["rows", "moment"]
+            what = " and ".join(symbols) + (" as distances to both bounds" if isinstance(block, Pair) else "")
+            yield f"  {what}: one unit moves them by at most {move.l1} together"
+        if not self.plan.aggregate.known:
+            yield "  groups that enough units are in: selected privately, for a share of the price and delta"
+
+
+def answered(recipe: Recipe, protection: Protection, aggregates: Aggregates, *, bits: BitSource = SYSTEM) -> Answer:
+    """Select groups, add noise, and put the answer together; the exact numbers end here."""
+    kept = None
+    if protection.selection is None:
+        groups: tuple[tuple[Value, ...], ...] = aggregates.groups
+    else:
+        kept = _selected(protection.selection, aggregates, bits)
+        found = aggregates.unprotected_groups()
+        groups = tuple(found[place] for place in kept)
+    numbers = add_noise(recipe, protection, aggregates, kept, bits)
+    return Answer(recipe, groups, numbers, protection.promise, protection.cost)
+
+
+def _selected(selection: PartitionSelection, aggregates: Aggregates, bits: BitSource) -> list[int]:
+    """Give the places of the selected groups, in the order of their keys: the engine's order is private."""
+    groups = aggregates.unprotected_groups()
+    units = aggregates.unprotected_units()
+    shown_places = selection.release(dict(enumerate(units.tolist())), bits=bits).value
+    return sorted(shown_places, key=lambda place: [(each is None, each) for each in groups[place]])

@@ -1,0 +1,113 @@
+"""Limited rows are stored once for a version of the data, and answers are the same with and without the store."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import ParameterError
+from discreet.plans import plan_sql
+from discreet.tables import Column, Policy, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.engines import Engine
+
+VISITS = Table("visits", unit="id", rows_per_unit=3, columns=[Column("cost", lower=0, upper=10**6)])
+POLICY = Policy([VISITS], epsilon=1)
+SQL = "SELECT COUNT(*) AS n, SUM(cost) AS total FROM visits"
+
+
+def data(seed: int, rows: int = 200) -> dict[str, pa.Table]:
+    random = Random(seed)
+    ids = [f"p{random.randrange(20)}" for _ in range(rows)]
+    return {"visits": pa.table({"id": ids, "cost": [random.randrange(10**6) for _ in ids]})}
+
+
+def answer(engine: Engine, policy: Policy = POLICY) -> list[int]:
+    found = engine.prepare(plan_sql(policy, SQL).aggregate).run()
+    return [int(found.unprotected(place)[0, 0]) for place in (0, 1)]
+
+
+def kept(engine: DuckDB) -> set[str]:
+    found = engine._connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    return {name for (name,) in found if name.startswith("kept_")}
+
+
+def test_kept_rows_are_reused_and_dropped(tmp_path: Path) -> None:
+    store = tmp_path / "store.duckdb"
+    with DuckDB(POLICY, data(1), store=store) as engine:
+        first = answer(engine)
+        assert kept(engine) == {"kept_0_3"}
+    with DuckDB(POLICY, data(1), store=store) as engine:
+        assert kept(engine) == {"kept_0_3"}  # the same version: nothing is computed again
+        assert answer(engine) == first
+        engine.drop_ranks()
+        assert kept(engine) == set()
+        assert answer(engine) == first  # the key is the same, so are the rows
+
+
+def test_a_new_version_drops_rows_and_key(tmp_path: Path) -> None:
+    store = tmp_path / "store.duckdb"
+    with DuckDB(POLICY, data(1), store=store) as engine:
+        answer(engine)
+        key = engine._kept.key
+    later = Policy([VISITS], epsilon=1, version="2")
+    with DuckDB(later, data(1), store=store) as engine:
+        assert kept(engine) == set()
+        assert engine._kept.key != key
+
+
+def test_a_unit_alone_decides_which_of_its_rows_are_kept() -> None:
+    """Removing a unit removes its own kept rows and no others; another key keeps other rows."""
+    key, other = bytes(32), bytes([1]) * 32
+    whole = data(2)["visits"]
+    without = whole.filter(pc.not_equal(whole["id"], "p7"))
+    alone = whole.filter(pc.equal(whole["id"], "p7"))
+    answers = []
+    for table in (whole, without, alone):
+        with DuckDB(POLICY, {"visits": table}, rank_key=key) as engine:
+            answers.append(answer(engine))
+    assert [a - b for a, b in zip(answers[0], answers[1], strict=True)] == answers[2]
+    assert answers[2][0] == 3
+    with DuckDB(POLICY, {"visits": whole}, rank_key=other) as engine:
+        found = answer(engine)
+    assert found[0] == answers[0][0]
+    assert found[1] != answers[0][1]
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    table = data(3)["visits"]
+    places = list(range(table.num_rows))
+    answers = set()
+    for seed in range(3):
+        Random(seed).shuffle(places)
+        with DuckDB(POLICY, {"visits": table.take(places)}, rank_key=bytes(32), threads=seed + 1) as engine:
+            answers.add(tuple(answer(engine)))
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize("key", [b"short", "x" * 32, 7])
+def test_a_wrong_key_is_refused_without_being_shown(key: object) -> None:
+    with pytest.raises(ParameterError, match="32 secret bytes") as raised:
+        DuckDB(POLICY, data(1), rank_key=key)  # type: ignore[arg-type]
+    assert str(key) not in str(raised.value)
+
+
+def test_a_store_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store.duckdb").write_text("not a database" * 1000)
+    with pytest.raises(ParameterError, match="store is"):
+        DuckDB(POLICY, data(1), store=tmp_path / "store.duckdb")
+
+
+def test_a_row_that_is_its_own_unit_needs_no_rank() -> None:
+    people = Policy([Table("visits", row_is_unit=True, columns=[Column("cost", lower=0, upper=10**6)])], epsilon=1)
+    with DuckDB(people, {"visits": data(1)["visits"].select(["cost"])}) as engine:
+        assert answer(engine, people)[0] == 200
+        assert kept(engine) == set()
