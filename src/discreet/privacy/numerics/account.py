@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,9 @@ TRIM = 1e-9
 
 SEARCHED = 100.0
 """The order up to which moments are tame while the order is searched for."""
+
+LOOSE = 1e-3
+"""An interval of epsilon that is wider, relatively, is worth a line for every step towards the answer."""
 
 SMALLEST = 5e-324
 """What is positive but too small for a float is rounded up to this."""
@@ -194,7 +198,25 @@ def _refine(direction: Direction, order: float, upper: float, delta: float) -> E
         probe = _probe(direction, order, upper, target)
         ends = probe.epsilon(delta, upper) if probe else (0.0, upper)  # else the Renyi bound stands
         lower, upper = _meet((lower, upper), ends)
+    if upper - lower > LOOSE * upper:
+        one_by_one = _Pointwise(direction, order, direction.top, direction.certain)
+        lower, upper = _meet((lower, upper), one_by_one.epsilon(delta, upper))
     return lower, upper
+
+
+@dataclass(frozen=True)
+class _Pointwise(Inverse):
+    """A profile for which a new line is drawn at every epsilon: the last resort, where one line does not serve."""
+
+    direction: Direction
+    real: float
+    top: float
+    certain: float
+    valid: float = -math.inf
+
+    def delta(self, epsilon: float) -> Ends:
+        """Return the interval at this epsilon."""
+        return _paired_delta(self.direction, epsilon)
 
 
 def _meet(one: Ends, other: Ends) -> Ends:
