@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.engines.sql.dialect import LIMB, Dialect
 from discreet.engines.sql.words import SQL, binary, call, cast, number, string, try_cast
+from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ __all__ = ["DuckDBDialect"]
 
 _INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+
+
+_HALF = Bounds(-(2**62), 2**62)
 
 
 class DuckDBDialect(Dialect):
@@ -75,6 +79,10 @@ class DuckDBDialect(Dialect):
     def nearest(self, value: SQL) -> SQL:
         """Casts round halves to even."""
         return try_cast(value, "BIGINT")
+
+    def snapped(self, value: SQL, bounds: Bounds, rows: Binding) -> SQL:
+        """Within bounds the clamp is left out: were they wrong, TRY_CAST would give NULL, and no error."""
+        return self.nearest(value) if bounds.within(_HALF) else Dialect.snapped(self, value, bounds, rows)
 
     def narrowed(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """NULL where it does not fit."""

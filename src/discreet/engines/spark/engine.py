@@ -12,6 +12,7 @@ from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
 from discreet.engines.sql.words import table as named
 from discreet.errors import EngineError, ParameterError
+from discreet.exact import shown
 from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ class Spark(SQLEngine):
 
     Spark has no snapshots: what a table holds may change between the statements of a question. Give tables that do
     not change, or a table format with versions. Ranks are computed for each question.
+
+    >>> from discreet.tables import Policy
+    >>> Spark(Policy([], epsilon=1), 7077)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: source is 7077; it must be a Spark session, or an address such as spark://host:7077.
     """
 
     def __init__(
@@ -52,6 +59,9 @@ class Spark(SQLEngine):
         rank_key: bytes | None = None,
     ) -> None:
         super().__init__()
+        if not isinstance(source, str) and not hasattr(source, "sql"):
+            msg = f"source is {shown(source)}; it must be a Spark session, or an address such as spark://host:7077."
+            raise ParameterError(msg)
         self._owned = isinstance(source, str)
         self._session = _session(source) if isinstance(source, str) else source
         try:
