@@ -68,10 +68,7 @@ def shares(plan: Plan, relation: NeighborRelation, rows: Database) -> Iterator[t
 def test_no_neighbor_moves_a_block_farther_than_claimed(relation: NeighborRelation) -> None:
     found = []
     for seed, plan in enumerate(plans(60, POLICY if relation is NeighborRelation.ADD_REMOVE else CHANGE_ONE)):
-        try:
-            found += list(shares(plan, relation, database(Random(seed), units=5)))
-        except QueryRefused:  # an extreme
-            continue
+        found += list(shares(plan, relation, database(Random(seed), units=5)))
     pairs = [(l1, l2) for paired, l1, l2 in found if paired]
     assert len(pairs) > 40
     assert max(l1 for _, l1, _ in found) <= 1

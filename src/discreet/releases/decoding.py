@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.releases.numbers import NoisyNumbers
     from discreet.releases.recipe import Recipe, Terms
 
-__all__ = ["ANSWERED", "Cell", "decoder"]
+__all__ = ["Cell", "decoder"]
 
 Value = int | float | tuple[int, ...] | tuple[float | None, ...] | None
 
@@ -210,31 +210,72 @@ def _histogram(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     return Cell(counts, numbers.noisy.noises[block].error(numbers.confidence))
 
 
+@dataclass(frozen=True, slots=True)
+class _Bins:
+    """The noisy counts of the bins of one group, from each edge to the next."""
+
+    block: int
+    counts: list[int]
+    edges: tuple[float, ...]
+    whole: bool
+
+    @staticmethod
+    def of(numbers: _Numbers, group: int) -> _Bins:
+        """Leave the bin below the first edge out: values are clamped to the bounds, so it holds noise alone."""
+        block = numbers.recipe.bins(numbers.places[0])
+        statistic = numbers.statistic(0)
+        facts = statistic.operands[0].facts(numbers.recipe.plan.row_schema)
+        lower: tuple[float, ...] = statistic.edges  # type: ignore[attr-defined]
+        whole = facts.kind is Kind.INTEGER and all(b - a <= 1 for a, b in itertools.pairwise(lower))
+        counts = [int(each) for each in numbers.noisy.blocks[block][group, 1:]]
+        return _Bins(block, counts, (*lower, float(facts.bounds.upper or 0)), whole)
+
+    def terms(self, places: range) -> Terms:
+        """The sum of the counts at these places."""
+        return tuple((self.block, place + 1, Fraction(1)) for place in places)
+
+
+_NO_ROWS = "the noisy counts are too small to find it."
+_IN_DATA = "how far it is off depends on the data."
+
+
 def _quantiles(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     """Read quantiles off the running sum of the noisy bins; NULL where their total is no more than noise."""
     assert isinstance(measure, agg.Quantiles)  # noqa: S101 - the table of readers says so
-    block = numbers.recipe.bins(numbers.places[0])
-    counts = [int(each) for each in numbers.noisy.blocks[block][group]]
-    statistic = numbers.statistic(0)
-    terms = tuple((block, column, Fraction(1)) for column in range(len(counts)))
-    if sum(counts) <= numbers.noisy.reach(terms, 0.95):
-        nothing = None if measure.size == 1 else (None,) * measure.size
-        return Cell(nothing, None, _UNKNOWN)
-    facts = statistic.operands[0].facts(numbers.recipe.plan.row_schema)
-    edges = (*statistic.edges, float(facts.bounds.upper or 0))  # type: ignore[attr-defined]
-    whole = facts.kind is Kind.INTEGER and all(b - a <= 1 for a, b in itertools.pairwise(edges))
+    bins = _Bins.of(numbers, group)
+    if sum(bins.counts) <= numbers.noisy.reach(bins.terms(range(len(bins.counts))), 0.95):
+        return Cell(None if measure.size == 1 else (None,) * measure.size, None, _NO_ROWS)
     levels = sorted(set(measure.levels))
-    found = dict(zip(levels, _crossings(counts[1:], edges, levels, whole=whole), strict=True))
+    found = dict(zip(levels, _crossings(bins, levels), strict=True))
     values = tuple(found[level] for level in measure.levels)
-    return Cell(values if measure.size > 1 else values[0], None, "how far a quantile is off depends on the data.")
+    return Cell(values if measure.size > 1 else values[0], None, _IN_DATA)
 
 
-def _crossings(counts: list[int], edges: tuple[float, ...], levels: list[Fraction], *, whole: bool) -> list[float]:
+def _extreme(measure: Measure, numbers: _Numbers, group: int) -> Cell:
+    """Give the edge farthest out that some row certainly lies beyond: more are counted there than noise reaches.
+
+    With m bins each of the m sums from the end exceeds its noise's bound with probability at most 0.05/m, so with
+    probability 0.95 the true extreme lies at the edge or beyond; rows that are fewer than noise are passed over.
+    """
+    assert isinstance(measure, agg.Extreme)  # noqa: S101 - the table of readers says so
+    bins = _Bins.of(numbers, group)
+    size = len(bins.counts)
+    ends = [range(place, size) if measure.largest else range(place + 1) for place in range(size)]
+    for end in reversed(ends) if measure.largest else ends:
+        total = sum(bins.counts[place] for place in end)
+        if total > numbers.noisy.reach(bins.terms(end), 1 - 0.05 / size):
+            edge = end.start if measure.largest else end.stop - (1 if bins.whole else 0)
+            return Cell(bins.edges[edge], None, _IN_DATA)
+    return Cell(None, None, _NO_ROWS)
+
+
+def _crossings(bins: _Bins, levels: list[Fraction]) -> list[float]:
     """Find the bins in which the running sum of noisy counts passes each level, and the place inside them.
 
     Noise makes the running sum go up and down, so several bins may qualify; the middle one is taken. Whole numbers
     are their bin's lower edge where each has a bin of its own; others are placed as if spread evenly over the bin.
     """
+    counts, edges = bins.counts, bins.edges
     below = [0, *itertools.accumulate(counts)]
     found = []
     for level in levels:
@@ -242,7 +283,7 @@ def _crossings(counts: list[int], edges: tuple[float, ...], levels: list[Fractio
         gaps = [max(min(a, b) - wanted, wanted - max(a, b), Fraction(0)) for a, b in itertools.pairwise(below)]
         best = [place for place, gap in enumerate(gaps) if gap == min(gaps)]
         place = best[len(best) // 2]
-        share = float((wanted - below[place]) / counts[place]) if counts[place] > 0 and not whole else 0.0
+        share = float((wanted - below[place]) / counts[place]) if counts[place] > 0 and not bins.whole else 0.0
         found.append(edges[place] + min(max(share, 0.0), 1.0) * (edges[place + 1] - edges[place]))
     return sorted(found)
 
@@ -257,7 +298,5 @@ _READERS: tuple[tuple[type[Measure], Callable[[Measure, _Numbers, int], Cell]], 
     (agg.Correlation, _correlation),
     (agg.Histogram, _histogram),
     (agg.Quantiles, _quantiles),
+    (agg.Extreme, _extreme),
 )
-
-ANSWERED = tuple(kind for kind, _ in _READERS)
-"""The measures that are answered."""

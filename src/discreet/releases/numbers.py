@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NoisyNumbers", "add_noise", "many_laplace_reach", "reach_of", "two_laplace_reach"]
 
+_FEW = 8  # with more terms of like size the sum of single bounds is far above Chernoff's, and slow to find
+
 
 @dataclass(frozen=True)
 class NoisyNumbers:
@@ -99,10 +101,12 @@ def reach_of(terms: Terms, noises: tuple[Noise, ...], confidence: float) -> floa
         return float_up(rounded_gaussian_reach(spread, miss(confidence)) + sum(coefficients) / 2)
     if len(terms) == 2 and len(laplace) == 2 and used[0] == used[1] and coefficients[0] == coefficients[1]:
         return float(coefficients[0]) * two_laplace_reach(float(laplace[0].scale), float(miss(confidence)))
-    together = len(terms)
-    bounds = (float(c) * n.error(confidence, together=together) for c, n in zip(coefficients, used, strict=True))
     scales = [float(c * n.scale) for c, n in zip(coefficients, laplace, strict=True)]
-    return min(math.fsum(bounds), many_laplace_reach(scales, float(miss(confidence))))
+    chernoff = many_laplace_reach(scales, float(miss(confidence)))
+    if len(terms) > _FEW:
+        return chernoff
+    bounds = (float(c) * n.error(confidence, together=len(terms)) for c, n in zip(coefficients, used, strict=True))
+    return min(math.fsum(bounds), chernoff)
 
 
 def two_laplace_reach(scale: float, chance: float) -> int:
