@@ -115,8 +115,12 @@ class DuckDBDialect(Dialect):
         return call("epoch_us", value)
 
     def hashed(self, value: SQL) -> SQL:
-        """In hexadecimal, which sorts like the bytes."""
-        return call("sha256", value)
+        """The first 60 bits as a number, which sorts five times as fast as the text.
+
+        Rows of one unit that agree in these bits and differ in a cell, one pair in 2**60, would tie.
+        """
+        start = call("substring", call("sha256", value), number(1), number(15))
+        return try_cast(binary("||", string("0x"), start), "BIGINT")
 
     def total(self, value: SQL) -> SQL:
         """The sum of 64-bit integers is a 128-bit one."""
