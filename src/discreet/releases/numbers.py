@@ -35,20 +35,21 @@ class NoisyNumbers:
 
     >>> from discreet.mechanisms import DiscreteLaplace
     >>> numbers = NoisyNumbers((np.array([[5], [7]]),), (DiscreteLaplace(1, epsilon=1),))
-    >>> numbers.value(((0, 0, Fraction(2)),), group=1), numbers.reach(((0, 0, Fraction(2)),), 0.95)
-    (Fraction(14, 1), 6.0)
+    >>> numbers.values(((0, 0, Fraction(2)),)), numbers.reach(((0, 0, Fraction(2)),), 0.95)
+    ([10.0, 14.0], 6.0)
     """
 
     blocks: tuple[NDArray[np.int64] | NDArray[np.object_], ...]
     noises: tuple[Noise, ...]
     _known: dict[tuple[Terms, float], float] = field(default_factory=dict, compare=False, repr=False)
 
-    def value(self, terms: Terms, group: int) -> Fraction:
-        """Evaluate a linear combination for a group, exactly."""
-        total = Fraction(0)
+    def values(self, terms: Terms) -> list[float]:
+        """Evaluate a linear combination for all groups; the numbers are noisy, so floats do."""
+        total = np.zeros(len(self.blocks[0]))
         for block, column, coefficient in terms:
-            total += coefficient * int(self.blocks[block][group, column])
-        return total
+            total += float(coefficient) * self.blocks[block][:, column].astype(np.float64)
+        found: list[float] = total.tolist()
+        return found
 
     def reach(self, terms: Terms, confidence: float) -> float:
         """Return how far the noise of a linear combination reaches, with this probability."""
