@@ -65,7 +65,7 @@ class Statements:
             key = row[:width]
             if known is None or key in known:
                 found[key] = row[width:]
-        groups: list[Row] = sorted(found, key=repr) if known is None else list(known)
+        groups: list[Row] = sorted(found, key=_in_order) if known is None else list(known)
         numbers = self._numbers(groups, found)
         bins = iter(results[1:])
         for place, statistic in enumerate(aggregate.statistics):
@@ -91,6 +91,11 @@ class Statements:
             numbers.append([_joined(found.get(group), place, limbs) for group in groups])
             place += limbs
         return numbers
+
+
+def _in_order(group: Row) -> tuple[tuple[bool, object], ...]:
+    """Sort groups by their keys, NULL last; the keys of one column are of one kind."""
+    return tuple((key is None, 0 if key is None else key) for key in group)
 
 
 def _joined(row: Row | None, place: int, limbs: int) -> list[int]:
