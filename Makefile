@@ -14,12 +14,13 @@ else
   INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test test-all lint format docs pictures bench constraints clean
+.PHONY: help demo test test-all test-spark lint format docs pictures bench constraints clean
 
 help:
 	@echo "make demo      a noisy count with its error bar"
 	@echo "make test      tests, doctests and the code blocks of the documents"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make test-spark  the tests on a Spark cluster of this machine (Java 17)"
 	@echo "make lint      style, types, layers, spelling, dependencies"
 	@echo "make format    let the formatter rewrite the code"
 	@echo "make docs      build the documentation into site/"
@@ -44,10 +45,14 @@ demo: $(VENV)/.package
 	@$(BIN)/python examples/hello_noise.py
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow and not spark" $(ARGS)
 
-test-all: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 $(ARGS)
+test-all: $(VENV)/.tools test-spark
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not spark" $(ARGS)
+
+# One process: the cluster is started once. Java 17 is needed.
+test-spark: $(VENV)/.tools
+	$(BIN)/python -m pytest -n 0 --durations=5 --durations-min=3 -m spark tests/engines tests/doors
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import DuckDB
+from discreet.errors import ParameterError
+from discreet.plans import plan_sql
+from discreet.tables import Column, Policy, Table
 from tests.engines.conformance import differences
 from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, text_database, typed_database, write_csv
 from tests.plans import interpreter
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from tests.plans.interpreter import Database
 
+COST = Column("cost", lower=0, upper=1000, type="float")
 QUESTIONS = {"arrow": 120, "csv": 80}
 
 
@@ -69,3 +73,63 @@ def test_every_source_gives_the_integers_of_the_reference(kind: str, tmp_path: P
     source, read = stored(kind, tmp_path, database(Random(kind), units=6))
     with DuckDB(POLICY, source, rank_key=KEY) as engine:  # type: ignore[arg-type]
         assert list(differences(engine, read, QUESTIONS.get(kind, 30))) == []
+
+
+def counted(source: object, column: Column = COST) -> list[int]:
+    """Ask a one-table source for rows, values and their sum."""
+    policy = Policy([Table("visits", unit="id", rows_per_unit=9, columns=[column])], epsilon=1)
+    plan = plan_sql(policy, f"SELECT COUNT(*), COUNT({column.name}), SUM({column.name}) FROM visits")
+    with DuckDB(policy, source, rank_key=KEY) as engine:  # type: ignore[arg-type]
+        found = engine.prepare(plan.aggregate).run()
+        return [int(found.unprotected(place)[0, 0]) for place in range(len(plan.aggregate.statistics))]
+
+
+def test_statistics_of_parquet_do_not_remove_the_test_for_nan(tmp_path: Path) -> None:
+    """Parquet's least and largest values leave NaN out; an optimizer that trusts them takes NaN for a number."""
+    table = pa.table({"id": ["a", "b", "c"], "cost": [1.5, float("nan"), 2.5]})
+    pq.write_table(table, tmp_path / "visits.parquet")
+    plain = "SELECT count(CASE WHEN isnan(cost) THEN NULL ELSE cost END) FROM read_parquet(?)"
+    assert duckdb.execute(plain, [str(tmp_path / "visits.parquet")]).fetchall() == [(3,)]  # the trap is there
+    assert counted(tmp_path)[:2] == [3, 2]
+
+
+@pytest.mark.parametrize(
+    "text, rows",
+    [
+        ("id,cost\na,1\nb,2\n", [2, 2]),
+        ("\ufeffid,cost\na,1\n", [1, 1]),  # a byte order mark
+        ("cost,more,id\n1,x,a\n", [1, 1]),  # other columns, in another order
+        ("id,cost\na,1,2,3\nb\nc,1e400\nd,NaN\ne,one\nf,\n", [6, 1]),  # ragged rows and cells that are no numbers
+        ('id,cost\n"a, the ""first""",1\n', [1, 1]),
+        ("id,cost\n,1\n", [0, 0]),  # no unit
+        ("id,cost\n", [0, 0]),
+    ],
+)
+def test_csv_files_are_read_without_guessing(text: str, rows: list[int], tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text(text, encoding="utf-8")
+    assert counted(tmp_path)[:2] == rows
+
+
+@pytest.mark.parametrize("text", ["", "id,id,cost\n", "id,,cost\n"])
+def test_a_csv_file_needs_names(text: str, tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text(text)
+    with pytest.raises(ParameterError, match="column names"):
+        counted(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "kind, cells, numbers",
+    [
+        (pa.decimal128(38, 2), ["1.50", "99999999999999999999.00", None], [3, 2]),
+        (pa.decimal128(38, 0), ["7", "99999999999999999999", None], [3, 1]),
+        (pa.uint64(), [7, 2**64 - 1, None], [3, 1]),
+        (pa.float32(), [0.1, float("inf"), float("nan")], [3, 2]),
+        (pa.string(), ["7", "x", ""], [3, 1]),
+    ],
+)
+def test_other_stored_types_are_read_like_casts(kind: pa.DataType, cells: list[Any], numbers: list[int]) -> None:
+    from decimal import Decimal
+
+    values = [Decimal(cell) if pa.types.is_decimal(kind) and cell is not None else cell for cell in cells]
+    table = pa.table({"id": ["a", "b", "c"], "cost": pa.array(values, kind)})
+    assert counted({"visits": table})[:2] == numbers

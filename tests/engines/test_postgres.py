@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from discreet.engines.postgres import Postgres
+from discreet.errors import EngineError, ParameterError
+from discreet.plans import plan_sql
+from discreet.tables import Column, Policy, Table
 from tests.engines.conformance import differences
 from tests.engines.databases import KEY, key_rank, row_rank, text_database, typed_database
 from tests.engines.servers import fill_postgres, postgres
@@ -15,6 +20,8 @@ from tests.plans import interpreter
 from tests.plans.hospital import POLICY, database
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.plans.interpreter import Database
 
 pytestmark = pytest.mark.engine
@@ -35,3 +42,49 @@ def test_every_source_gives_the_integers_of_the_reference(kind: str) -> None:
     with Postgres(POLICY, postgres(), schema=kind, rank_key=KEY) as engine:
         assert engine.alive()
         assert list(differences(engine, read, 80, exact_only=True)) == []
+
+
+@pytest.fixture
+def engine() -> Iterator[Postgres]:
+    fill_postgres(postgres(), "small", POLICY, typed_database(POLICY, database(Random(1))))
+    with Postgres(POLICY, postgres(), schema="small", seconds=5) as found:
+        yield found
+
+
+@pytest.mark.parametrize("text", ["CREATE TABLE small.leak ()", "DELETE FROM small.visits", "SELECT pg_sleep(20)"])
+def test_the_connection_only_reads_and_not_forever(text: str, engine: Postgres) -> None:
+    assert engine._results([text]) is None
+    assert engine.alive()
+
+
+def test_a_failing_server_says_nothing_about_the_data(engine: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = engine.prepare(plan_sql(POLICY, "SELECT COUNT(*) FROM visits").aggregate)
+    bad = ["SELECT CAST(ward AS bigint) FROM small.visits"]  # its message quotes a ward
+    monkeypatch.setattr(engine, "_results", lambda _: Postgres._results(engine, bad))
+    with pytest.raises(EngineError, match="could not compute") as raised:
+        question.run()
+    assert raised.value.__context__ is None
+    assert raised.value.__cause__ is None
+
+
+def test_decimals_beyond_doubles_are_no_error() -> None:
+    """A numeric that no double holds would be an error of the cast."""
+    table = Table("t", unit="id", rows_per_unit=9, columns=[Column("x", lower=-1000, upper=1000, type="float")])
+    policy = Policy([table], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DROP TABLE IF EXISTS t")
+        connection.execute("CREATE TABLE t (id text, x numeric)")
+        cells = ["1e400", "-1e400", "1e-400", "NaN", "Infinity", "1.5", None]
+        for place, cell in enumerate(cells):
+            connection.execute("INSERT INTO t VALUES (%s, %s)", [str(place), cell])
+    plan = plan_sql(policy, "SELECT COUNT(x), SUM(x) FROM t")
+    with Postgres(policy, postgres()) as engine:
+        found = engine.prepare(plan.aggregate).run()
+    step = plan.aggregate.statistics[1].factors[0].step  # type: ignore[attr-defined]
+    assert int(found.unprotected(0)[0, 0]) == 5
+    assert int(found.unprotected(1)[0, 0]) * step == Fraction(1000 - 1000 + 0 + 1000) + Fraction(3, 2)
+
+
+def test_a_table_that_is_missing_is_named() -> None:
+    with pytest.raises(ParameterError, match="in schema 'nowhere'"):
+        Postgres(POLICY, postgres(), schema="nowhere")

@@ -15,7 +15,11 @@ __all__ = ["Engine", "Prepared"]
 
 
 class Prepared(Protocol):
-    """A question that the engine can compute; nothing was read yet."""
+    """A question that the engine can compute; nothing was read yet.
+
+    >>> hasattr(Prepared, "run")
+    True
+    """
 
     def run(self) -> Aggregates:
         """Compute it, in one snapshot of the data where the engine has snapshots."""
@@ -28,13 +32,15 @@ class Engine(Protocol):
     the unique sets of public tables do not repeat. `prepare` refuses what the engine cannot compute, and looks at no
     data; so the order is prepare, `alive`, reserve the budget, run.
 
+    >>> import pyarrow as pa
     >>> from discreet.engines import open_engine
     >>> from discreet.plans import plan_sql
     >>> from discreet.tables import Column, Policy, Table
     >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("age", lower=0, upper=120)])
     >>> policy = Policy([visits], epsilon=1)
     >>> plan = plan_sql(policy, "SELECT COUNT(*) AS n FROM visits")
-    >>> with open_engine(policy, {"visits": {"id": ["a", "a", "a", "b"], "age": [50, 50, 50, 7]}}) as engine:
+    >>> data = pa.table({"id": ["a", "a", "a", "b"], "age": [50, 50, 50, 7]})
+    >>> with open_engine(policy, {"visits": data}) as engine:
     ...     engine.prepare(plan.aggregate).run().groups
     ((),)
     """

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer"]
 
 _WIDEST = 24
+_USUAL = 0.95
 _COMPUTED = "it is computed from several noisy values; ask for these to see their ±."
 
 
@@ -63,7 +64,7 @@ class Answer:
     def _order(self) -> tuple[int, ...]:
         """Which groups are shown, in which order: HAVING, ORDER BY and LIMIT on released values."""
         request = self.plan.request
-        rows = self._released(0.95)
+        rows = self._usual
         values = [{name: cell.value for name, cell in row.items()} for row in rows]
         kept = [
             place
@@ -76,6 +77,10 @@ class Answer:
             there.sort(key=lambda place: found[place], reverse=ordering.descending)
             kept = there + [place for place in kept if found[place] is None]
         return tuple(kept[: request.limit])
+
+    @cached_property
+    def _usual(self) -> list[dict[str, Cell]]:
+        return self._released(_USUAL)
 
     def _released(self, confidence: float) -> list[dict[str, Cell]]:
         """Read keys and measures of every group from the noisy numbers."""
@@ -91,7 +96,7 @@ class Answer:
 
     def cells(self, confidence: float = 0.95) -> list[dict[str, Cell]]:
         """Give the rows as cells: value, ±, and why there is none where there is none."""
-        rows = self._released(confidence)
+        rows = self._usual if confidence == _USUAL else self._released(confidence)
         return [{name: _cell(each, rows[place]) for name, each in self.plan.request.outputs} for place in self._order]
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -80,7 +80,7 @@ def _plain_error(recipe: Recipe, protection: Protection, measure: Measure, place
     reach = reach_of(terms, protection.noises, confidence)
     if isinstance(measure, agg.Sum):
         return reach * float(recipe.plan.statistics[place].factors[0].step)  # type: ignore[attr-defined]
-    return reach + (0.0 if all(coefficient.denominator == 1 for _, _, coefficient in terms) else 0.5)
+    return reach + (0.0 if len(terms) == 1 else 0.5)
 
 
 def _mean_error(

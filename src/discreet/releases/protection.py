@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
@@ -160,7 +160,7 @@ class Protection:
             return f"ε = {as_text(self.price.epsilon)}{delta}"
         return f"ρ = {as_text(self.price.rho or Fraction(0))}{delta}"
 
-    @property
+    @cached_property
     def cost(self) -> Currency:
         """What is charged, in the budget's own currency, rounded up."""
         neighbors = self.noises[0].neighbors
@@ -181,7 +181,7 @@ class Protection:
         rho = sum((_rho_of(noise) for noise in self.noises), Fraction(0))
         if self.selection is not None:
             coins = self.selection.touched
-            rho += coins * convert(Pure(self.selection.epsilon / coins), to=ZCDP).rho
+            rho += coins * _pure_rho(self.selection.epsilon / coins)
         return min(rho, self.price.rho) if self.price.rho is not None else _rounded_up(rho)
 
 
@@ -213,7 +213,12 @@ def _noises(
 def _rho_of(noise: DiscreteLaplace | Gaussian) -> Fraction:
     """The rho of one block: its curve's, or for Laplace noise that of its pure promise where it is smaller."""
     rho = Fraction(noise.privacy.zcdp())
-    return min(rho, convert(noise.claim, to=ZCDP).rho) if isinstance(noise, DiscreteLaplace) else rho
+    return min(rho, _pure_rho(noise.claim.epsilon)) if isinstance(noise, DiscreteLaplace) else rho
+
+
+@lru_cache(maxsize=64)
+def _pure_rho(epsilon: Fraction) -> Fraction:
+    return convert(Pure(epsilon), to=ZCDP).rho
 
 
 def _rounded_up(rho: Fraction) -> Fraction:

@@ -19,7 +19,7 @@ from discreet.releases.recipe import Pair, Recipe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.engines import Aggregates, Engine
+    from discreet.engines import Aggregates, Engine, Prepared
     from discreet.exact import Number
     from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
     from discreet.noise import BitSource
@@ -58,12 +58,16 @@ class Question:
         """Refuse what no mechanism answers or the engine cannot compute, and who may not see it."""
         self._allowed("explain")
         _ = self.recipe
-        self.engine.prepare(self.plan.aggregate)
+        _ = self._prepared
 
     @cached_property
     def recipe(self) -> Recipe:
         """Which numbers get noise."""
         return Recipe.of(self.plan)
+
+    @cached_property
+    def _prepared(self) -> Prepared:
+        return self.engine.prepare(self.plan.aggregate)
 
     def explain(self) -> str:
         """Say what is computed, what one unit can move, and which numbers get noise; from public facts alone."""
@@ -98,13 +102,12 @@ class Question:
         """
         self._allowed("release")
         protection = self._protection(epsilon, rho, delta)
-        prepared = self.engine.prepare(self.plan.aggregate)
         if not self.engine.alive():
             msg = "the source does not answer; nothing was spent. Open it again."
             raise EngineError(msg)
         entry = Entry(self.plan.key, self.plan.tables, self.analyst)
         reservation = self.purse.reserve(protection.cost, entry)
-        answer = answered(self.recipe, protection, prepared.run())
+        answer = answered(self.recipe, protection, self._prepared.run())
         self.purse.record(reservation, answer)
         return answer
 

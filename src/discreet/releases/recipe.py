@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.plans.aggregates import Extreme, Sum
-from discreet.plans.refusals import refuse
+from discreet.plans.aggregates import Sum
 from discreet.plans.statistics import Moment, RowCount, ValueCount
 
 if TYPE_CHECKING:
@@ -120,15 +119,7 @@ class Recipe:
 
     @staticmethod
     def of(plan: Plan) -> Recipe:
-        """Arrange the statistics of a plan, or refuse a measure that no mechanism here answers."""
-        for _, measure in plan.request.measures:
-            if isinstance(measure, Extreme):
-                level = "0.99" if measure.largest else "0.01"
-                refuse(
-                    measure.describe(),
-                    why="Private extremes are not answered behind a database yet.",
-                    instead=f"QUANTILE_CONT(x, {level}), a value that few rows lie beyond.",
-                )
+        """Arrange the statistics of a plan."""
         counts = _counts(plan)
         blocks: list[Block] = []
         terms: dict[int, Terms] = {}

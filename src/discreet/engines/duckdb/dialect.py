@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.engines.sql.dialect import LIMB, Dialect
 from discreet.engines.sql.words import SQL, binary, call, cast, number, string, try_cast
+from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ __all__ = ["DuckDBDialect"]
 
 _INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+
+
+_HALF = Bounds(-(2**62), 2**62)
 
 
 class DuckDBDialect(Dialect):
@@ -76,6 +80,10 @@ class DuckDBDialect(Dialect):
         """Casts round halves to even."""
         return try_cast(value, "BIGINT")
 
+    def snapped(self, value: SQL, bounds: Bounds, rows: Binding) -> SQL:
+        """Within bounds the clamp is left out: were they wrong, TRY_CAST would give NULL, and no error."""
+        return self.nearest(value) if bounds.within(_HALF) else Dialect.snapped(self, value, bounds, rows)
+
     def narrowed(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """NULL where it does not fit."""
         return try_cast(value, "BIGINT")
@@ -107,8 +115,12 @@ class DuckDBDialect(Dialect):
         return call("epoch_us", value)
 
     def hashed(self, value: SQL) -> SQL:
-        """In hexadecimal, which sorts like the bytes."""
-        return call("sha256", value)
+        """The first 60 bits as a number, which sorts five times as fast as the text.
+
+        Rows of one unit that agree in these bits and differ in a cell, one pair in 2**60, would tie.
+        """
+        start = call("substring", call("sha256", value), number(1), number(15))
+        return try_cast(binary("||", string("0x"), start), "BIGINT")
 
     def total(self, value: SQL) -> SQL:
         """The sum of 64-bit integers is a 128-bit one."""

@@ -52,6 +52,12 @@ class Postgres(SQLEngine):
     for nothing else, and the role makes sure. Tables are in `schema` unless their names say `other.table`.
 
     Ranks are computed for each question, as nothing is written to the server.
+
+    >>> from discreet.tables import Policy
+    >>> Postgres(Policy([], epsilon=1), "postgresql://nobody@127.0.0.1:1/nothing")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.EngineError: PostgreSQL does not answer at the given address; check host, port, database, ...
     """
 
     def __init__(

@@ -12,6 +12,7 @@ from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
 from discreet.engines.sql.words import table as named
 from discreet.errors import EngineError, ParameterError
+from discreet.exact import shown
 from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ class Spark(SQLEngine):
 
     Spark has no snapshots: what a table holds may change between the statements of a question. Give tables that do
     not change, or a table format with versions. Ranks are computed for each question.
+
+    >>> from discreet.tables import Policy
+    >>> Spark(Policy([], epsilon=1), 7077)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: source is 7077; it must be a Spark session, or an address such as spark://host:7077.
     """
 
     def __init__(
@@ -52,8 +59,10 @@ class Spark(SQLEngine):
         rank_key: bytes | None = None,
     ) -> None:
         super().__init__()
-        self._owned = isinstance(source, str)
-        self._session = _session(source) if isinstance(source, str) else source
+        if not isinstance(source, str) and not hasattr(source, "sql"):
+            msg = f"source is {shown(source)}; it must be a Spark session, or an address such as spark://host:7077."
+            raise ParameterError(msg)
+        self._session, self._owned = _session(source) if isinstance(source, str) else (source, False)
         try:
             catalog = _Catalog(self._session, policy, None if folder is None else Path(folder))
             self._emitter = Emitter(SparkDialect(), catalog, read_key(rank_key))
@@ -141,10 +150,11 @@ def _viewed(session: Any, table: Table, folder: Path) -> str:  # noqa: ANN401 - 
     return name
 
 
-def _session(address: str) -> Any:  # noqa: ANN401 - of either kind
+def _session(address: str) -> tuple[Any, bool]:
+    """Open a session, and tell whether it is a new one: only such a session is stopped with the engine."""
     from pyspark.sql import SparkSession
 
-    found = None
+    found, new = None, SparkSession.getActiveSession() is None
     try:
         builder = SparkSession.builder.appName("discreet")
         builder = builder.remote(address) if address.startswith("sc://") else builder.master(address)
@@ -154,4 +164,4 @@ def _session(address: str) -> Any:  # noqa: ANN401 - of either kind
     if found is None:
         msg = "Spark does not answer at the given address; check that the master or server runs, and Java 17."
         raise EngineError(msg)
-    return found
+    return found, new

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from discreet.engines.sql.binding import Binding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from discreet.engines.sql.dialect import Dialect
     from discreet.engines.sql.words import SQL
     from discreet.plans.expressions import Expression
@@ -36,6 +38,9 @@ class Writing(Binding, Protocol):
     @property
     def dialect(self) -> Dialect:
         """How the engine writes."""
+
+    def once(self, key: Hashable, value: Callable[[], SQL]) -> SQL:
+        """Bind a value under a key; the same key gives the same column again."""
 
     def cell(self, expression: Expression) -> Cell:
         """Give the SQL of an expression."""

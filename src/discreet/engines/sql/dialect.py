@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from sqlglot import exp
 
-from discreet.engines.sql.words import SQL, between, binary, call, case, cast, number, string, written
+from discreet.engines.sql.words import (
+    SQL,
+    all_of,
+    between,
+    binary,
+    call,
+    case,
+    cast,
+    clamp,
+    not_null,
+    number,
+    string,
+    written,
+)
 from discreet.tables.kinds import EARLIEST, LARGEST_FLOAT, LATEST, SMALLEST_FLOAT, Kind
 
 if TYPE_CHECKING:
     from discreet.engines.sql.binding import Binding
     from discreet.plans.facts import Facts
+    from discreet.tables import Bounds
     from discreet.tables.kinds import Value
 
 __all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Dialect"]
@@ -28,6 +42,8 @@ LIMB = 2**63
 
 _FIRST = dt.datetime.combine(EARLIEST, dt.time.min)
 _LAST = dt.datetime.combine(LATEST, dt.time.max)
+
+_Real: TypeAlias = float  # `Dialect.float` takes the name inside the class
 
 _CAPITALS, _SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 
@@ -99,6 +115,28 @@ class Dialect(ABC):
                 branches.append((binary(symbol, x, self.float(end)), self.float(end)))
         return case(*branches, default=x)
 
+    def read_bounded(self, value: SQL, low: _Real, high: _Real, rows: Binding) -> SQL:
+        """Bring any double into the kind and into bounds at once: NaN to NULL, tiny numbers to 0, all within bounds.
+
+        Most rows pass by the first branch, and engines skip the others for them. NaN does not pass there: it is above
+        everything, or compares with nothing.
+        """
+        x = rows.bind(value)
+        ends, small = (self.float(low), self.float(high)), self.float(SMALLEST_FLOAT)
+        inside = between(x, *ends)
+        if low < 0:
+            inside = all_of([inside, binary("<=", small, call("abs", x))])
+        elif low < SMALLEST_FLOAT:
+            inside = between(x, small, ends[1])
+        return case(
+            (inside, x),
+            (self.is_nan(x), self.literal(None, Kind.FLOAT)),
+            (binary(">", x, ends[1]), ends[1]),
+            (binary("<", x, ends[0]), ends[0]),
+            (not_null(x), self.float(max(low, min(high, 0.0)))),
+            default=self.literal(None, Kind.FLOAT),
+        )
+
     def read_float(self, value: SQL, rows: Binding) -> SQL:
         """Bring any double into the kind: NaN to NULL, infinities to ±2**500."""
         x = rows.bind(value)
@@ -138,6 +176,10 @@ class Dialect(ABC):
     @abstractmethod
     def nearest(self, value: SQL) -> SQL:
         """A double within ±2**62 as the nearest 64-bit integer, halves to even."""
+
+    def snapped(self, value: SQL, bounds: Bounds, rows: Binding) -> SQL:  # noqa: ARG002 - bounds are not trusted
+        """Any settled double as the nearest 64-bit integer; beyond ±2**62 it becomes that."""
+        return self.nearest(clamp(rows.bind(value), self.float(-(2.0**62)), self.float(2.0**62)))
 
     @abstractmethod
     def narrowed(self, value: SQL, rows: Binding) -> SQL:

@@ -29,6 +29,9 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> SQL:
         )
         raise ParameterError(msg)
     value, kind = found
+    low, high = column.bounds.lower, column.bounds.upper
+    if kind is Kind.FLOAT and column.kind is Kind.FLOAT and low is not None and high is not None:
+        return rows.dialect.read_bounded(value, float_up(low), float_down(high), rows)
     if kind is Kind.FLOAT:
         value = rows.dialect.read_float(value, rows)
     value = converted(value, kind, column.kind, rows)

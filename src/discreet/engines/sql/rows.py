@@ -12,6 +12,8 @@ from discreet.engines.sql.words import SQL, alias, column, select
 from discreet.plans.expressions import Column, Expression, Literal, Operation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from discreet.engines.sql.dialect import Dialect
     from discreet.plans.facts import Schema
 
@@ -33,6 +35,7 @@ class Rows:
         self._names = names
         self._layers: list[list[SQL]] = []
         self._depths: dict[str, int] = {}
+        self._shared: dict[Hashable, SQL] = {}
         self._cells: dict[Expression, Cell] = {}
 
     def bind(self, value: SQL) -> SQL:
@@ -46,6 +49,12 @@ class Rows:
         self._layers[depth].append(alias(value, name))
         self._depths[name] = depth + 1
         return column(name)
+
+    def once(self, key: Hashable, value: Callable[[], SQL]) -> SQL:
+        """Bind a value under a key; the same key gives the same column again."""
+        if key not in self._shared:
+            self._shared[key] = self.bind(value())
+        return self._shared[key]
 
     def cell(self, expression: Expression) -> Cell:
         """Give the SQL of an expression over the relation's columns."""

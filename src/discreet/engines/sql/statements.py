@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
 from discreet.engines.sql.statistics import count_distinct, count_rows, is_narrow, statistic_sql
-from discreet.engines.sql.words import alias, all_of, any_of, column, is_null, listed, not_null, select
+from discreet.engines.sql.words import alias, all_of, any_of, between, column, is_null, listed, not_null, select
 from discreet.plans.expressions import Column
 from discreet.plans.refusals import refuse
 from discreet.plans.statistics import BinCounts
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Statements"]
 
-_LONGEST_LIST = 1000
+_LONGEST_LIST = 16
 """More known keys than this are not sent to the engine; groups that are not known are then dropped as they are read."""
 
 Row = tuple[object, ...]
@@ -65,7 +65,7 @@ class Statements:
             key = row[:width]
             if known is None or key in known:
                 found[key] = row[width:]
-        groups: list[Row] = sorted(found, key=repr) if known is None else list(known)
+        groups: list[Row] = sorted(found, key=_in_order) if known is None else list(known)
         numbers = self._numbers(groups, found)
         bins = iter(results[1:])
         for place, statistic in enumerate(aggregate.statistics):
@@ -93,6 +93,11 @@ class Statements:
         return numbers
 
 
+def _in_order(group: Row) -> tuple[tuple[bool, object], ...]:
+    """Sort groups by their keys, NULL last; the keys of one column are of one kind."""
+    return tuple((key is None, 0 if key is None else key) for key in group)
+
+
 def _joined(row: Row | None, place: int, limbs: int) -> list[int]:
     if row is None:
         return [0]
@@ -118,12 +123,21 @@ def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
         keys.append(cell.sql)
         if each.known is None:
             wanted.append(not_null(cell.sql))
+        elif _is_range(each.known):
+            ends = [rows.dialect.literal(end, cell.kind) for end in (each.known[0], each.known[-1])]
+            wanted.append(between(cell.sql, *ends))
         elif len(each.known) <= _LONGEST_LIST:
             some = [rows.dialect.literal(value, cell.kind) for value in each.known if value is not None]
             parts = [listed(cell.sql, some)] if some else []
             parts += [is_null(cell.sql)] if None in each.known else []
             wanted.append(any_of(parts))
     return keys, wanted
+
+
+def _is_range(known: tuple[Value, ...]) -> bool:
+    """Tell whether keys are all whole numbers from one to another: then a comparison is enough."""
+    whole = all(type(key) is int for key in known)
+    return whole and known == tuple(range(known[0], known[0] + len(known)))  # type: ignore[arg-type, operator]
 
 
 def _scalars(aggregate: Aggregate, emitter: Emitter) -> SQL:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from discreet.plans.statistics import (
     UnitSum,
     ValueCount,
 )
+from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -64,17 +66,27 @@ def is_narrow(statistic: Statistic) -> bool:
     return not isinstance(statistic, Moment) or max(map(abs, statistic.reach({}))) <= _NARROW
 
 
-def _snapped(factor: Snapped, rows: Writing) -> SQL:
-    """Write clamp(round(x / step), lower, upper) - center; 1 / step is a power of two, so the product is exact."""
+def _steps(factor: Snapped, rows: Writing) -> SQL:
+    """Write clamp(round(x / step), lower, upper); 1 / step is a power of two, so the product is exact."""
     cell, dialect = rows.cell(factor.value), rows.dialect
-    x = rows.bind(cell.sql)
-    if cell.kind is Kind.FLOAT:
-        scaled = rows.bind(binary("*", x, dialect.float(float(1 / factor.step))))
-        x = rows.bind(dialect.nearest(clamp(scaled, dialect.float(-(2.0**62)), dialect.float(2.0**62))))
-    inside = clamp(x, *(dialect.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)))
+
+    def counted() -> SQL:
+        x = rows.bind(cell.sql)
+        if cell.kind is Kind.FLOAT:
+            scaled = binary("*", x, dialect.float(float(1 / factor.step)))
+            bounds = cell.facts.bounds * Bounds(1 / factor.step, 1 / factor.step)
+            x = rows.bind(dialect.snapped(scaled, bounds, rows))
+        return clamp(x, *(dialect.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)))
+
+    return rows.once(replace(factor, center=0), counted)
+
+
+def _snapped(factor: Snapped, rows: Writing) -> SQL:
+    """Count steps from the center, wide where 64 bits might not hold them."""
+    inside = _steps(factor, rows)
     if max(map(abs, factor.reach)) >= _HALF:
-        inside = dialect.widened(inside)
-    return binary("-", inside, dialect.literal(factor.center, Kind.INTEGER)) if factor.center else inside
+        inside = rows.dialect.widened(inside)
+    return binary("-", inside, rows.dialect.literal(factor.center, Kind.INTEGER)) if factor.center else inside
 
 
 def _product(factors: tuple[Snapped, ...], rows: Writing) -> SQL:
@@ -89,17 +101,26 @@ def _product(factors: tuple[Snapped, ...], rows: Writing) -> SQL:
     return binary("*", *written)
 
 
-def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:
+def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:  # noqa: PLR0911 - one for each statistic
     """Write a statistic of a group as one 64-bit integer, or as two limbs."""
     dialect = rows.dialect
     if isinstance(statistic, RowCount):
         return [count_rows()]
     if isinstance(statistic, ValueCount):
-        there = all_of([not_null(rows.cell(value).sql) for value in statistic.values])
-        return [count_values(case((there, number(1))))]
+        cells = [rows.cell(value) for value in statistic.values]
+        if len(cells) == 1:
+            return [count_values(rows.bind(cells[0].sql)) if cells[0].facts.nullable else count_rows()]
+        return [count_values(case((all_of([not_null(cell.sql) for cell in cells]), number(1))))]
     if isinstance(statistic, DistinctCount):
         return [count_distinct(rows.bind(rows.cell(statistic.value).sql))]
     assert isinstance(statistic, Moment)  # noqa: S101 - bins are counted by grouping
+    factor = statistic.factors[0]
+    if len(statistic.factors) == 1 and is_narrow(statistic) and max(-factor.lower, factor.upper) <= _NARROW:
+        # The sum of s - center is the sum of s less center times their number: sums with other centers share one.
+        steps = _steps(factor, rows)
+        total = dialect.short_total(steps)
+        less = binary("*", dialect.literal(factor.center, Kind.INTEGER), count_values(steps))
+        return [binary("-", total, less) if factor.center else total]
     value = rows.bind(_product(statistic.factors, rows))
     if is_narrow(statistic):
         return [dialect.short_total(value)]

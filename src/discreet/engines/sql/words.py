@@ -186,7 +186,8 @@ def clamp(value: SQL, low: SQL, high: SQL) -> SQL:
 
     LEAST and GREATEST pass over NULL on every engine here, so they alone would turn NULL into a bound.
     """
-    return case((binary("<", value, low), low), (binary(">", value, high), high), default=value)
+    inside = between(value, low, high)  # first: engines skip the other branches for rows that the first one takes
+    return case((inside, value), (binary("<", value, low), low), (binary(">", value, high), high), default=value)
 
 
 def case(*branches: tuple[SQL, SQL], default: SQL | None = None) -> SQL:

@@ -1,0 +1,42 @@
+"""Exact aggregates made by the reference interpreter, in the type that releases take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines import Aggregates
+from tests.plans.interpreter import by_key, by_unit, groups_of, rows_of
+
+if TYPE_CHECKING:
+    from discreet.plans.nodes import Aggregate
+    from discreet.releases.recipe import Block
+    from tests.plans.interpreter import Database
+
+Numbers = dict[tuple[Any, ...], list[int]]
+
+
+def aggregates_of(aggregate: Aggregate, database: Database) -> Aggregates:
+    """What an engine would return for these rows."""
+    found = groups_of(aggregate, database)
+    groups = list(found)
+    numbers = [[list(found[group][place]) for group in groups] for place in range(len(aggregate.statistics))]
+    keys = [key.column for key in aggregate.keys]
+    held = [set(by_key(rows, keys)) for rows in by_unit(rows_of(aggregate.child, database)).values()]
+    return Aggregates(aggregate, groups, numbers, [sum(group in each for each in held) for group in groups])
+
+
+def numbers_of(block: Block, aggregate: Aggregate, database: Database) -> Numbers:
+    """The exact integers of a block by group."""
+    aggregates = aggregates_of(aggregate, database)
+    rows = block.exact(aggregates).tolist()
+    return dict(zip(aggregates.unprotected_groups(), rows, strict=True))
+
+
+def moved(first: Numbers, second: Numbers) -> tuple[int, int]:
+    """How far apart two neighbors' numbers are: in L1, and in L2 squared; a missing group is all 0."""
+    gaps = []
+    for group in first.keys() | second.keys():
+        size = len(first.get(group) or second[group])
+        pair = zip(first.get(group, [0] * size), second.get(group, [0] * size), strict=True)
+        gaps += [abs(a - b) for a, b in pair]
+    return sum(gaps), sum(gap**2 for gap in gaps)

@@ -1,0 +1,279 @@
+"""The rules of asking and paying, each by its number."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import discreet as dp
+from discreet.engines import Aggregates
+from discreet.errors import BudgetError, EngineError, ParameterError
+from discreet.mechanisms import DiscreteLaplace, PartitionSelection
+from discreet.plans import Bounding, plan_sql
+from discreet.privacy import ZCDP, Pure
+from discreet.releases import MemoryPurse, Question
+from discreet.releases.protection import Price, Protection
+from discreet.releases.question import _selected
+from discreet.releases.recipe import Recipe
+from discreet.tables import Policy
+from tests.noise.replay import ReplayBits
+from tests.plans.hospital import POLICY, TOML, database, without
+from tests.releases.exact import aggregates_of
+
+if TYPE_CHECKING:
+    from discreet.plans.nodes import Aggregate
+    from tests.plans.interpreter import Database
+
+PURE = Policy.from_toml(TOML.replace("delta = 1e-6", ""))
+SUMMED = Policy.from_toml(TOML.replace("delta = 1e-6", 'delta = 1e-6\nfilter = "approximate"'))
+CHANGE_ONE = Policy.from_toml(TOML.replace("delta = 1e-6", 'delta = 1e-6\nneighbors = "change_one"'))
+
+KNOWN = [
+    "SELECT COUNT(*) FROM visits",
+    "SELECT ward, COUNT(*), AVG(cost), SUM(change), MEDIAN(cost), COUNT(DISTINCT patient_id) FROM visits GROUP BY ward",
+    "SELECT sex, city, STDDEV(age), CORR(age, age) FROM patients GROUP BY sex, city",
+]
+UNKNOWN = [
+    "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis",
+    "SELECT diagnosis, ward, AVG(cost), SUM(change) FROM visits GROUP BY diagnosis, ward",
+]
+SLACK = 1 + 1e-9
+SIX = 0.0285  # six standard deviations, below 1e-9 on either side, of 4000 draws at 0.1 or below
+
+
+def protected(policy: Policy, sql: str, **price: Any) -> Protection:  # noqa: ANN401 - numbers
+    return Protection.of(Recipe.of(plan_sql(policy, sql)), Price.read(policy, **price))
+
+
+def keeps(protection: Protection, epsilon: float) -> bool:
+    """Whether the curve of all noise and of the selection keeps the price."""
+    return protection.curve.epsilon(protection.delta) <= epsilon * SLACK
+
+
+@pytest.mark.parametrize("policy", [POLICY, SUMMED, CHANGE_ONE])
+@pytest.mark.parametrize("sql", [*KNOWN, *UNKNOWN])
+def test_promise_1_the_price_is_that_of_the_whole_question(policy: Policy, sql: str) -> None:
+    found = protected(policy, sql, epsilon="0.5", delta=1e-7)
+    assert keeps(found, 0.5)
+    louder = replace(found, noises=tuple(replace_scale(noise) for noise in found.noises))
+    assert not keeps(louder, 0.5)  # half the noise is seen
+
+
+def replace_scale(noise: Any) -> Any:  # noqa: ANN401 - either family
+    if isinstance(noise, DiscreteLaplace):
+        return DiscreteLaplace(noise.sensitivity, scale=noise.scale / 2, neighbors=noise.neighbors)
+    return type(noise)(noise.sensitivity, sigma=noise.sigma / 2, grid=1, inputs="snapped", neighbors=noise.neighbors)
+
+
+@pytest.mark.parametrize("sql", [*KNOWN, *UNKNOWN])
+def test_promise_1_rho_is_a_price_too(sql: str) -> None:
+    found = protected(POLICY, sql, rho="0.01")
+    assert isinstance(found.cost, ZCDP)
+    assert found.cost.rho <= Fraction(1, 100)
+    assert sum(noise.privacy.zcdp() for noise in found.noises) <= 0.01 * SLACK
+
+
+@pytest.mark.parametrize("sql", KNOWN)
+def test_promise_1_without_delta_the_release_is_pure(sql: str) -> None:
+    found = protected(PURE, sql, epsilon="0.5")
+    assert all(isinstance(noise, DiscreteLaplace) for noise in found.noises)
+    assert (found.cost, found.promise) == (Pure("0.5"), "ε = 0.5")
+    assert found.curve.epsilon(0) <= 0.5 * SLACK
+
+
+def test_promise_1_gaussian_noise_says_its_delta() -> None:
+    sql = "SELECT ward, visit_date, COUNT(*) FROM visits GROUP BY ward, visit_date"
+    policy = Policy.from_toml(TOML.replace("rows_per_unit = 3", "rows_per_unit = 900"))
+    recipe = Recipe.of(plan_sql(policy, sql, bounding=Bounding(groups=900, rows_per_group=1)))
+    found = Protection.of(recipe, Price.read(policy, epsilon=1))
+    assert found.gaussian
+    assert found.promise == "ε = 1, δ = 1e-09"
+    assert keeps(found, 1)
+
+
+def test_promise_2_what_needs_delta_is_refused_in_a_pure_ledger() -> None:
+    with pytest.raises(dp.QueryRefused, match="not known beforehand"):
+        protected(PURE, UNKNOWN[0], epsilon=1)
+    for price in ({"rho": 1}, {"epsilon": 1, "delta": 1e-6}):
+        with pytest.raises(ParameterError):
+            protected(PURE, KNOWN[0], **price)
+
+
+@dataclass
+class Told:
+    """An engine over the reference interpreter that tells the order of what happens."""
+
+    rows: Database
+    events: list[str] = field(default_factory=list)
+    living: bool = True
+    working: bool = True
+
+    def alive(self) -> bool:
+        self.events.append("alive")
+        return self.living
+
+    def prepare(self, aggregate: Aggregate) -> Any:  # noqa: ANN401 - a prepared question
+        @dataclass
+        class Prepared:
+            engine: Told
+
+            def run(self) -> Aggregates:
+                self.engine.events.append("run")
+                if not self.engine.working:
+                    raise EngineError
+                return aggregates_of(aggregate, self.engine.rows)
+
+        return Prepared(self)
+
+
+class ToldPurse(MemoryPurse):
+    events: list[str]
+
+    def reserve(self, cost: Any, entry: Any) -> Any:  # noqa: ANN401 - as the purse
+        self.events.append("reserve")
+        return super().reserve(cost, entry)
+
+    def record(self, reservation: Any, answer: object) -> None:  # noqa: ANN401 - as the purse
+        self.events.append("record")
+        super().record(reservation, answer)
+
+
+def told(
+    rows: Database, policy: Policy = PURE, sql: str = KNOWN[1], *, living: bool = True, working: bool = True
+) -> tuple[Question, Told, ToldPurse]:
+    source = Told(rows, living=living, working=working)
+    purse = ToldPurse(policy)
+    purse.events = source.events
+    return Question(plan_sql(policy, sql), source, purse), source, purse  # type: ignore[arg-type]
+
+
+def test_promise_3_reserve_before_the_engine_runs_and_record_after() -> None:
+    question, engine, purse = told(database(Random(1)))
+    answer = question.release(epsilon=1)
+    assert engine.events == ["alive", "reserve", "run", "record"]
+    assert purse.spent == Pure(1)
+    assert purse.answer(purse.entries[0]) is answer
+
+
+def test_promise_3_no_refund_after_a_failure_and_no_charge_before() -> None:
+    question, engine, purse = told(database(Random(1)), working=False)
+    with pytest.raises(EngineError):
+        question.release(epsilon=1)
+    assert purse.spent == Pure(1)
+    assert engine.events == ["alive", "reserve", "run"]
+    question, engine, purse = told(database(Random(1)), living=False)
+    with pytest.raises(EngineError):
+        question.release(epsilon=1)
+    assert (purse.spent, engine.events) == (Pure(0), ["alive"])
+
+
+def test_a_budget_that_is_spent_refuses_before_the_engine_runs() -> None:
+    question, engine, purse = told(database(Random(1)))
+    question.release(epsilon="2.5")
+    engine.events.clear()
+    with pytest.raises(BudgetError):
+        question.release(epsilon="0.6")
+    assert engine.events == ["alive", "reserve"]
+    assert purse.remaining == Pure("0.5")
+
+
+def alone_in(groups: int, delta: str, units: int = 1) -> tuple[PartitionSelection, Aggregates]:
+    policy = Policy.from_toml(TOML.replace("delta = 1e-6", "delta = 0.5"))
+    plan = plan_sql(policy, UNKNOWN[0])
+    selection = protected(policy, UNKNOWN[0], epsilon=1, delta=delta).selection
+    assert selection is not None
+    names: list[tuple[Any, ...]] = [(f"rare {number}",) for number in range(groups)]
+    numbers = [[[1]] * groups] * len(plan.aggregate.statistics)
+    return selection, Aggregates(plan.aggregate, names, numbers, [units] * groups)
+
+
+def share_shown(selection: PartitionSelection, aggregates: Aggregates, seed: int, draws: int = 4000) -> float:
+    bits = ReplayBits(seed)
+    return sum(bool(_selected(selection, aggregates, bits)) for _ in range(draws)) / draws
+
+
+def test_promise_6_a_unit_alone_in_g_keys_is_seen_with_at_most_delta(seed: int) -> None:
+    selection, aggregates = alone_in(groups=3, delta="0.1")
+    assert selection.keys == 3
+    assert 1 - (1 - selection.keep(1)) ** 3 <= Fraction(1, 10)
+    assert abs(share_shown(selection, aggregates, seed) - float(selection.delta)) < SIX
+
+
+def test_promise_6_a_threshold_for_each_key_alone_is_caught(seed: int) -> None:
+    _, aggregates = alone_in(groups=3, delta="0.1")
+    forgetful = PartitionSelection(epsilon=1, delta="0.1", keys=1)
+    assert share_shown(forgetful, aggregates, seed) > 0.1 + SIX
+
+
+def test_promise_7_explanations_and_previews_do_not_look_at_data() -> None:
+    rows = database(Random(3))
+    nobody: Database = {name: [] for name in rows}
+    for sql in [*KNOWN, *UNKNOWN]:
+        texts = set()
+        for data in (rows, without(rows, "p0"), nobody):
+            question, engine, purse = told(data, POLICY, sql)
+            texts.add(
+                (
+                    question.explain(),
+                    str(question.preview(epsilon=1)),
+                    str(question.preview(epsilon=1, expected_count=9)),
+                )
+            )
+            assert engine.events == []
+            assert purse.spent == ZCDP(0)
+        assert len(texts) == 1
+
+
+def test_promise_7_the_preview_is_the_error_of_the_release() -> None:
+    question, _, _ = told(database(Random(3), units=50), sql="SELECT COUNT(*) AS n, SUM(change) AS s FROM visits")
+    preview = question.preview(epsilon=1)
+    assert [preview.errors] == question.release(epsilon=1).errors()
+
+
+def test_promise_7_a_mean_previews_for_an_expected_count_or_as_a_formula() -> None:
+    question, _, _ = told(database(Random(3)), sql="SELECT AVG(cost) AS c, CORR(cost, change) AS r FROM visits")
+    assert question.preview(epsilon=1).errors == {"c": None, "r": None}
+    assert "/ n" in question.preview(epsilon=1).notes["c"]
+    few, many = (question.preview(epsilon=1, expected_count=n).errors["c"] or 0 for n in (1000, 100_000))
+    assert 0 < many < few / 50
+
+
+def test_promise_12_every_known_key_appears_in_key_order_and_no_other() -> None:
+    nobody: Database = {name: [] for name in database(Random(5))}
+    for rows in (database(Random(5)), nobody):
+        question, _, _ = told(rows, sql="SELECT sex, city, COUNT(*) AS n FROM patients GROUP BY sex, city")
+        answer = question.release(epsilon=1)
+        cities = ["north", "south", "elsewhere"]
+        found = [(row["sex"], row["city"]) for row in answer.to_dicts()]
+        assert sorted(found, key=repr) == sorted(((s, c) for s in ("f", "m", None) for c in cities), key=repr)
+        known = [key.known or () for key in question.plan.aggregate.keys]
+        assert answer.groups == tuple(itertools.product(*known))
+
+
+def test_promise_17_the_answer_holds_no_exact_number() -> None:
+    question, _, _ = told(database(Random(5)), sql="SELECT COUNT(*) AS n FROM visits")
+    answer = question.release(epsilon=1)
+    kinds = {type(value) for value in vars(answer).values()} | {type(value) for value in vars(answer.numbers).values()}
+    assert Aggregates not in kinds
+
+
+def test_the_system_source_makes_answers_differ() -> None:
+    question, _, _ = told(database(Random(5)), sql="SELECT SUM(cost) AS n FROM visits")
+    assert len({question.release(epsilon="0.1").to_dicts()[0]["n"] for _ in range(5)}) == 5
+
+
+def test_rights_come_first() -> None:
+    policy = Policy.from_toml(TOML + '\n[analysts.ann]\nmay = ["explain", "preview"]\n')
+    source = Told(database(Random(1)))
+    with pytest.raises(ParameterError, match="may not explain"):
+        Question(plan_sql(policy, KNOWN[0]), source, MemoryPurse(policy), "bob")  # type: ignore[arg-type]
+    question = Question(plan_sql(policy, KNOWN[0]), source, MemoryPurse(policy), "ann")  # type: ignore[arg-type]
+    question.preview(epsilon=1)
+    with pytest.raises(ParameterError, match="may not release"):
+        question.release(epsilon=1)
+    assert source.events == []
