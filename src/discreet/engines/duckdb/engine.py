@@ -139,4 +139,5 @@ def _connected(folder: Path, store: str | Path | None, memory: int | None, threa
     if found is None:
         msg = f"store is {shown(str(path))}; it must be a DuckDB file of this engine's own that nobody else has open."
         raise ParameterError(msg)
+    path.chmod(0o600)
     return found
