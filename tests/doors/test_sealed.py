@@ -128,6 +128,15 @@ def test_the_connection_reaches_no_files_and_no_settings(text: str) -> None:
         engine._connection.execute(text).fetchall()
 
 
+def test_a_question_does_not_run_forever() -> None:
+    with DuckDB(POLICY, DATA, seconds=1) as engine:
+        assert (
+            engine._results(["SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 5"])
+            is None
+        )
+        assert engine.alive()
+
+
 def test_the_source_is_read_only(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "source.duckdb")) as connection:
         connection.execute("CREATE TABLE visits AS SELECT 'ann' AS id, 7 AS cost")

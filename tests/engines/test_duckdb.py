@@ -103,10 +103,14 @@ def test_statistics_of_parquet_do_not_remove_the_test_for_nan(tmp_path: Path) ->
         ('id,cost\n"a, the ""first""",1\n', [1, 1]),
         ("id,cost\n,1\n", [0, 0]),  # no unit
         ("id,cost\n", [0, 0]),
+        (b"id,cost\na,1\n\xff,2\nc,3\n", [2, 2]),  # bytes that are no text
+        (b"id,cost\na,1\n" + b"x" * 3_000_000 + b",2\nc,3\n", [2, 2]),  # a line that is too long
+        (b"id,cost\r\na,1\nb\x00,2\r\nc,3", [3, 3]),  # line ends of two kinds, a zero byte
+        ('id,cost\na"x,1\n"b"x,2\n', [2, 2]),  # quotation marks in odd places
     ],
 )
-def test_csv_files_are_read_without_guessing(text: str, rows: list[int], tmp_path: Path) -> None:
-    (tmp_path / "visits.csv").write_text(text, encoding="utf-8")
+def test_csv_files_are_read_without_guessing(text: str | bytes, rows: list[int], tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     assert counted(tmp_path)[:2] == rows
 
 

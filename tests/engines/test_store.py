@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ def test_kept_rows_are_reused_and_dropped(tmp_path: Path) -> None:
     with DuckDB(POLICY, data(1), store=store) as engine:
         first = answer(engine)
         assert kept(engine) == {"kept_0_3"}
+    assert stat.S_IMODE(store.stat().st_mode) == 0o600
     with DuckDB(POLICY, data(1), store=store) as engine:
         assert kept(engine) == {"kept_0_3"}  # the same version: nothing is computed again
         assert answer(engine) == first

@@ -15,16 +15,24 @@ from discreet.privacy import NeighborRelation
 from discreet.releases.recipe import Pair, Recipe
 from discreet.tables import Policy
 from tests.engines.conformance import LIMITS
-from tests.engines.databases import KEY, arrow_tables, typed_database
+from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed_database
+from tests.plans import interpreter
 from tests.plans.grammar import Questions
 from tests.plans.hospital import POLICY, TOML, database, without
-from tests.releases.exact import moved, numbers_of
+from tests.releases.exact import aggregates_of, moved, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from discreet.plans import Plan
     from tests.plans.interpreter import Database
+
+
+@pytest.fixture(autouse=True)
+def _same_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreter, "rank", row_rank)
+    monkeypatch.setattr(interpreter, "key_rank", key_rank)
+
 
 RELATIONS = [NeighborRelation.ADD_REMOVE, NeighborRelation.CHANGE_ONE]
 CHANGE_ONE = Policy.from_toml(TOML.replace("delta = 1e-6", 'delta = 1e-6\nneighbors = "change_one"'))
@@ -86,6 +94,18 @@ def test_an_add_remove_claim_of_a_pair_is_reached() -> None:
     with_p0 = numbers_of(block, plan.aggregate, {**full, "visits": rows})
     claim = block.sensitivity(plan.aggregate, NeighborRelation.ADD_REMOVE)
     assert moved(with_p0, numbers_of(block, plan.aggregate, full)) == (claim.l1, claim.l2_squared)
+
+
+def test_duckdb_counts_the_units_that_are_left_after_the_limits() -> None:
+    rows = typed_database(POLICY, database(Random(8), units=9))
+    limits = [None, Bounding(groups=1), Bounding(rows=1), Bounding(groups=2, rows_per_group=1)]
+    with DuckDB(POLICY, arrow_tables(POLICY, rows), rank_key=KEY) as engine:
+        for limit in limits:
+            plan = plan_sql(POLICY, "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis", bounding=limit)
+            found, wanted = engine.prepare(plan.aggregate).run(), aggregates_of(plan.aggregate, rows)
+            units = dict(zip(found.unprotected_groups(), found.unprotected_units().tolist(), strict=True))
+            assert units == dict(zip(wanted.unprotected_groups(), wanted.unprotected_units().tolist(), strict=True))
+            assert len(units) > 1
 
 
 def test_duckdb_gives_the_same_blocks() -> None:

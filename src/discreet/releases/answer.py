@@ -26,7 +26,7 @@ _USUAL = 0.95
 _COMPUTED = "it is computed from several noisy values; ask for these to see their ±."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """What a question was answered with: rows of keys and noisy values.
 
@@ -129,6 +129,9 @@ class Answer:
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas is optional
         """Give the rows as a pandas data frame."""
         return self.to_arrow().to_pandas()
+
+    def __repr__(self) -> str:
+        return f"Answer({', '.join(self.columns)}: {len(self._order)} rows, {self.promise})"
 
     def __str__(self) -> str:
         rows = [[_shown(cell) for cell in row.values()] for row in self.cells()]

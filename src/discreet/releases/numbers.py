@@ -29,7 +29,7 @@ __all__ = ["NoisyNumbers", "add_noise", "many_laplace_reach", "reach_of", "two_l
 _FEW = 8  # with more terms of like size the sum of single bounds is far above Chernoff's, and slow to find
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoisyNumbers:
     """For each block an array of integers with noise: one row per group, one column per number.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Question", "answered"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Question:
     """A question that can be answered; nothing was read or spent yet.
 
@@ -59,6 +59,9 @@ class Question:
         self._allowed("explain")
         _ = self.recipe
         _ = self._prepared
+
+    def __repr__(self) -> str:
+        return f"Question({', '.join(self.plan.columns)} of {', '.join(self.plan.tables)})"
 
     @cached_property
     def recipe(self) -> Recipe:

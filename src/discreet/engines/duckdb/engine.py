@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack, suppress
+import threading
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -38,7 +39,7 @@ class DuckDB(SQLEngine):
     rows: protect it like the source.
 
     The connection reads the files of the policy's tables and no others, loads no extension, and its settings are
-    locked. `memory` (in megabytes) and `threads` limit it.
+    locked. `memory` (in megabytes), `threads` and `seconds` (per question) limit it.
 
     >>> import pyarrow as pa
     >>> from discreet.tables import Column, Policy, Table
@@ -57,8 +58,10 @@ class DuckDB(SQLEngine):
         rank_key: bytes | None = None,
         memory: int | None = None,
         threads: int | None = None,
+        seconds: int = 3600,
     ) -> None:
         super().__init__()
+        self._seconds = integer(seconds, name="seconds", least=1, most=10**6)
         with ExitStack() as opened:
             folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
             self._connection = opened.enter_context(_connected(folder, store, memory, threads))
@@ -74,14 +77,27 @@ class DuckDB(SQLEngine):
 
     def _store(self, node: Node) -> bool:
         """Limited rows that are missing in the store are stored first."""
-        return self._kept.fill(node)
+        with self._limited():
+            return self._kept.fill(node)
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Interrupt what takes too long."""
+        timer = threading.Timer(self._seconds, self._connection.interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _results(self, texts: Sequence[str]) -> Results | None:
         """Run texts in one transaction."""
         try:
             self._connection.execute("BEGIN TRANSACTION READ ONLY")
             try:
-                return [self._connection.execute(text).fetchall() for text in texts]
+                with self._limited():
+                    return [self._connection.execute(text).fetchall() for text in texts]
             finally:
                 self._connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001 - any error of the driver, and all its parents
@@ -123,4 +139,5 @@ def _connected(folder: Path, store: str | Path | None, memory: int | None, threa
     if found is None:
         msg = f"store is {shown(str(path))}; it must be a DuckDB file of this engine's own that nobody else has open."
         raise ParameterError(msg)
+    path.chmod(0o600)
     return found

@@ -81,7 +81,8 @@ def _csv(path: Path, text: str) -> str:
 
     Missing cells are NULL, as are empty ones; cells beyond the header are left out.
     """
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    # Bytes that are no text may stand in the rows that are read along with the header: they are no error there.
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         names = next(csv.reader(file), [])
     if not names or len(set(names)) < len(names) or not all(names):
         msg = f"the file {path.name} must begin with a line of column names, each once."
