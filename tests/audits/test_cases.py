@@ -96,4 +96,4 @@ def test_no_claim_is_refuted(case: Case, seed: int) -> None:
             assert follows(outputs, law)
             likeliest = max(law, key=lambda outcome: law[outcome])
             stuck = np.where(np.arange(len(outputs)) % 2 == 0, outputs, np.array(likeliest, dtype=outputs.dtype))
-            assert law[likeliest] > 0.7 or not follows(stuck, law), "the partner: stuck every other time"
+            assert law[likeliest] > 0.6 or not follows(stuck, law), "the partner: stuck every other time"
