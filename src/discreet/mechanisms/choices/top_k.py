@@ -27,7 +27,7 @@ from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import SupportsIndex
+    from typing import Any, SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -218,7 +218,7 @@ def _best_method(k: int, epsilon: Fraction, delta: Fraction, wanted: TopKMethod 
     return max(((each, largest(each)) for each in options), key=lambda item: item[1])
 
 
-def _peeled(scores: NDArray[np.int64] | NDArray[np.float64], scale: Fraction, k: int, bits: BitSource) -> list[int]:
+def _peeled(scores: NDArray[Any], scale: Fraction, k: int, bits: BitSource) -> list[int]:
     """Run k races, each without the earlier winners."""
     left, found = np.arange(scores.size), []
     for _ in range(k):
