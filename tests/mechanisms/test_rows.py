@@ -169,6 +169,19 @@ def test_categories_in_an_array() -> None:
     assert found.mechanism.categories == (("a", "b"),)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("wrong", [5, np.array([["a"]]), [["a"], ["a"]], [], ["a", "a"]])
+def test_categories_that_are_none(wrong: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ParameterError, match="categories is"):
+        m.histogram(["a"], categories=wrong, epsilon=1)
+
+
+def test_points_that_are_no_list() -> None:
+    wrong: Any = 5
+    for ask in (lambda: m.cdf([1], wrong, epsilon=1), lambda: m.histogram([1], edges=wrong, epsilon=1)):
+        with pytest.raises(ParameterError, match="must be a list of numbers"):
+            ask()
+
+
 def test_errors_beyond_bounds_on_a_coarse_grid() -> None:
     """Bounds 0.4 and 1.6 on whole numbers: releases lie in [0, 2], and a row at 1.6 is 1.6 away from 0."""
     mean = m.Mean(lower=0.4, upper=1.6, grid=1, epsilon="0.01")

@@ -290,9 +290,14 @@ def read_points(points: Sequence[Number], *, name: str, least: int) -> tuple[Fra
     >>> read_points([0, "0.5", 1], name="edges", least=2)
     (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
     """
-    found = tuple(rational(point, name=f"a number of {name}") for point in points)
+    try:
+        given = list(points)
+    except TypeError:
+        msg = f"{name} is {shown(points)}; it must be a list of numbers, such as [0, 10, 20]."
+        raise ParameterError(msg) from None
+    found = tuple(rational(point, name=f"a number of {name}") for point in given)
     if len(found) < least or any(a >= b for a, b in pairwise(found)):
-        msg = f"{name} is {shown(list(points))}; it must hold at least {least} numbers, each above the one before."
+        msg = f"{name} is {shown(given)}; it must hold at least {least} numbers, each above the one before."
         raise ParameterError(msg)
     return found
 

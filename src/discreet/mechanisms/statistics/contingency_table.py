@@ -72,9 +72,13 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
         exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
-        axes = tuple(tuple(each.tolist() if isinstance(each, np.ndarray) else each) for each in categories)
-        if not axes or any(not axis or len(set(axis)) != len(axis) for axis in axes):
-            msg = f"categories is {shown(axes)}; give at least one column, each with at least one category, each once."
+        try:
+            axes = tuple(tuple(each.tolist() if isinstance(each, np.ndarray) else each) for each in categories)
+            good = bool(axes) and all(axis and len(set(axis)) == len(axis) for axis in axes)
+        except TypeError:  # no lists, or categories that cannot be hashed
+            good = False
+        if not good:
+            msg = f"categories is {shown(categories)}; give one column or more, each with categories, each of them once."
             raise ParameterError(msg)
         cells = math.prod(len(axis) for axis in axes)
         if cells > _MOST_CELLS:
