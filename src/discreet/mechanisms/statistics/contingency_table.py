@@ -78,7 +78,7 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
         except TypeError:  # no lists, or categories that cannot be hashed
             good = False
         if not good:
-            msg = f"categories is {shown(categories)}; give one column or more, each with categories, each of them once."
+            msg = f"categories is {shown(categories)}; give columns, each with at least one category, each once."
             raise ParameterError(msg)
         cells = math.prod(len(axis) for axis in axes)
         if cells > _MOST_CELLS:
