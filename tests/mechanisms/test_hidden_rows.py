@@ -15,12 +15,16 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import (
     CountDistinct,
     InverseSensitivity,
+    JointQuantiles,
+    Mean,
     Mode,
     PartitionSelection,
+    PredictionVariance,
     RandomizedResponse,
     SampleAndAggregate,
+    recommend,
 )
-from discreet.privacy import NeighborRelation
+from discreet.privacy import NeighborRelation, Pure
 from tests.noise.replay import ReplayBits
 
 MANY = 10**6
@@ -97,3 +101,32 @@ def test_values_are_refused_by_the_type_of_their_container() -> None:
 
 def test_the_number_of_bounds_is_listed_as_public() -> None:
     assert "the number of bounds is public." in InverseSensitivity(lower=0, upper=1, epsilon=1).assumed
+
+
+@pytest.mark.parametrize("odd", [["secret"], [10**400], [None], ["1"], [], [1, 2], None, [pd.NA], "x", [[1]]])
+def test_an_odd_row_of_features_counts_as_a_row_of_zeros(odd: object) -> None:
+    mechanism = PredictionVariance([1], radius=1, ridge=1, epsilon=1)
+    rows: list[object] = [[1.0], [0.5]]
+    assert mechanism.value_and_bound([*rows, odd]) == mechanism.value_and_bound([*rows, [0.0]])  # type: ignore[arg-type]
+
+
+def test_features_are_refused_by_their_shape_and_type_alone() -> None:
+    mechanism = PredictionVariance([1], radius=1, ridge=1, epsilon=1)
+    for value in (np.ones((5, 2)), np.ones((5, 1, 1)), np.array([["secret"]]), pd.DataFrame({"a": [1], "b": [2]}), 5):
+        with pytest.raises(ParameterError, match="value is") as caught:
+            mechanism.release(value)
+        assert "secret" not in str(caught.value)
+    assert mechanism.value_and_bound(np.ones(3)) == mechanism.value_and_bound([[1], [1], [1]])
+
+
+def test_joint_quantiles_refuse_what_would_overflow_before_rows_are_seen() -> None:
+    with pytest.raises(ParameterError, match="common denominator"):
+        JointQuantiles(["1/99999989", "1/99999971"], lower=0, upper=3, grid=1, epsilon=5)
+    assert JointQuantiles(["0.025", "0.5", "0.975"], lower=0, upper=3, grid=1, epsilon=5).scale > 0
+
+
+def test_what_is_recommended_is_made_for_all_rows() -> None:
+    found = recommend("mean", Pure(1, neighbors=NeighborRelation.CHANGE_ONE), n=50_000)
+    sizes = [option.mechanism.size for option in found.options if isinstance(option.mechanism, Mean)]
+    assert sizes
+    assert set(sizes) == {50_000}
