@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.exact import Grid
-from discreet.mechanisms import DiscreteLaplace, Exponential, NoisyMax, TopK, exponential, median
+from discreet.mechanisms import DiscreteLaplace, Exponential, Laplace, NoisyMax, Staircase, TopK, exponential, median
 from discreet.mechanisms.additive import exact_integers, snapped
 from discreet.mechanisms.selection import private_scores, scored
 from discreet.noise import exponential_race, gumbel_race, laplace_race, lottery
+from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits
 
 numbers = st.one_of(
@@ -113,3 +114,20 @@ def test_a_huge_epsilon_takes_no_longer(epsilon: float) -> None:
         assert median([1], bounds=(0, 1), epsilon=epsilon).value == 1
         assert exponential("ab", [1, 0], sensitivity=1, epsilon=epsilon).value == "a"
         assert NoisyMax(1, epsilon=epsilon).release([1, 0]).value == 0
+
+
+GROUP = NeighborRelation.ADD_REMOVE.group(5)
+
+
+@pytest.mark.parametrize("make", [Laplace, DiscreteLaplace, Exponential, NoisyMax, Staircase])
+def test_an_explanation_speaks_of_the_group(make: type[Laplace]) -> None:
+    assert make(1, epsilon=1, neighbors=GROUP).assumed[0].startswith("a group of 5 units moves")
+    assert make(1, epsilon=1).assumed[0].startswith("one unit moves")
+
+
+def test_an_explanation_states_the_range_within_which_the_error_holds() -> None:
+    made = Laplace(1, epsilon=1)
+    assert "within ± 4.39E+12" in made.release(0).explain()
+    inside = float(2**42 - 2**10)
+    assert abs(float(made.release(inside, bits=ReplayBits(3)).value) - inside) < made.error(1 - 1e-9)
+    assert made.release(5e12, bits=ReplayBits(3)).value == pytest.approx(2**42, abs=made.error(1 - 1e-9))

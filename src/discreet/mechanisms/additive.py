@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 from numbers import Integral
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, Interval, Number, integer, rational, shown
+from discreet.exact import Grid, Interval, Number, float_down, integer, rational, shown
 from discreet.mechanisms.norms import Norm
 from discreet.noise import BitSource, discrete_laplace, geometric
 from discreet.privacy import NeighborRelation
@@ -32,6 +32,7 @@ __all__ = [
     "added",
     "assign",
     "choose_grid",
+    "ends",
     "exact_integers",
     "exactly_one",
     "largest_within",
@@ -441,6 +442,16 @@ def unbounded_laplace(scale: Fraction, bits: BitSource) -> int:
         more = geometric(scale, bits=bits)
         total += more if total > 0 else -more
     return total
+
+
+def ends(step: Fraction) -> str:
+    """Say from where on values are clamped, beyond which an error speaks of what they were clamped to.
+
+    >>> ends(Fraction(1, 2**20))
+    'the values lie within ± 4.39E+12, or count as these ends, from which ± is meant then.'
+    """
+    most = Context(prec=3, rounding=ROUND_FLOOR).create_decimal(Decimal(float_down(FARTHEST * step)))
+    return f"the values lie within ± {most}, or count as these ends, from which ± is meant then."
 
 
 def limited(steps: int) -> int:

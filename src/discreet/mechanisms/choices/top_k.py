@@ -21,6 +21,7 @@ from discreet.mechanisms.selection import (
     require_monotone,
     selection_scale,
 )
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, exponential_race, gumbel_race
 from discreet.privacy import Approximate, NeighborRelation, Pure, calibrate_largest, curves
 from discreet.privacy.relations import require_relation
@@ -149,7 +150,7 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
     def assumed(self) -> tuple[str, ...]:
         """The scores' sensitivity, and that they are monotone."""
         way = " and moves all of them the same way" if self.monotone else ""
-        return (f"one unit moves each score by at most {self.sensitivity}{way}.",)
+        return (f"{movers(self.neighbors)} moves each score by at most {self.sensitivity}{way}.",)
 
     def error(self, confidence: float = 0.95) -> None:
         """Return None: candidates have no distance; `score_gap` bounds how far their scores are below the best."""
