@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.noise import BitSource
 
 CONFIDENCE = "0.999999999"
-DRAWS = 2_000
+DRAWS = 1_000
 
 
 def porous(outputs: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -109,7 +109,7 @@ PARTNERS = [
         "laplace",
         "neighbors that snapping moves apart",
         Laplace("1.02", epsilon=2, inputs="snapped", grid="1/2"),
-        10_000,
+        0,
     ),
     Partner("half the noise", "gaussian", "a number", Gaussian(1, sigma="0.6")),
     Partner("the snap not counted", "gaussian", "moved apart by the snap", Gaussian("1.02", sigma="0.5", grid="1/2")),
@@ -119,16 +119,18 @@ PARTNERS = [
     Partner("sensitivity 1", "staircase", "a sum of up to 5", Staircase(1, epsilon=1)),
     Partner("no factor 2", "exponential", "one up, the other down", Exponential(1, epsilon=4), 0),
     Partner("monotone is assumed", "exponential", "one up, thirty down", Exponential(1, epsilon=2, monotone=True), 0),
-    Partner("rate for scale", "noisy_max", "small epsilon", NoisyMax(1, epsilon=4)),
+    Partner("rate for scale", "noisy_max", "small epsilon", NoisyMax(1, epsilon=4), 0),
     *(
         Partner("monotone is assumed", "noisy_max", noise.value, NoisyMax(1, epsilon=2, noise=noise, monotone=True), 0)
         for noise in RaceNoise
     ),
     Partner("no factor 2", "mode", "a row exchanged", Mode("ab", epsilon=4, neighbors=CHANGED), 0),
-    Partner("a quarter of the noise", "top_k", "peeled", TopK(2, sensitivity=1, epsilon=8), 1_000),
+    Partner("a quarter of the noise", "top_k", "peeled", TopK(2, sensitivity=1, epsilon=8), 0),
     Partner("k rounds for the price of one", "top_k", "peeled", TopK(2, sensitivity=1, epsilon=4), 0),
     Partner("as if monotone", "top_k", "one shot", TopK(2, sensitivity=1, epsilon=4, method="gumbel"), 0),
-    Partner("a quarter row for half a row", "quantile", "the median, a row more", Quantile("1/2", **TINY, epsilon=12)),
+    Partner(
+        "a quarter row for half a row", "quantile", "the median, a row more", Quantile("1/2", **TINY, epsilon=12), 0
+    ),
     Partner("no factor 2", "quantile", "the median, a row more where rows are", Quantile("1/2", **TINY, epsilon=6), 0),
     Partner(
         "add/remove for change-one",

@@ -100,7 +100,7 @@ def test_floats_that_are_off_are_made_up_for(monkeypatch: pytest.MonkeyPatch, se
 
     def draws() -> list[tuple[int, ...]]:
         bits = ReplayBits(seed)
-        return [tuple(mechanism.release(np.array(rows), bits=bits).value.tolist()) for _ in range(400)]
+        return [tuple(mechanism.release(np.array(rows), bits=bits).value.tolist()) for _ in range(250)]
 
     assert fits(draws(), joint_law(rows, 3, shares, scale))
     monkeypatch.setattr(MODULE._Chain, "_kept", lambda *_: True)

@@ -121,7 +121,7 @@ def test_draws_follow_the_law(monkeypatch: pytest.MonkeyPatch, rows: list[int], 
     law = quantile_law(rows, 6, float(share), float(scale / share.denominator))
     shuffled = np.array(rows[::-1], dtype=np.float64)
     for ranked in (SortedRows(np.sort(np.array(rows, dtype=np.int64))), UnsortedRows(shuffled, clamp_to(6))):
-        draws = [(choose_point(ranked, target, 6, scale, bits),) for _ in range(600)]
+        draws = [(choose_point(ranked, target, 6, scale, bits),) for _ in range(400)]
         assert fits(draws, law)
     wrong = quantile_law(rows, 6, float(share), float(scale / share.denominator) / 4)
     assert len(rows) < 12 or not fits(draws, wrong)
@@ -212,7 +212,7 @@ def test_the_recursion_follows_its_law(monkeypatch: pytest.MonkeyPatch, relation
     monkeypatch.setattr(recursion, "_TIE_BITS", 0)
     made = Quantiles(THIRDS, lower=0, upper=3, grid=1, epsilon=2, neighbors=relation)
     rows, bits = [0, 1, 1, 2, 3, 3], ReplayBits(seed)
-    draws = [tuple(made.release(np.array(rows), bits=bits).value.tolist()) for _ in range(1_500)]
+    draws = [tuple(made.release(np.array(rows), bits=bits).value.tolist()) for _ in range(800)]
     shares = [float(Fraction(q)) for q in THIRDS]
     assert fits(draws, recursive_law(rows, 3, shares, lambda q: recursive_scale(made, q)))
     assert not fits(draws, recursive_law(rows, 3, shares, lambda q: recursive_scale(made, q) / 3))

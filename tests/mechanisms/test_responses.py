@@ -126,7 +126,7 @@ def test_several_units_answer_in_one_call() -> None:
         ({"answers": 2, "truth": "1/2"}, "above 1/2 and below 1"),
         ({"answers": 2, "truth": 1}, "above 1/2 and below 1"),
         ({"answers": 2, "truth": "3/4", "epsilon": 1}, "give one of them"),
-        ({"answers": 2, "epsilon": 1, "neighbors": NeighborRelation.CHANGE_ONE.group(2)}, "single units"),
+        ({"answers": 2, "epsilon": 1, "neighbors": NeighborRelation.CHANGE_ONE.group(2)}, "each respondent"),
     ],
 )
 def test_wrong_responses_are_refused(arguments: dict[str, object], words: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 from numbers import Integral
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, Interval, Number, integer, rational, shown
+from discreet.exact import Grid, Interval, Number, float_down, integer, rational, shown
 from discreet.mechanisms.norms import Norm
 from discreet.noise import BitSource, discrete_laplace, geometric
 from discreet.privacy import NeighborRelation
@@ -32,6 +32,7 @@ __all__ = [
     "added",
     "assign",
     "choose_grid",
+    "ends",
     "exact_integers",
     "exactly_one",
     "largest_within",
@@ -60,6 +61,7 @@ unbounded noise, clamped.
 """
 
 _FAR = 1000  # decimal digits: beyond all grids
+_DOUBLE = 8  # bytes: wider floats are read exactly
 _END = (1 << 63) - 1  # where 64 bits end the noise
 _FINE = 20  # the step is at most 2**-20 of what one coordinate may move
 _COARSE = 38  # and at least 2**-38 of the noise, so that 64 bits hold the noise with room to spare
@@ -290,7 +292,8 @@ def require_size(size: int, dimensions: int) -> None:
 def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[np.int64]:
     """Round numbers to the nearest grid points, counted in steps; total, so that no error depends on a value.
 
-    From 2**62 steps on values are clamped; infinities too; NaN counts as 0.
+    Each number is rounded by itself, halves to even, from its exact value: a float beside a large integer does not make
+    a float of it. From 2**62 steps on values are clamped; infinities too; NaN and None count as 0.
 
     >>> snapped(0.7, Grid("1/4")), snapped([float("nan"), 1e300], Grid(1))[0]
     (3, np.int64(0))
@@ -298,8 +301,10 @@ def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[
     if isinstance(value, Fraction | Decimal) or (isinstance(value, Integral) and not isinstance(value, bool)):
         return limited(round(_exact(value) / grid.step))
     array = _numbers(value)
-    if array.dtype.kind in "iu":
-        found = _snapped_integers(exact_integers(array), grid)
+    if array.dtype.kind == "O":
+        found = np.array([_one_snapped(each, grid) for each in array.ravel()], dtype=np.int64).reshape(array.shape)
+    elif array.dtype.kind == "i":
+        found = _snapped_integers(array.astype(np.int64), grid)
     else:
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.ldexp(np.nan_to_num(array.astype(np.float64), nan=0.0), -grid.exponent)
@@ -322,41 +327,62 @@ def _exact(value: Fraction | Decimal | Integral) -> Fraction:
 
 
 def _numbers(value: ArrayLike) -> NDArray[Any]:
-    """Read an array of real numbers; types are public, values are not looked at."""
+    """Read real numbers as signed integers, as floats, or each as it is; types are public, values are not looked at."""
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "O":
-            array = np.array([_one(each) for each in array.ravel()], dtype=np.float64).reshape(array.shape)
+        if array.dtype.kind == "f" and not isinstance(value, np.ndarray):
+            array = _unmixed(value, array)
     except (TypeError, ValueError):
         array = np.empty(0, dtype="U1")
-    if array.dtype.kind not in "iuf":
+    if array.dtype.kind == "u" or (array.dtype.kind == "f" and array.dtype.itemsize > _DOUBLE):
+        array = array.astype(object)
+    if array.dtype.kind not in "ifO" or (array.dtype.kind == "O" and not all(map(_is_number, array.ravel()))):
         msg = "value must be a real number, or a list or array of them, of one length in each dimension."
         raise ParameterError(msg)
     return array
 
 
-def _one(each: object) -> float:
-    """Read one number of a list of mixed types; integers too large for floats become infinite, and are clamped."""
+def _unmixed(value: ArrayLike, array: NDArray[Any]) -> NDArray[Any]:
+    """Return each number as it was given where NumPy made floats of others, as of [2**60 + 1, 0.5]."""
+    if isinstance(getattr(value, "dtype", None), np.dtype):
+        return array
+    given = np.array(value, dtype=object)
+    return array if all(isinstance(each, float) for each in given.ravel()) else given
+
+
+def _is_number(each: object) -> bool:
+    return each is None or isinstance(each, Integral | Fraction | Decimal | float | np.floating | np.bool_)
+
+
+def _one_snapped(each: object, grid: Grid) -> int:
+    """Snap one number of any type, by its exact value."""
     if each is None:
-        return math.nan
-    try:
-        return float(cast("float", each))
-    except OverflowError:
-        return math.inf if cast("int", each) > 0 else -math.inf
+        return 0
+    if isinstance(each, np.bool_):
+        each = bool(each)
+    if isinstance(each, Fraction | Decimal | Integral):
+        return limited(round(_exact(each) / grid.step))
+    number = cast("np.floating | float", each)
+    if np.isnan(number):
+        return 0
+    if np.isinf(number):
+        return FARTHEST if number > 0 else -FARTHEST
+    return limited(round(Fraction(*number.as_integer_ratio()) / grid.step))
 
 
 def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
-    """Snap integers without passing through floats."""
+    """Snap integers without passing through floats, halves to even."""
     exponent = grid.exponent
     if exponent <= 0:
         most = FARTHEST >> -exponent
         found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 61)
         beyond: NDArray[np.int64] = np.where(array > most, FARTHEST, np.where(array < -most, -FARTHEST, found))
         return beyond
-    if exponent > 61:
+    if exponent > 63:  # 2**63 is half a step at most
         return np.zeros_like(array)
-    rounded: NDArray[np.int64] = (array + (1 << (exponent - 1))) >> exponent
-    return rounded
+    down, rest, half = array >> exponent, array & ((1 << exponent) - 1), 1 << (exponent - 1)
+    rounded: NDArray[np.int64] = down + ((rest > half) | ((rest == half) & (down & 1 == 1)))
+    return np.clip(rounded, -FARTHEST, FARTHEST)
 
 
 def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
@@ -369,11 +395,11 @@ def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
         array = np.asarray(value)
     except (TypeError, ValueError):
         array = np.array(["of unequal lengths"])
+    if array.dtype.kind == "f" and array.size and isinstance(value, list | tuple):
+        array = np.array(value, dtype=object)  # (2**63, -1) becomes floats in NumPy
     if array.dtype.kind == "O" and all(isinstance(each, Integral) for each in array.ravel()):
         flat = [limited(int(each)) for each in array.ravel()]
         return np.array(flat, dtype=np.int64).reshape(array.shape)
-    if array.dtype.kind == "f" and array.size and isinstance(value, list) and all(type(each) is int for each in value):
-        return exact_integers(np.array(value, dtype=object))  # [2**63, -1] becomes floats in NumPy
     if array.dtype.kind not in "iu" and array.size:
         msg = (
             "value must be a whole number, or a list or array of them. For other numbers use a mechanism on a grid, "
@@ -416,6 +442,16 @@ def unbounded_laplace(scale: Fraction, bits: BitSource) -> int:
         more = geometric(scale, bits=bits)
         total += more if total > 0 else -more
     return total
+
+
+def ends(step: Fraction) -> str:
+    """Say from where on values are clamped, beyond which an error speaks of what they were clamped to.
+
+    >>> ends(Fraction(1, 2**20))
+    'the values lie within ± 4.39E+12, or count as these ends, from which ± is meant then.'
+    """
+    most = Context(prec=3, rounding=ROUND_FLOOR).create_decimal(Decimal(float_down(FARTHEST * step)))
+    return f"the values lie within ± {most}, or count as these ends, from which ± is meant then."
 
 
 def limited(steps: int) -> int:

@@ -4,7 +4,7 @@ What is decided before any row is seen, for every statistic:
 
 - a row below the lower bound, or minus infinity, counts as the lower bound; so on the other side;
 - NaN, None and whatever is no real number is *missing*: left out, or counted as a value that the statistic names;
-- every other row counts as its nearest grid point.
+- every other row counts as its nearest grid point, of two equally near ones the even one.
 
 Each row becomes a whole number by a function of that row alone, so that one row more or less, or another one, is all
 that two neighbors differ by, and sums of them are exact whatever their order (Casacuberta, Shoemate, Vadhan & Wagaman
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from numbers import Integral, Real
@@ -24,8 +25,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, float_down, float_up, rational, shown
+from discreet.exact import Grid, rational, shown
 from discreet.mechanisms.additive import read_grid
+from discreet.mechanisms.rows import read_rows, require_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +50,10 @@ __all__ = [
 
 _FLOAT_BITS = 52  # bounds are at most 2**52 steps from 0, so that floats count steps exactly
 _MOST_STEPS = 1 << 62
-_EXACT_IN_FLOATS = 2.0**53
+_SHIFTS = 62  # on grids so coarse or so fine, integers of 64 bits are snapped one by one
+_FAR = 1000  # decimal digits: beyond all grids
+_FLOATS = frozenset({float, np.float64, type(None)})
+_WHOLE = frozenset({int, bool, np.int64, np.bool_})
 
 
 def read_bounds(bounds: tuple[Number, Number] | None) -> tuple[Fraction, Fraction]:
@@ -75,56 +80,71 @@ def read_bounds(bounds: tuple[Number, Number] | None) -> tuple[Fraction, Fractio
 def read_column(values: ArrayLike) -> NDArray[Any]:
     """Read one number per row: arrays by their type, lists row by row.
 
-    Integers stay integers of any size; None and what is no number become NaN. One odd row never changes how another
-    one is read, so lists of mixed types become arrays of objects.
+    Integers stay integers of any size, decimals and fractions stay exact; None and what is no number become NaN. One
+    odd row never changes how another one is read, so lists of mixed types become arrays of objects.
 
     >>> read_column([1, None, "x", 2.5]).tolist()
     [1, nan, nan, 2.5]
     >>> read_column(np.array([True, False])).dtype
     dtype('int64')
     """
-    listed = isinstance(values, list | tuple | range)
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError, OverflowError):
-        array = _objects(values)
-    if listed and not _plain(array):
-        array = _objects(values)
-    if array.ndim != 1 and array.size:
-        msg = f"the data have {array.ndim} dimensions; a column has one."
-        raise ParameterError(msg)
-    if array.dtype.kind == "O":
-        return np.array([*map(_number, array.ravel().tolist()), None], dtype=object)[:-1]
-    if array.dtype.kind == "b":
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iuf":
-        msg = f"the data are of type {array.dtype}; a column of numbers is needed."
-        raise ParameterError(msg)
-    return array.ravel() if array.dtype.itemsize >= 8 else array.ravel().astype(f"{array.dtype.kind}8")
+    require_numbers(values)
+    rows = read_rows(values)
+    if isinstance(rows, list):
+        return _listed(rows)
+    require_numbers(rows)
+    kind = rows.dtype.kind
+    if kind == "b":
+        return rows.astype(np.int64)
+    if kind == "f":
+        return rows.astype(np.float64, copy=False)
+    return _objects(rows.tolist()) if kind == "O" else rows.astype(f"{kind}8", copy=False)
 
 
-def _plain(array: NDArray[Any]) -> bool:
-    """Tell whether NumPy read a list without changing a row: all whole, or floats too small to be rounded integers."""
-    if array.dtype.kind in "iub":
-        return True
-    return array.dtype.kind == "f" and not bool((np.abs(array) >= _EXACT_IN_FLOATS).any())
+def _listed(rows: list[Any]) -> NDArray[Any]:
+    """Read a list: in one go where all rows are of types that NumPy reads one by one alike, else one by one."""
+    types = set(map(type, rows))
+    if types <= _FLOATS:
+        return np.array(rows, dtype=np.float64)  # None becomes NaN
+    if types <= _WHOLE:
+        try:
+            return np.array(rows, dtype=np.int64)
+        except OverflowError:
+            return _objects(rows)
+    return _objects(rows)
 
 
-def _objects(values: ArrayLike) -> NDArray[np.object_]:
-    rows = list(values)  # type: ignore[arg-type]
-    return np.array([*rows, None], dtype=object)[:-1]
+def _objects(rows: list[Any]) -> NDArray[np.object_]:
+    found = np.empty(len(rows), dtype=object)
+    found[:] = [_number(row) for row in rows]
+    return found
 
 
 def _number(row: object) -> int | float | Fraction:
-    """Read one row; what is no real number is missing."""
-    if isinstance(row, Integral):
-        return int(row)
-    if isinstance(row, float | np.floating | Fraction):
-        return row if isinstance(row, Fraction) else float(row)
-    try:
-        return float(row) if isinstance(row, Real) or hasattr(row, "as_tuple") else math.nan  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+    """Read one row; what is no real number is missing. Never raises: what a row can do is unknown, so all is caught."""
+    if isinstance(row, np.ndarray) and row.ndim == 0:
+        row = None if np.ma.getmaskarray(row).any() else row.item()
+    if isinstance(row, str | None | np.ndarray | np.timedelta64):  # NumPy counts timedelta64 among the integers
         return math.nan
+    try:
+        if isinstance(row, Integral | np.bool_):
+            return int(row)
+        if isinstance(row, Fraction):
+            return Fraction(row.numerator, row.denominator)
+        if isinstance(row, Decimal):
+            return _decimal(row)
+        return float(row) if isinstance(row, Real) else math.nan
+    except Exception:  # noqa: BLE001
+        return math.nan
+
+
+def _decimal(row: Decimal) -> float | Fraction:
+    """Read a decimal exactly; beyond 10**1000 it is infinite, and below 10**-1000 it is 0, before it fills memory."""
+    if row.is_nan():
+        return math.nan
+    if row.is_infinite() or row.adjusted() > _FAR:
+        return -math.inf if row.is_signed() else math.inf
+    return Fraction(0) if row.adjusted() < -_FAR else Fraction(row)
 
 
 def whole_numbers(values: ArrayLike) -> bool:
@@ -201,10 +221,9 @@ class Clamp:
             return self._objects(column.tolist(), missing)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             scaled = np.rint(np.ldexp(column, -self.grid.exponent))
-            scaled = np.clip(scaled, self.low, self.high) - self.low
-        if missing is not None:
-            scaled = np.where(lost, missing, scaled)
-        return scaled.astype(np.int64)
+            scaled = np.where(lost, self.low, np.clip(scaled, self.low, self.high))
+        found: NDArray[np.int64] = scaled.astype(np.int64) - self.low  # in integers: a difference may need 54 bits
+        return found if missing is None else np.where(lost, missing, found)
 
     def _objects(self, rows: list[Any], missing: int | None) -> NDArray[np.int64]:
         found = [missing if _is_missing(row) else self._one(row) for row in rows]
@@ -217,23 +236,20 @@ class Clamp:
 
     def _whole(self, column: NDArray[np.int64] | NDArray[np.uint64]) -> NDArray[np.int64]:
         """Snap integers by shifts of unsigned differences, which are exact wherever the bounds lie."""
-        info, exponent = np.iinfo(column.dtype), self.grid.exponent
-        first, last = math.ceil(self.low * self.grid.step), math.floor(self.high * self.grid.step)
-        below, above = column < max(first, info.min), column > min(last, info.max)
-        below, above = below | (first > info.max), above | (last < info.min)
-        anchor = max(first, info.min)
-        rest = anchor - self.low * self.grid.step  # from the lower bound to the anchor, at least 0
-        if max(min(last, info.max) - anchor + rest, rest) >= 2**64 or exponent < -62:  # beyond what 64 bits count
+        info, finer = np.iinfo(column.dtype), max(0, -self.grid.exponent)
+        if abs(self.grid.exponent) >= _SHIFTS:
             return self._objects(column.tolist(), None)
-        inside = column.astype(np.uint64) - np.uint64(anchor % 2**64)  # modulo 2**64: the true difference
-        if exponent <= 0:
-            found = (inside << np.uint64(-exponent)) + np.uint64(int(rest / self.grid.step))
-        else:
-            half = np.uint64(exponent - 1)
-            moved = inside + np.uint64(int(rest))
-            found = ((moved >> half) + np.uint64(1)) >> np.uint64(1)
-        counted: NDArray[np.int64] = np.where(above, self.width, np.where(below, 0, found.astype(np.int64)))
-        return np.clip(counted, 0, self.width)
+        if self.grid.exponent > 0:
+            column = _halved(column, self.grid.exponent)
+        first, last = -(-self.low >> finer), self.high >> finer  # the whole numbers between the bounds
+        least, most = max(first, int(info.min)), min(last, int(info.max))
+        if least > most:  # none of them, or none of this type: every row is on one side
+            split = max(int(info.min), min(first, int(info.max)))
+            above = column >= split if first <= info.max else np.zeros(column.shape, dtype=np.bool_)
+            return np.where(above, self.width, 0).astype(np.int64)
+        inside = np.clip(column, least, most).astype(np.uint64) - np.uint64(least % 2**64)  # the true difference
+        found = (inside << np.uint64(finer)).astype(np.int64) + ((least << finer) - self.low)
+        return np.where(column > most, self.width, np.where(column < least, 0, found)).astype(np.int64)
 
     def point(self, steps: int) -> float | int:
         """Return a grid point by its number, as an integer where the grid has only whole numbers."""
@@ -244,6 +260,14 @@ class Clamp:
     def sum(self, steps: NDArray[np.int64]) -> int:
         """Add up rows from 0 to `width` exactly."""
         return exact_sum(steps, self.width)
+
+
+def _halved(column: NDArray[Any], times: int) -> NDArray[Any]:
+    """Halve integers so many times and round once, halves to even."""
+    one, shift = column.dtype.type(1), column.dtype.type(times)
+    floor, rest, half = column >> shift, column & ((one << shift) - one), one << (shift - one)
+    rounded: NDArray[Any] = floor + ((rest > half) | ((rest == half) & (floor & one == one))).astype(column.dtype)
+    return rounded
 
 
 def _is_missing(row: object) -> bool:
@@ -266,9 +290,14 @@ def read_points(points: Sequence[Number], *, name: str, least: int) -> tuple[Fra
     >>> read_points([0, "0.5", 1], name="edges", least=2)
     (Fraction(0, 1), Fraction(1, 2), Fraction(1, 1))
     """
-    found = tuple(rational(point, name=f"a number of {name}") for point in points)
+    try:
+        given = list(points)
+    except TypeError:
+        msg = f"{name} is {shown(points)}; it must be a list of numbers, such as [0, 10, 20]."
+        raise ParameterError(msg) from None
+    found = tuple(rational(point, name=f"a number of {name}") for point in given)
     if len(found) < least or any(a >= b for a, b in pairwise(found)):
-        msg = f"{name} is {shown(list(points))}; it must hold at least {least} numbers, each above the one before."
+        msg = f"{name} is {shown(given)}; it must hold at least {least} numbers, each above the one before."
         raise ParameterError(msg)
     return found
 
@@ -276,17 +305,23 @@ def read_points(points: Sequence[Number], *, name: str, least: int) -> tuple[Fra
 def points_below(column: NDArray[Any], points: Sequence[Fraction], *, at: bool) -> NDArray[np.int64]:
     """Count for every row how many of the points lie below it, or `at` it too; -1 where the row is missing.
 
-    Comparisons are exact: a float is above a number exactly if it is above the largest float that is not above it.
+    A float is compared with the float nearest to the point: a row of 0.1 is at the point 0.1, though neither is a
+    tenth. Integers, decimals and fractions are compared exactly. So each row by its own type, whatever the others are.
 
     >>> points_below(np.array([0.1, 0.5, np.nan]), [Fraction(1, 10), Fraction(1, 2)], at=True).tolist()
     [1, 2, -1]
+    >>> points_below(np.array([0.3]), [Fraction(3, 10)], at=False).tolist()
+    [0]
     """
+    nearest = [_nearest(point) for point in points]
     if column.dtype.kind == "O":
-        found = [-1 if _is_missing(row) else (bisect_right if at else bisect_left)(points, row) for row in column]
+        search = bisect_right if at else bisect_left
+        found = [
+            -1 if _is_missing(row) else search(nearest if isinstance(row, float) else points, row) for row in column
+        ]
         return np.array(found, dtype=np.int64)
     if column.dtype.kind == "f":
-        ends = np.array([float_up(point) if at else float_down(point) for point in points])
-        places = np.searchsorted(ends, column, side="right" if at else "left")
+        places = np.searchsorted(np.array(nearest), column, side="right" if at else "left")
         return np.where(np.isnan(column), -1, places).astype(np.int64)
     info = np.iinfo(column.dtype)
     whole = [math.ceil(point) if at else math.floor(point) for point in points]
@@ -294,3 +329,10 @@ def points_below(column: NDArray[Any], points: Sequence[Fraction], *, at: bool) 
     places = np.searchsorted(ends, column, side="right" if at else "left").astype(np.int64)
     low, high = sum(each < info.min for each in whole), sum(each > info.max for each in whole)
     return np.clip(places, low, len(whole) - high)
+
+
+def _nearest(point: Fraction) -> float:
+    try:
+        return float(point)
+    except OverflowError:
+        return math.inf if point > 0 else -math.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +120,8 @@ def recommend(
     facts = _Facts(promise, low, high, rows.size, spread)
     shrink = rows.size / count if average else 1.0
     truth = true(rows)
-    found = [Option(name, each, shrink * _error(each, rows, truth)) for name, each in make(facts).items()]
+    whole = make(facts if rows.size == count else replace(facts, rows=count))  # what is returned is for all rows
+    found = [Option(name, whole[name], shrink * _error(each, rows, truth)) for name, each in make(facts).items()]
     if not found:
         msg = f"no mechanism for {statistic} keeps {promise_in_words(promise)}; ask for a pure epsilon."
         raise ParameterError(msg)

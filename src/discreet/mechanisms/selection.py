@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 from typing import TYPE_CHECKING, TypeVar
@@ -15,11 +16,13 @@ from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import SupportsIndex
+    from typing import Any, SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.privacy.relations import Relation
+
+    Scores = NDArray[np.int64] | NDArray[np.float64] | NDArray[np.object_]
 
 __all__ = [
     "checked_candidates",
@@ -32,6 +35,9 @@ __all__ = [
 
 _MOST = 1 << 62
 _FARTHEST = 2.0**1000
+_LAST = Fraction(1 << 1000)
+_DIGITS = 1000  # decimals with more zeros behind the point count as 0
+_DOUBLE = 8  # bytes: wider floats are read exactly
 Candidate = TypeVar("Candidate")
 
 
@@ -67,11 +73,13 @@ def require_monotone(neighbors: Relation, *, monotone: bool) -> bool:
     return monotone
 
 
-def private_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:
+def private_scores(scores: ArrayLike) -> Scores:
     """Read one score per candidate; total, so that no error depends on a score.
 
-    NaN counts as the lowest score, integers beyond 2**62 and floats beyond 2**1000 as these ends. Number and type of
-    the scores are public.
+    NaN and what is no number count as the lowest score, integers beyond 2**62 and other numbers beyond 2**1000 as these
+    ends. Each score is read by itself and exactly: integers beside floats stay integers, as fractions, for rounding
+    could move neighbors' scores apart by more than their sensitivity. Number of the scores and type of an array are
+    public.
 
     >>> private_scores([1, 2**70]).tolist() == [1, 2**62], bool(private_scores([0.5, float("nan")])[1] < -1e300)
     (True, True)
@@ -83,8 +91,13 @@ def private_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]
     if array.ndim != 1 or array.size == 0:
         msg = f"scores have the shape {shown(array.shape)}; there must be one number per candidate, and a candidate."
         raise ParameterError(msg)
-    if array.dtype.kind == "O":
-        array = _objects(array)
+    listed = not isinstance(getattr(scores, "dtype", None), np.dtype)
+    wide = array.dtype.kind == "f" and array.dtype.itemsize > _DOUBLE
+    if array.dtype.kind == "O" or wide or (listed and array.dtype.kind not in "biu"):
+        given = array if not listed else np.array(scores, dtype=object)
+        if wide or not all(isinstance(each, float) for each in given):
+            return _objects(given)
+        array = given.astype(np.float64)
     if array.dtype.kind in "bi":
         whole: NDArray[np.int64] = np.clip(array.astype(np.int64), -_MOST, _MOST)
         return whole
@@ -97,38 +110,54 @@ def private_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]
     return found
 
 
-def _objects(array: NDArray[np.object_]) -> NDArray[np.int64] | NDArray[np.float64]:
-    """Read a list of mixed numbers: whole ones exactly, others as floats, what is no number as NaN."""
-    if all(isinstance(each, Integral) for each in array):
-        return np.array([max(-_MOST, min(int(each), _MOST)) for each in array], dtype=np.int64)
-    return np.array([_float(each) for each in array])
+def _objects(array: NDArray[Any]) -> Scores:
+    """Read a list of mixed numbers, each exactly."""
+    exact = [_exact(each) for each in array.tolist()] if array.dtype.kind == "O" else [_exact(each) for each in array]
+    if all(isinstance(each, int) for each in exact):
+        return np.array(exact, dtype=np.int64)
+    found = np.empty(len(exact), dtype=object)
+    found[:] = [Fraction(each) for each in exact]
+    return found
 
 
-def _float(each: object) -> float:
-    try:
-        return float(each)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return float("nan")
-    except OverflowError:
-        return float("inf") if each > 0 else float("-inf")  # type: ignore[operator]
+def _exact(score: object) -> int | Fraction:
+    """Read one score: whole ones as integers, others as fractions, what is no number as the lowest."""
+    if isinstance(score, np.ndarray) and score.ndim == 0:
+        score = score.item()
+    if isinstance(score, Integral | np.bool_):
+        return max(-_MOST, min(int(score), _MOST))
+    if isinstance(score, Fraction):
+        return max(-_LAST, min(score, _LAST))
+    return _unwhole(score) if isinstance(score, float | np.floating | Decimal) else -_LAST
 
 
-def scored(score: Callable[[Candidate], float], candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+def _unwhole(score: float | np.floating | Decimal) -> Fraction:
+    if score.is_nan() if isinstance(score, Decimal) else np.isnan(score):
+        return -_LAST
+    if not -_FARTHEST <= score <= _FARTHEST:
+        return _LAST if score > 0 else -_LAST
+    if isinstance(score, Decimal) and score.adjusted() < -_DIGITS:
+        return Fraction(0)
+    return Fraction(*score.as_integer_ratio())
+
+
+def scored(score: Callable[[Candidate], float], candidates: Sequence[Candidate]) -> list[Any]:
     """Call a score function for each candidate; where it raises or returns no number, the score is the lowest.
 
     An error that depends on private data would be a release of its own.
 
-    >>> scored(lambda c: 1 / c, [2, 0]).tolist()[0]
+    >>> scored(lambda c: 1 / c, [2, 0])[0]
     0.5
     """
 
-    def one(candidate: Candidate) -> float:
+    def one(candidate: Candidate) -> object:
         try:
-            return _float(score(candidate))
+            found = score(candidate)
+            return found if type(found) in {int, float} else _exact(found)
         except Exception:  # noqa: BLE001  whatever private data make the caller's function raise
-            return float("nan")
+            return -_LAST
 
-    return np.array([one(each) for each in candidates], dtype=np.float64)
+    return [one(each) for each in candidates]
 
 
 def checked_candidates(candidates: Sequence[Candidate] | None, count: int) -> Sequence[object]:

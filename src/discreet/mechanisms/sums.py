@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, integer, rational, shown, sqrt_lower, sqrt_upper
-from discreet.mechanisms.additive import added, assign, exactly_one, read_positive
+from discreet.mechanisms.additive import added, assign, exactly_one, read_positive, unbounded_laplace
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
@@ -152,7 +152,7 @@ def largest_move(*, epsilon: Number | None, delta: Number | None, rho: Number | 
 
 
 def noisy(values: Sequence[int], noise: Noise, bits: BitSource) -> list[int]:
-    """Add noise to exact sums of any size.
+    """Add noise to exact sums of any size: noise without an end, as sums without one are not clamped afterwards.
 
     >>> from discreet.noise import SYSTEM
     >>> found = noisy([10**30, 0], DiscreteLaplace(1, epsilon=1), SYSTEM)
@@ -160,9 +160,8 @@ def noisy(values: Sequence[int], noise: Noise, bits: BitSource) -> list[int]:
     True
     """
     if isinstance(noise, DiscreteLaplace):
-        draws = discrete_laplace(noise.scale, size=len(values), bits=bits)
-    else:
-        draws = gaussian_steps(noise.sigma, noise.grid, size=len(values), bits=bits)
+        return [int(value) + unbounded_laplace(noise.scale, bits) for value in values]
+    draws = gaussian_steps(noise.sigma, noise.grid, size=len(values), bits=bits)  # 2**22 sigma fit into 64 bits
     return [int(value) + int(draw) for value, draw in zip(values, draws, strict=True)]
 
 
@@ -272,6 +271,11 @@ class BoundedColumn(Mechanism[Any, Any]):
     @property
     def _span(self) -> float:
         return float(self.upper - self.lower)
+
+    @property
+    def _snapped_span(self) -> float:
+        """How far the snapped bounds are apart: on a coarse grid up to a step more than the bounds."""
+        return float(self._clamp.width * self.grid.step)
 
     @property
     def privacy(self) -> Curve:

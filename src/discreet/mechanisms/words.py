@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy import Approximate, Pure
+from discreet.privacy.relations import group_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.privacy import ZCDP
+    from discreet.privacy.relations import Relation
 
-__all__ = ["error_in_words", "number_up", "percent", "promise_in_words", "value_in_words"]
+__all__ = ["error_in_words", "movers", "number_up", "percent", "promise_in_words", "value_in_words"]
 
 _FEW, _LONGEST = 6, 60
 
@@ -46,6 +48,17 @@ def promise_in_words(claim: Pure | Approximate | ZCDP) -> str:
     if isinstance(claim, Approximate):
         return f"ε = {number_up(claim.epsilon)}, δ = {number_up(claim.delta)}"
     return f"ρ = {number_up(claim.rho)}" + (f", δ = {number_up(claim.delta)}" if claim.delta else "")
+
+
+def movers(neighbors: Relation) -> str:
+    """Name those whom a promise protects at once.
+
+    >>> from discreet.privacy import NeighborRelation
+    >>> movers(NeighborRelation.ADD_REMOVE), movers(NeighborRelation.ADD_REMOVE.group(5))
+    ('one unit', 'a group of 5 units')
+    """
+    size = group_size(neighbors)
+    return "one unit" if size == 1 else f"a group of {size} units"
 
 
 def percent(confidence: float) -> str:

@@ -13,18 +13,23 @@ from discreet.exact import Box, Interval, Number, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource
 from discreet.noise.draws import once, shape_of
 from discreet.noise.lazy import LazyUniform, bernoulli
-from discreet.noise.race import read_scores
+from discreet.noise.race import exact_score, read_scores
 from discreet.noise.uniform import uniform_integer
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import ArrayLike, NDArray
 
-    Scores = NDArray[np.int64] | NDArray[np.float64]
+    Scores = NDArray[np.int64] | NDArray[np.float64] | NDArray[np.object_]
+    Weights = NDArray[np.int64] | NDArray[np.float64]
 
 __all__ = ["lottery"]
 
 _ALL_TICKETS = 61  # bits: their sum is an exact 64-bit integer
 _SLACK = 2.0**-50
+_FAR = 1 << 12
+_FINEST = Fraction(1, 1 << 200)  # tickets for a smaller scale are those for this one, which are more
 _ROUNDING = 1 + 2.0**-48  # above the three roundings (of a weight, of a product, of a power) that it covers
 
 
@@ -56,7 +61,7 @@ def lottery(scores: ArrayLike, scale: Number, weights: ArrayLike | None = None, 
     return _drawn(values, spread, _read_weights(weights, values.size), bits)
 
 
-def _read_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64] | NDArray[np.float64] | None:
+def _read_weights(weights: ArrayLike | None, count: int) -> Weights | None:
     """Read weights: they are public, so a message may say that one is negative."""
     if weights is None:
         return None
@@ -70,16 +75,16 @@ def _read_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64] | 
     return array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64)
 
 
-def _drawn(values: Scores, scale: Fraction, weights: Scores | None, bits: BitSource) -> int:
+def _drawn(values: Scores, scale: Fraction, weights: Weights | None, bits: BitSource) -> int:
     best = (values if weights is None else values[weights > 0]).max()
     tickets, shift = _tickets(values, best, scale, weights)
     sums = np.cumsum(tickets)
-    total, first = int(sums[-1]), Fraction(best.item())
+    total, first = int(sums[-1]), exact_score(best)
 
     def draw() -> int:
         while True:
             i = int(np.searchsorted(sums, uniform_integer(total, bits=bits), side="right"))
-            behind = (first - Fraction(values[i].item())) / scale
+            behind = (first - exact_score(values[i])) / scale
             weight = Fraction(1 if weights is None else weights[i].item()) * Fraction(2) ** shift
             if _kept(behind, weight / int(tickets[i]), bits):
                 return i
@@ -92,8 +97,16 @@ def _kept(behind: Fraction, factor: Fraction, bits: BitSource) -> bool:
 
     A float within `slack` of the chance settles nearly all tosses by the first 64 digits of a uniform real; that very
     real is refined for the rest. Slack: behind as a float is off by 2**-53 of itself, exp by 2**-49 (see `Box`).
+
+    Far behind, exp(-behind) is below 2**-behind, and no number need hold it: a uniform real that shows a digit 1 within
+    its first behind - log2(factor) digits is above the chance.
     """
     chance = LazyUniform(bits, bits.integer(64), 64)
+    zeros = math.floor(behind) - max(0, math.ceil(factor).bit_length())
+    while behind > _FAR and chance.known < zeros:
+        if chance.digits:
+            return False
+        chance.interval(2 * chance.known)
     if behind < 600:
         near = math.exp(-float(behind)) * float(factor)
         slack, place = near * (float(behind) + 64) * _SLACK, chance.digits * 2.0**-64
@@ -103,18 +116,22 @@ def _kept(behind: Fraction, factor: Fraction, bits: BitSource) -> bool:
 
 
 def _tickets(
-    values: Scores, best: np.int64 | np.float64, scale: Fraction, weights: Scores | None
+    values: Scores,
+    best: Any,  # noqa: ANN401  one of the scores
+    scale: Fraction,
+    weights: Weights | None,
 ) -> tuple[NDArray[np.int64], int]:
     """Return whole numbers of at least 2**shift * weight * exp((score - best) / scale), and the shift.
 
     Scores above `best` have a weight of 0 and get no ticket; so does everybody with a weight of 0.
     """
     with np.errstate(all="ignore"):  # what floats cannot bound counts as not behind at all, an upper bound
-        if values.dtype == np.int64:
+        if values.dtype != np.float64:  # the difference is exact, its float is the nearest
             behind = Box.of((best - values).astype(np.float64)) + Box.of(np.zeros(1))
         else:
             behind = Box.of(np.array(float(best))) - Box.of(values.astype(np.float64))
-        near = np.maximum(np.nan_to_num(behind.scaled(1 / scale).lo, nan=0.0, posinf=np.inf, neginf=0.0), 0.0)
+        rate = 1 / max(scale, _FINEST)
+        near = np.maximum(np.nan_to_num(behind.scaled(rate).lo, nan=0.0, posinf=np.inf, neginf=0.0), 0.0)
         mass = (-Box.of(near)).exp().hi
         if weights is not None:
             mass = np.where(weights > 0, mass * weights.astype(np.float64) * _ROUNDING, 0.0)

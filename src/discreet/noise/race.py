@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 
     from discreet.noise.families import Family
 
-__all__ = ["exponential_race", "gumbel_race", "laplace_race", "read_scores"]
+    Scores = NDArray[np.int64] | NDArray[np.float64] | NDArray[np.object_]
+
+__all__ = ["exact_score", "exponential_race", "gumbel_race", "laplace_race", "read_scores"]
 
 _LARGEST_INTEGER = 1 << 62
 _EXACT_IN_FLOATS = 1 << 53
+_LARGEST_FRACTION = 1 << 1001
 
 
 @overload
@@ -110,8 +113,8 @@ def _race(
     return winners[0] if top is None else np.array(winners, dtype=np.int64)
 
 
-def read_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:
-    """Read a list of finite scores, integers as integers."""
+def read_scores(scores: ArrayLike) -> Scores:
+    """Read a list of finite scores, integers as integers; an array of fractions is taken as it is."""
     try:
         array = np.asarray(scores)
     except ValueError:  # rows of unequal length
@@ -119,6 +122,8 @@ def read_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:
     if array.ndim != 1 or array.size == 0:
         msg = f"scores have the shape {shown(array.shape)}; they must be a list of at least one number."
         raise ParameterError(msg)
+    if array.dtype.kind == "O" and all(isinstance(each, Fraction) and abs(each) < _LARGEST_FRACTION for each in array):
+        return array
     if array.dtype.kind in "iu":
         if not ((array <= _LARGEST_INTEGER) & (array >= -_LARGEST_INTEGER)).all():
             msg = "scores reach beyond 2**62; divide them and their sensitivity by a common factor."
@@ -133,13 +138,22 @@ def read_scores(scores: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:
     return array.astype(np.float64)
 
 
+def exact_score(score: Fraction | np.int64 | np.float64) -> Fraction:
+    """Return the value of one score.
+
+    >>> exact_score(np.float64(0.5)), exact_score(Fraction(1, 3))
+    (Fraction(1, 2), Fraction(1, 3))
+    """
+    return score if isinstance(score, Fraction) else Fraction(score.item())
+
+
 def _rounds(score: object) -> bool:
     return isinstance(score, Integral) and abs(int(score)) > _EXACT_IN_FLOATS
 
 
 def _ranked(
     family: Family,
-    scores: NDArray[np.int64] | NDArray[np.float64],
+    scores: Scores,
     scale: Fraction,
     wanted: int,
     bits: BitSource,
@@ -149,15 +163,15 @@ def _ranked(
     largest = scores.max()
     with np.errstate(all="ignore"):  # an entry that floats cannot bound is settled exactly
         behind = Box.of(scores.astype(np.float64)) - Box.of(np.array(float(largest)))
-        if scores.dtype == np.int64:
+        if scores.dtype != np.float64:  # the difference is exact, its float is the nearest
             behind = Box.of((scores - largest).astype(np.float64)) + Box.of(np.zeros(1))
         keys = behind.scaled(1 / scale) + family.value([Box.of_words(row) for row in words])
         low, high = np.nan_to_num(keys.lo, nan=-np.inf), np.nan_to_num(keys.hi, nan=np.inf, posinf=np.inf)
     bar = np.partition(low, low.size - wanted)[low.size - wanted]
     runners = np.flatnonzero(high >= bar)  # everyone else is below at least `wanted` others for certain
     draws = {int(i): LazyDraw(family, [LazyUniform(bits, int(row[i]), 64) for row in words]) for i in runners}
-    first = Fraction(largest.item())
-    lead = {i: (Fraction(scores[i].item()) - first) / scale for i in draws}
+    first = exact_score(largest)
+    lead = {i: (exact_score(scores[i]) - first) / scale for i in draws}
 
     def compare(i: int, j: int) -> int:
         if low[i] > high[j] or high[i] < low[j]:

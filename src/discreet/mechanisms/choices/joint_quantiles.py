@@ -37,6 +37,7 @@ __all__ = ["JointQuantiles"]
 _GRID_BITS = 9
 _MOST_POINTS = 4096
 _TIE_POINTS = 2048
+_MOST_PARTS = 1 << 24  # so that this many times four times 2**36 rows fit into 64 bits
 _SLACK = 2.0**-20
 _NEAR = 2.0**-28
 
@@ -104,6 +105,12 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
         price = read_positive(epsilon, "epsilon", zero="every tuple would be equally likely")
         assign(self, qs=read_shares(qs), lower=low, upper=high, grid=clamp.grid, epsilon=price)
         assign(self, neighbors=require_relation(neighbors))
+        if self._shares[0] > _MOST_PARTS:
+            msg = (
+                f"qs have a common denominator of more than {_MOST_PARTS}, with which rows are multiplied. Write them "
+                "with fewer digits, or as '1/3'; or see Quantiles."
+            )
+            raise ParameterError(msg)
 
     @property
     def _shares(self) -> tuple[int, tuple[int, ...]]:

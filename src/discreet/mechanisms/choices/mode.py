@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,11 +16,11 @@ from discreet.mechanisms.choices.noisy_max import NoisyMax
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import NeighborRelation, Pure
-from discreet.privacy.relations import require_relation
+from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy.relations import Group, group_size, require_relation
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable
     from fractions import Fraction
     from typing import SupportsIndex
 
@@ -37,7 +38,8 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
     Privacy. The score of a candidate is its number of rows, one row per unit. Under add/remove one unit raises or
     lowers one count by 1: sensitivity 1 and monotone, so exponential noise of scale 1 / epsilon does. Under change-one
     one count may rise by 1 while another falls by 1: not monotone, scale 2 / epsilon. Rows with other values are not
-    counted; the candidates are public, never read from the rows.
+    counted; the candidates are public, never read from the rows. For groups of k units each unit gets epsilon / k: of k
+    steps each changes the law by at most a factor e^(epsilon / k).
 
     McKenna & Sheldon 2020 (arXiv:2010.12603).
 
@@ -48,7 +50,7 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
     kind: ClassVar[str] = "mode"
     guarantee: ClassVar[str] = (
         "The index of the largest count, each with exponential noise of scale 1 / epsilon under add/remove or "
-        "2 / epsilon under change-one, is epsilon-differentially private."
+        "2 / epsilon under change-one, times the size of a group, is epsilon-differentially private."
     )
     accuracy: ClassVar[str] = "count of the mode - count <= scale * ln(candidates / (1 - confidence))"
     source: ClassVar[str] = "McKenna & Sheldon 2020, arXiv:2010.12603"
@@ -74,8 +76,9 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
 
     @property
     def _race(self) -> NoisyMax:
-        monotone = self.neighbors is NeighborRelation.ADD_REMOVE
-        return NoisyMax(1, epsilon=self.epsilon, monotone=monotone, neighbors=self.neighbors)
+        relation = self.neighbors.relation if isinstance(self.neighbors, Group) else self.neighbors
+        monotone = relation is NeighborRelation.ADD_REMOVE
+        return NoisyMax(1, epsilon=self.epsilon / group_size(self.neighbors), monotone=monotone, neighbors=relation)
 
     @property
     def claim(self) -> Pure:
@@ -84,8 +87,8 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
 
     @property
     def privacy(self) -> Curve:
-        """The curve of permute-and-flip."""
-        return self._race.privacy
+        """The curve of permute-and-flip, which is the worst pure one, so that it holds for groups too."""
+        return curves.permute_and_flip(self.epsilon, neighbors=self.neighbors)
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -112,6 +115,9 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
     def release(self, value: Iterable[Hashable], *, bits: BitSource = SYSTEM) -> Release[object]:
         """Return a value; `value` holds the rows."""
         rows = value.tolist() if isinstance(value, np.ndarray) else value
+        if not isinstance(rows, Iterable):
+            msg = f"value is of type {type(value).__name__}; it must hold one row per unit, as a list or an array."
+            raise ParameterError(msg)
         counts = Counter(each for each in rows if _counts(each))
         found = self._race.release([counts[each] for each in self.candidates], bits=bits)
         return Release(self.candidates[int(str(found.value))], self)

@@ -19,6 +19,7 @@ from discreet.mechanisms.selection import (
     require_monotone,
     selection_scale,
 )
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, exponential_race, gumbel_race, laplace_race
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
@@ -137,7 +138,7 @@ class NoisyMax(Mechanism["ArrayLike", object]):
     def assumed(self) -> tuple[str, ...]:
         """The scores' sensitivity, and that they are monotone."""
         way = " and moves all of them the same way" if self.monotone else ""
-        return (f"one unit moves each score by at most {self.sensitivity}{way}.",)
+        return (f"{movers(self.neighbors)} moves each score by at most {self.sensitivity}{way}.",)
 
     def error(self, confidence: float = 0.95) -> None:
         """Return None: a candidate has no distance; `score_gap` bounds how far its score is below the best."""

@@ -21,13 +21,14 @@ from discreet.mechanisms.selection import (
     require_monotone,
     selection_scale,
 )
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, exponential_race, gumbel_race
 from discreet.privacy import Approximate, NeighborRelation, Pure, calibrate_largest, curves
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import SupportsIndex
+    from typing import Any, SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -149,7 +150,7 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
     def assumed(self) -> tuple[str, ...]:
         """The scores' sensitivity, and that they are monotone."""
         way = " and moves all of them the same way" if self.monotone else ""
-        return (f"one unit moves each score by at most {self.sensitivity}{way}.",)
+        return (f"{movers(self.neighbors)} moves each score by at most {self.sensitivity}{way}.",)
 
     def error(self, confidence: float = 0.95) -> None:
         """Return None: candidates have no distance; `score_gap` bounds how far their scores are below the best."""
@@ -218,7 +219,7 @@ def _best_method(k: int, epsilon: Fraction, delta: Fraction, wanted: TopKMethod 
     return max(((each, largest(each)) for each in options), key=lambda item: item[1])
 
 
-def _peeled(scores: NDArray[np.int64] | NDArray[np.float64], scale: Fraction, k: int, bits: BitSource) -> list[int]:
+def _peeled(scores: NDArray[Any], scale: Fraction, k: int, bits: BitSource) -> list[int]:
     """Run k races, each without the earlier winners."""
     left, found = np.arange(scores.size), []
     for _ in range(k):

@@ -96,6 +96,7 @@ class InverseSensitivity(Mechanism["tuple[Number, Sequence[Number]]", float]):
         return (
             "the first bound is at least the value's move to any neighbor.",
             "the k-th bound is at most any neighbor's next one.",
+            "the number of bounds is public.",
         )
 
     def error(self, confidence: float = 0.95) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -46,9 +47,10 @@ class PredictionVariance(Smooth):
     $\mu_k = \max(\lambda, \mu - k R^2)$ the bounds $U_k = \min(|v|^2/\lambda, g(\mu_k))$ keep $U_k(x) \le U_{k+1}(x')$.
 
     The value is worked out exactly from rows snapped to a grid. The eigenvalue is a float, lowered by 2**-42 of the
-    trace, and one row is granted R**2 (1 + 2**-10), which covers rounding up to 2**30 rows. Rows with NaN or infinity
-    count as zero rows, which change nothing. This does not extend to whole covariance matrices: smooth sensitivity
-    needs noise in every coordinate.
+    trace, and one row is granted R**2 (1 + 2**-10), which covers rounding up to 2**30 rows. Rows with NaN, infinity or
+    what is no number, and rows of a list that have another length than the point, count as zero rows, which change
+    nothing; an array of another width is refused, as its shape is public. This does not extend to whole covariance
+    matrices: smooth sensitivity needs noise in every coordinate.
 
     >>> made = PredictionVariance([1, 0], radius=1, ridge=1, epsilon=1)
     >>> value, bound = made.value_and_bound([[1, 0]] * 99 + [[0, 1]] * 99)
@@ -127,7 +129,7 @@ class PredictionVariance(Smooth):
 
     def _whole_rows(self, value: ArrayLike, grid: Grid) -> NDArray[np.int64]:
         """Shorten rows to the radius and snap them towards zero, as whole numbers of steps."""
-        rows = np.asarray(value, dtype=np.float64).reshape(-1, len(self.point))
+        rows = _read_rows(value, len(self.point))
         rows = np.where(np.isfinite(rows).all(axis=1, keepdims=True), rows, 0.0)
         limit = float_down(self.radius) * (1 - 2.0**-40)
         with np.errstate(all="ignore"):  # a norm beyond all floats makes a zero row
@@ -150,6 +152,37 @@ class PredictionVariance(Smooth):
             Example(cls([1, 0], radius=1, ridge=1, epsilon=2), [[0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]),
             Example(cls([1], radius=1, ridge=1, epsilon=2, neighbors=change), [[1.0]], [[0.0]]),
         )
+
+
+def _read_rows(value: ArrayLike, width: int) -> NDArray[np.float64]:
+    """Read rows of so many features, each row by itself; what is no number becomes NaN."""
+    if hasattr(value, "__array__"):
+        array = np.asarray(value)
+        if array.ndim == 1 and width == 1:
+            array = array[:, None]
+        if array.ndim != 2 or array.shape[1] != width or array.dtype.kind not in "biufO":
+            msg = (
+                f"value is an array of shape {array.shape} and type {array.dtype}; it must hold one row of {width} "
+                "numbers per unit, as the point has."
+            )
+            raise ParameterError(msg)
+        if array.dtype.kind != "O":
+            return array.astype(np.float64)
+        value = list(array)
+    if not isinstance(value, list | tuple):
+        msg = f"value is of type {type(value).__name__}; it must be an array or a list of rows."
+        raise ParameterError(msg)
+    return np.array([_read_row(row, width) for row in value], dtype=np.float64).reshape(-1, width)
+
+
+def _read_row(row: object, width: int) -> list[float]:
+    """Read one row; of another length, or with what is no number, it is NaN."""
+    cells = list(row) if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim) else [row]
+    try:
+        found = [math.nan if isinstance(each, str | bytes) else float(each) for each in cells]  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001  whatever a private cell makes Python raise
+        return [math.nan] * width
+    return found if len(found) == width else [math.nan] * width
 
 
 def _quadratic(matrix: list[list[Fraction]], vector: list[Fraction]) -> Fraction:

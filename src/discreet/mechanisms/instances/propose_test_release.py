@@ -13,6 +13,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.numbers.laplace import Laplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.stability import DistanceTest, read_delta
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import Approximate, NeighborRelation, approximate
 from discreet.privacy.relations import require_relation
@@ -121,7 +122,7 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
         """The distance."""
         return (
             f"the distance is 0 wherever one unit can move the value by more than {self.bound}.",
-            "one unit moves the distance by at most one.",
+            f"{movers(self.neighbors)} moves the distance by at most one.",
         )
 
     def error(self, confidence: float = 0.95) -> float:

@@ -69,7 +69,8 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
 
     Where the function raises, or returns what is no finite number, the block's answer is the middle of the bounds.
 
-    `release` takes the pair (rows, function); the function gets an array of rows, or a list if the rows are no array.
+    `release` takes the pair (rows, function); the function gets an array of rows if the rows are an array, a Series or
+    a DataFrame, and a list otherwise.
 
     Nissim, Raskhodnikova & Smith 2007; Smith 2011 (doi:10.1145/1993636.1993743).
 
@@ -161,12 +162,13 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
         clamp, count = self._clamp, len(rows)
         order = permutation(count, bits=bits)
         place = uniform_integer(self.blocks, size=count, bits=bits)
-        given = rows if isinstance(rows, np.ndarray) else None
+        given = np.asarray(rows) if hasattr(rows, "__array__") else None
+        listed = [] if given is not None else list(rows)
         found = []
         for block in range(self.blocks):
             members = order[place == block]
             found.append(
-                _answer(function, given[members] if given is not None else [rows[i] for i in members.tolist()])
+                _answer(function, given[members] if given is not None else [listed[i] for i in members.tolist()])
             )
         return clamp.steps(np.array(found), missing=clamp.width // 2)
 
@@ -179,7 +181,7 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
         clamp = self._clamp
         if self.aggregator is Aggregator.MEAN:
             noise = DiscreteLaplace(clamp.width, epsilon=self.epsilon, neighbors=_EXCHANGE)
-            total = int(noise.release(int(steps.sum()), bits=bits).value)
+            total = int(noise.release(sum(steps.tolist()), bits=bits).value)  # Python integers: nothing wraps
             mean = Fraction(max(0, min(total, self.blocks * clamp.width)), self.blocks)
             return Release(float((clamp.low + mean) * self.grid.step), self)
         if self.aggregator is Aggregator.MEDIAN:

@@ -9,6 +9,7 @@ from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.stability import DistanceTest, read_delta
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import Approximate, NeighborRelation, approximate
 from discreet.privacy.relations import require_relation
@@ -82,7 +83,7 @@ class StableValue(Mechanism["tuple[object, float]", object]):
         """The distance."""
         return (
             "the distance is 0 wherever some neighbor has another value.",
-            "one unit moves the distance by at most one.",
+            f"{movers(self.neighbors)} moves the distance by at most one.",
         )
 
     def error(self, confidence: float = 0.95) -> None:

@@ -12,6 +12,7 @@ from discreet.exact import rational, sqrt_upper
 from discreet.mechanisms.additive import (
     added,
     assign,
+    ends,
     exact_integers,
     exactly_one,
     largest_within,
@@ -28,6 +29,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_gaussian_reach
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_gaussian
 from discreet.noise.scale import checked_scale
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, calibrate, curves
@@ -171,7 +173,11 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
     @property
     def assumed(self) -> tuple[str, ...]:
         """The sensitivity."""
-        return (f"one unit moves the whole numbers by at most {self.sensitivity} in the norm {self.norm.value}.",)
+        norm = self.norm.value
+        return (
+            f"{movers(self.neighbors)} moves the whole numbers by at most {self.sensitivity} in the norm {norm}.",
+            ends(Fraction(1)),
+        )
 
     def error(self, confidence: float = 0.95, *, together: int = 1) -> float:
         """Return the smallest m that the noise of `together` coordinates exceeds nowhere, with this probability."""

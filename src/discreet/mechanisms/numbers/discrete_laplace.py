@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.mechanisms.additive import (
     added,
     assign,
+    ends,
     exact_integers,
     exactly_one,
     largest_within,
@@ -25,6 +27,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_laplace_reach
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
 from discreet.noise.scale import checked_scale
 from discreet.privacy import NeighborRelation, Pure, curves
@@ -32,7 +35,6 @@ from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
     from typing import SupportsIndex
 
     import numpy as np
@@ -160,7 +162,11 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
     @property
     def assumed(self) -> tuple[str, ...]:
         """The sensitivity."""
-        return (f"one unit moves the whole numbers by at most {self.sensitivity} in the norm {self.norm.value}.",)
+        norm = self.norm.value
+        return (
+            f"{movers(self.neighbors)} moves the whole numbers by at most {self.sensitivity} in the norm {norm}.",
+            ends(Fraction(1)),
+        )
 
     def error(self, confidence: float = 0.95, *, together: int = 1) -> float:
         """Return the smallest m that the noise of `together` coordinates exceeds nowhere, with this probability."""

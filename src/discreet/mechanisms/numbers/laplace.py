@@ -13,6 +13,7 @@ from discreet.mechanisms.additive import (
     Inputs,
     added,
     assign,
+    ends,
     exactly_one,
     largest_within,
     limited,
@@ -28,6 +29,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import rounded_laplace_reach
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, laplace_steps
 from discreet.noise.laplace import checked_ratio
 from discreet.privacy import NeighborRelation, Pure, curves
@@ -173,9 +175,12 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """The sensitivity."""
+        """The sensitivity, and the range of the values."""
         what = "the values" if self.inputs is Inputs.RAW else f"the values, snapped to multiples of {self.grid.step},"
-        return (f"one unit moves {what} by at most {self.sensitivity} in the norm {self.norm.value}.",)
+        return (
+            f"{movers(self.neighbors)} moves {what} by at most {self.sensitivity} in the norm {self.norm.value}.",
+            ends(self.grid.step),
+        )
 
     def error(self, confidence: float = 0.95, *, together: int = 1) -> float:
         """Return how far `together` coordinates stay from their values, with this probability."""

@@ -14,6 +14,7 @@ from discreet.exact import Grid, exp_lower, exp_upper, float_up, integer, shown
 from discreet.mechanisms.additive import (
     Inputs,
     assign,
+    ends,
     exact_integers,
     largest_within,
     limited,
@@ -28,6 +29,7 @@ from discreet.mechanisms.additive import (
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.reach import staircase_reach
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, staircase
 from discreet.noise.scale import checked_scale
 from discreet.privacy import NeighborRelation, Pure, curves
@@ -159,7 +161,8 @@ class Staircase(Mechanism["float | Fraction", "int | float"]):
     @property
     def assumed(self) -> tuple[str, ...]:
         """The sensitivity."""
-        return (f"one unit moves the number by at most {self.sensitivity}.",)
+        step = Fraction(1) if self.grid is None else self.grid.step
+        return (f"{movers(self.neighbors)} moves the number by at most {self.sensitivity}.", ends(step))
 
     def error(self, confidence: float = 0.95) -> float:
         """Return how far the number stays from its value, with this probability."""

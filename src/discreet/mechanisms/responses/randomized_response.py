@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Interval, integer, log_upper, rational, shown
-from discreet.mechanisms.additive import assign, exact_integers, exactly_one, miss, read_positive, require_single
+from discreet.mechanisms.additive import assign, exact_integers, exactly_one, miss, read_positive
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, uniform_integer
@@ -70,7 +70,9 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
 
     Privacy. Answers are 0, ..., k - 1. Two truths give one response with probabilities whose ratio is at most
     $p / q$, where $q = (1 - p)/(k - 1)$; so $p = e^\varepsilon/(e^\varepsilon + k - 1)$ is epsilon-private, for each
-    unit by itself, whatever the others do (the local model). An array holds one answer of each of several units.
+    unit by itself, whatever the others do (the local model). An array holds one answer of each of several units, in
+    their order, which shows how many there are and who answered what: neighbors differ in the answer of one unit at its
+    own place, and under no other relation is such an array private.
 
     Estimate. A response is j with probability $q + (p - q)\pi_j$, so $\hat\pi_j = (c_j/N - q)/(p - q)$ is unbiased,
     with variance $(\pi_j\,p(1-p) + (1-\pi_j)\,q(1-q)) / (N (p-q)^2)$ from the randomization. For k = 2 that is
@@ -121,7 +123,7 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
             if epsilon is not None and rational(epsilon, name="epsilon") != rate:
                 msg = f"epsilon is {shown(epsilon)} and truth is {shown(truth)}; give one of them."
                 raise ParameterError(msg)
-        assign(self, answers=count, epsilon=rate, truth=kept, neighbors=require_single(neighbors))
+        assign(self, answers=count, epsilon=rate, truth=kept, neighbors=_local(neighbors))
 
     @property
     def claim(self) -> Pure:
@@ -208,6 +210,18 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
             Example(cls(2, truth="3/4"), 1, 0),
             Example(cls(4, epsilon=2), [0, 3], [0, 1]),
         )
+
+
+def _local(neighbors: Relation) -> NeighborRelation:
+    """Refuse all relations but the one under which units answer for themselves."""
+    if neighbors is not NeighborRelation.CHANGE_ONE_ORDERED:
+        msg = (
+            f"neighbors is {shown(neighbors)}; responses come one per unit, at the unit's own place, and show how many "
+            "units there are. The promise is for change_one_ordered, each respondent's own answer: leave neighbors "
+            "out, and take .privacy.group(k) for groups of k."
+        )
+        raise ParameterError(msg)
+    return NeighborRelation.CHANGE_ONE_ORDERED
 
 
 @lru_cache(maxsize=64)

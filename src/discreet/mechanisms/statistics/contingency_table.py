@@ -13,6 +13,7 @@ from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.rows import read_rows
 from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy_counts
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
@@ -20,6 +21,7 @@ from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -70,9 +72,13 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
         exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
-        axes = tuple(tuple(each) for each in categories)
-        if not axes or any(not axis or len(set(axis)) != len(axis) for axis in axes):
-            msg = f"categories is {shown(axes)}; give at least one column, each with at least one category, each once."
+        try:
+            axes = tuple(tuple(each.tolist() if isinstance(each, np.ndarray) else each) for each in categories)
+            good = bool(axes) and all(axis and len(set(axis)) == len(axis) for axis in axes)
+        except TypeError:  # no lists, or categories that cannot be hashed
+            good = False
+        if not good:
+            msg = f"categories is {shown(categories)}; give columns, each with at least one category, each once."
             raise ParameterError(msg)
         cells = math.prod(len(axis) for axis in axes)
         if cells > _MOST_CELLS:
@@ -106,10 +112,11 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
     def release(self, value: Sequence[Sequence[Hashable]], *, bits: BitSource = SYSTEM) -> Release[NDArray[np.int64]]:
         """Return the private counts; `value` holds one sequence of rows per column."""
         shape = tuple(len(axis) for axis in self.categories)
-        if len(value) != len(shape) or len({len(column) for column in value}) != 1:
+        columns = [read_rows(column) for column in value]
+        if len(columns) != len(shape) or len({len(column) for column in columns}) != 1:
             msg = f"the data must be {len(shape)} columns, all with the same number of rows."
             raise ParameterError(msg)
-        codes = [_codes(column, axis) for column, axis in zip(value, self.categories, strict=True)]
+        codes = [_codes(column, axis) for column, axis in zip(columns, self.categories, strict=True)]
         there = np.logical_and.reduce([each >= 0 for each in codes])
         flat = np.ravel_multi_index([each[there] for each in codes], shape)
         counts = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
@@ -126,14 +133,14 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
         )
 
 
-def _codes(column: Sequence[Hashable], axis: tuple[Hashable, ...]) -> NDArray[np.int64]:
+def _codes(column: NDArray[Any] | list[Any], axis: tuple[Hashable, ...]) -> NDArray[np.int64]:
     """Number the rows by category; -1 where a row has none."""
     numbers = {category: number for number, category in enumerate(axis)}
 
     def code(row: object) -> int:
         try:
             return numbers.get(row, -1)
-        except TypeError:  # a row that cannot be hashed equals no category
+        except Exception:  # noqa: BLE001  a row that cannot be hashed or compared equals no category
             return -1
 
     rows = column.tolist() if isinstance(column, np.ndarray) else column

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.rows import present
 from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
@@ -19,6 +18,7 @@ from discreet.privacy.relations import group_size, require_relation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.exact import Number
@@ -33,7 +33,8 @@ class Count(Mechanism["Sequence[object] | NDArray[np.generic]", int]):
     """Release how many rows are not missing.
 
     Privacy. One unit owns one row. A row more or less moves the count by 1; a row exchanged for another by at most 1
-    too, where one of the two is missing. Integer noise for a sensitivity of 1. None and NaN are missing.
+    too, where one of the two is missing. Integer noise for a sensitivity of 1. Missing are
+    None, NaN of any type, the nulls of pandas and Polars, and masked cells.
 
     Ghosh, Roughgarden & Sundararajan 2009 (arXiv:0811.2841).
 
@@ -87,7 +88,7 @@ class Count(Mechanism["Sequence[object] | NDArray[np.generic]", int]):
 
     def release(self, value: Sequence[object] | NDArray[np.generic], *, bits: BitSource = SYSTEM) -> Release[int]:
         """Return the private count; `value` holds the rows."""
-        (found,) = noisy([_present(value)], self.noise, bits)
+        (found,) = noisy([present(value)], self.noise, bits)
         return Release(found, self)
 
     @classmethod
@@ -99,13 +100,6 @@ class Count(Mechanism["Sequence[object] | NDArray[np.generic]", int]):
             Example(cls(rho=1), [5, 5, 5], [5, 5]),
             Example(cls(epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), [5, None], [5, 5]),
         )
-
-
-def _present(rows: Sequence[object] | NDArray[np.generic]) -> int:
-    """Count the rows that are there: neither None nor NaN, which differs from itself."""
-    if isinstance(rows, np.ndarray) and rows.dtype.kind != "O":
-        return int(rows.shape[0] - (np.isnan(rows).sum() if rows.dtype.kind == "f" else 0)) if rows.ndim else 1
-    return sum(not (row is None or (isinstance(row, float) and row != row)) for row in rows)  # noqa: PLR0124
 
 
 def count(

@@ -69,13 +69,14 @@ class Covariance(PairedColumns):
         """Return the error of one release, from its noisy sums."""
         del value
         total, s, t = (float(cast("float", details[name])) for name in ("total", "first", "second"))
-        most = float(self._scale) / 2  # a covariance lies within a quarter of the widths on either side of 0
+        wide = [float(high - low) for low, high in (self.first, self.second)]
+        # a covariance lies within a quarter of the widths on either side of 0, the released one of the snapped widths
+        most = (float(self._scale) + wide[0] * wide[1]) / 4
         if total <= 0:
             return most
         m = self.reach(total, confidence) * (1 if self.size is None else 2)
         weights = sum(abs((i - s) * (j - t)) for i in (0, 1) for j in (0, 1))
         steps = [float(grid.step) for grid in self.grids]
-        wide = [float(high - low) for low, high in (self.first, self.second)]
         snapping = (steps[0] * wide[1] + steps[1] * wide[0] + steps[0] * steps[1]) / 2
         return min(most, (m * (weights + 1) + (1 + 4 * m) * (2 * m) ** 2) * float(self._scale) + snapping)
 

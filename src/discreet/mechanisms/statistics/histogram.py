@@ -139,5 +139,6 @@ def histogram(  # noqa: PLR0913
         raise ParameterError(msg)
     if edges is not None:
         return Histogram(edges, epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors).release(values)
-    table = ContingencyTable([categories or ()], epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors)
+    axes = [() if categories is None else categories]
+    table = ContingencyTable(axes, epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors)
     return table.release((values,))  # type: ignore[arg-type]

@@ -57,8 +57,8 @@ class Mean(BoundedColumn):
     kind: ClassVar[str] = "mean"
     guarantee: ClassVar[str] = (
         "The sums of distances to the lower and to the upper bound, which one row moves by R together, with noise for "
-        "an L1 distance of R, are epsilon-differentially private under add/remove; the mean is computed from them. "
-        "Under change-one, with public n, the sum moves by R."
+        "a distance of R, keep the noise's promise under add/remove; the mean is computed from them. Under change-one, "
+        "with public n, the sum moves by R."
     )
     accuracy: ClassVar[str] = "noise.error(confidence, together=2) / noisy count * (upper - lower) / R, and half a step"
     source: ClassVar[str] = "Kulesza, Suresh & Wang 2024, arXiv:2312.06658; Dwork et al. 2006, doi:10.1007/11681878_14"
@@ -85,10 +85,15 @@ class Mean(BoundedColumn):
         return self._bound(total, confidence)  # type: ignore[arg-type]
 
     def _bound(self, total: int, confidence: float) -> float:
-        """Half a step for snapping, and the noise's reach over the total; never more than the bounds are apart."""
+        """Half a step for snapping, and the noise's reach over the total; never more than from bound to snapped bound.
+
+        The mean lies between the bounds, what is released between the snapped ones, up to half a step further out.
+        """
         reach = self.noise.error(confidence, together=self._moved().dimensions)
         share = reach / total if total > 0 else 1.0
-        return min(self._span, share * self._clamp.width * float(self.grid.step) + float(self.grid.step) / 2)
+        low, high = self._clamp.low * self.grid.step, self._clamp.high * self.grid.step
+        farthest = float(max(self.upper, high) - min(self.lower, low))
+        return min(farthest, share * self._snapped_span + float(self.grid.step) / 2)
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private mean; `value` holds the rows."""

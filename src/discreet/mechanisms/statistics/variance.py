@@ -55,7 +55,7 @@ class Variance(BoundedColumn):
     kind: ClassVar[str] = "variance"
     guarantee: ClassVar[str] = (
         "The sums of the three Bernstein polynomials of degree 2, which one row moves by 1 together, with noise for 1 "
-        "on each, are epsilon-differentially private under add/remove; the variance is computed from them. Under "
+        "on each, keep the noise's promise under add/remove; the variance is computed from them. Under "
         "change-one n^2 times the variance moves by at most (n - 1)(upper - lower)^2."
     )
     accuracy: ClassVar[str] = "m (|w0| + |w1| + |w2| + 3/4) / T + (1 + 3m/T)(3m/2T)^2, times (upper - lower)^2"
@@ -84,7 +84,7 @@ class Variance(BoundedColumn):
 
     @property
     def _most(self) -> float:
-        return self._span**2 / 4
+        return max(self._span, self._snapped_span) ** 2 / 4
 
     @property
     def _snapping(self) -> float:
@@ -104,7 +104,7 @@ class Variance(BoundedColumn):
         reach = self.noise.error(confidence, together=3) / total
         weights = mean**2 + mean * (1 - mean) + (1 - mean) ** 2
         bound = reach * (weights + 0.75) + (1 + 3 * reach) * (1.5 * reach) ** 2
-        return min(self._most, bound * self._span**2 + self._snapping)
+        return min(self._most, bound * self._snapped_span**2 + self._snapping)
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private variance; `value` holds the rows."""

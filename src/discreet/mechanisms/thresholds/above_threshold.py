@@ -27,6 +27,7 @@ from discreet.mechanisms.additive import (
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
 from discreet.noise.scale import checked_scale
 from discreet.privacy import NeighborRelation, Pure, curves
@@ -145,7 +146,7 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
     @property
     def assumed(self) -> tuple[str, ...]:
         """The sensitivity, and the direction of moves."""
-        said = (f"one unit moves each answer by at most {self.sensitivity}.",)
+        said = (f"{movers(self.neighbors)} moves each answer by at most {self.sensitivity}.",)
         return (*said, "it moves all of them in the same direction.") if self.monotone else said
 
     def error(self, confidence: float = 0.95, *, questions: int = 1) -> float:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import integer
@@ -15,7 +19,6 @@ from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from fractions import Fraction
     from typing import SupportsIndex
 
@@ -35,7 +38,8 @@ class CountDistinct(Mechanism["Iterable[object]", int]):
     by at most g. So the sensitivity is g under either relation, and whole-number Laplace noise of scale g / epsilon is
     epsilon-private (see `DiscreteLaplace`).
 
-    Values are compared as Python compares them: 1 and 1.0 are equal. None and NaN are no values. The count itself is
+    Values are compared as Python compares them: 1 and 1.0 are equal. None, NaN, missing values of other libraries and
+    what Python cannot compare or hash, such as lists, are no values. The count itself is
     exact, so that nothing but the noise makes it wrong.
 
     >>> mechanism = CountDistinct(values=1, epsilon=20)
@@ -92,11 +96,14 @@ class CountDistinct(Mechanism["Iterable[object]", int]):
 
     def release(self, value: Iterable[object], *, bits: BitSource = SYSTEM) -> Release[int]:
         """Return the number of different values, with noise."""
-        try:
-            distinct = {each for each in value if each is not None and each == each}  # noqa: PLR0124  NaN is not itself
-        except (TypeError, ValueError):
-            msg = "value must be a sequence of values that Python can compare and hash: numbers, texts, dates."
-            raise ParameterError(msg) from None
+        if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0):
+            msg = f"value is of type {type(value).__name__}; it must hold the values, as a list or an array."
+            raise ParameterError(msg)
+        distinct: set[object] = set()
+        for each in value:
+            with suppress(Exception):  # whatever a private value makes Python raise when it is compared or hashed
+                if each is not None and bool(each == each):  # noqa: PLR0124  NaN is not itself
+                    distinct.add(each)
         noisy = self.noise.release(len(distinct), bits=bits).value
         return Release(int(noisy), self)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -12,7 +13,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Interval, exp_lower, integer, rational, shown
-from discreet.mechanisms.additive import added, assign, exact_integers, miss, read_choice, read_positive, require_single
+from discreet.mechanisms.additive import added, assign, limited, miss, read_choice, read_positive, require_single
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.reach import discrete_gaussian_above, discrete_laplace_above
 from discreet.mechanisms.release import Release
@@ -191,17 +192,20 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
     ) -> Release[dict[Any, int] | tuple[Any, ...]]:
         """Return the selected keys in their order, with noisy counts where the method has them.
 
-        Counts are whole numbers; below 1 they mean that no unit holds the key, and it is never shown.
+        Counts are whole numbers, others are rounded down, and what is no number counts as 0; below 1 they mean that no
+        unit holds the key, and it is never shown. Keys get their noise one by one, and only those that are shown are
+        ordered: a key that is not shown changes neither.
         """
-        present = sorted(value, key=_place)
-        counts = exact_integers([value[key] for key in present])
+        present = list(value)
+        counts = np.array([_count(value[key]) for key in present], dtype=np.int64)
         if self.method is SelectionMethod.OPTIMAL:
             shown_ones = _coins(counts, *self._rates, bits)
-            return Release(tuple(key for key, yes in zip(present, shown_ones, strict=True) if yes), self)
+            return Release(tuple(sorted((present[i] for i in np.flatnonzero(shown_ones)), key=_place)), self)
         draw = discrete_laplace if self.method is SelectionMethod.LAPLACE else discrete_gaussian
         noisy = added(counts, draw(self.scale or Fraction(1), size=counts.shape, bits=bits))
         seen = (counts >= 1) & (noisy >= (self.threshold or 1))
-        return Release({present[i]: int(noisy[i]) for i in np.flatnonzero(seen)}, self)
+        found = [(present[i], int(noisy[i])) for i in np.flatnonzero(seen)]
+        return Release(dict(sorted(found, key=lambda each: (_place(each[0]), each[1]))), self)
 
     @classmethod
     def examples(cls) -> tuple[Example[Mapping[Any, int]], ...]:
@@ -276,9 +280,32 @@ def _one_of(delta: Fraction, count: int) -> Fraction:
     return Fraction(int((1 - kept) * (1 << _BITS)), 1 << _BITS)
 
 
-def _place(key: object) -> tuple[str, int | float | str]:
-    """Order keys of any types: by type, numbers and texts by themselves, others by how they print."""
-    return type(key).__name__, key if isinstance(key, int | float | str) else repr(key)
+def _place(key: object) -> tuple[str, int, int | float | str]:
+    """Order keys of any types: by type, numbers and texts by themselves, NaN behind numbers, others as they print.
+
+    Every two of these compare: NaN, which is neither below nor above a number, is none of them.
+    """
+    plain = key.item() if isinstance(key, np.generic) else key
+    name = type(key).__name__
+    if isinstance(plain, float) and math.isnan(plain):
+        return name, 1, 0
+    if isinstance(plain, int | float):
+        return name, 0, plain
+    return (name, 2, plain) if isinstance(plain, str) else (name, 3, repr(plain))
+
+
+def _count(held: object) -> int:
+    """Read one count by itself: rounded down, clamped to below 2**62, and 0 for what is no number.
+
+    >>> _count(3), _count(2.9), _count(2**70) == 2**62 - 1, _count(float("nan")), _count(None)
+    (3, 2, True, 0, 0)
+    """
+    try:
+        return limited(math.floor(held))  # type: ignore[call-overload]
+    except OverflowError:  # an infinity
+        return limited(1 << 63) if held > 0 else 0  # type: ignore[operator]
+    except (TypeError, ValueError, ArithmeticError):
+        return 0
 
 
 @lru_cache(maxsize=8)

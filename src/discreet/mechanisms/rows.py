@@ -1,0 +1,117 @@
+"""Rows out of containers: what holds them is accepted or refused by its type and its shape alone, which are public.
+
+An array is taken by its declared type. Everything else becomes one Python object per row, so that a row that is
+missing never changes how another one is written: pandas, Polars and NumPy turn whole numbers into floats where they
+have to hold a null, and floats end at 53 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["is_absent", "present", "read_rows", "require_numbers"]
+
+_NULLS = frozenset({"NAType", "NaTType"})  # pandas' own, known by name as pandas need not be there
+_NEITHER = (str, bytes, bytearray, memoryview)
+_POLARS_EXTRA = frozenset({"Boolean", "Null", "Object"})
+
+
+def read_rows(values: object) -> NDArray[Any] | list[Any]:
+    """Return the rows of a column: arrays as they are, all else as a list with one object per row.
+
+    >>> read_rows((1, None, "x")), read_rows(np.ma.array([1, 2], mask=[0, 1]))
+    ([1, None, 'x'], [1, None])
+    >>> read_rows(np.ones((2, 2)))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: the data have 2 dimensions; a column has one.
+    """
+    _require_flat(values)
+    if isinstance(values, np.ma.MaskedArray):
+        return list(values.tolist())
+    if isinstance(values, np.ndarray):
+        return np.asarray(values)
+    if isinstance(values, Sequence) and not isinstance(values, _NEITHER):
+        return list(values)
+    dtype = getattr(values, "dtype", None)
+    for name in () if isinstance(dtype, np.dtype) else ("tolist", "to_list", "to_pylist"):
+        if hasattr(values, name):
+            return list(getattr(values, name)())
+    if hasattr(values, "__array__"):
+        array = np.asarray(values)
+        _require_flat(array)
+        return array
+    msg = f"the data are of type {type(values).__name__}; a column is a list, a tuple, an array or a series."
+    raise ParameterError(msg)
+
+
+def _require_flat(values: object) -> None:
+    """Refuse tables and single numbers; how many dimensions there are is public."""
+    dimensions = getattr(values, "ndim", 1)
+    if hasattr(type(values), "num_columns"):  # tables of Arrow
+        dimensions = 2
+    if dimensions != 1:
+        msg = f"the data have {dimensions} dimensions; a column has one."
+        raise ParameterError(msg)
+
+
+def require_numbers(values: object) -> None:
+    """Refuse a column whose declared type is none of numbers; a list declares nothing.
+
+    >>> require_numbers(np.array(["a"]))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: the data are of type <U1; a column of numbers is needed.
+    """
+    dtype: Any = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        good = dtype.kind in "biufO"
+    elif hasattr(dtype, "is_numeric"):
+        good = dtype.is_numeric() or str(dtype) in _POLARS_EXTRA
+    elif hasattr(dtype, "kind"):
+        good = dtype.kind in "biuf" or getattr(dtype, "type", None) is Decimal
+    else:
+        good = True
+    if not good:
+        msg = f"the data are of type {dtype}; a column of numbers is needed."
+        raise ParameterError(msg)
+
+
+def is_absent(row: object) -> bool:
+    """Tell whether a row holds no value at all: None, NaN of any type, a null of pandas, a masked cell.
+
+    >>> [is_absent(row) for row in (None, np.float32("nan"), Decimal("nan"), np.datetime64("NaT"), "nan", 0)]
+    [True, True, True, True, False, False]
+    """
+    if isinstance(row, np.ndarray) and row.ndim == 0:
+        row = None if np.ma.getmaskarray(row).any() else row.item()
+    if row is None or type(row).__name__ in _NULLS:
+        return True
+    if isinstance(row, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(row))
+    if isinstance(row, Decimal):
+        return row.is_nan()
+    return isinstance(row, float | complex | np.inexact) and bool(np.isnan(row))
+
+
+def present(values: object) -> int:
+    """Count the rows that are there.
+
+    >>> present([1, None, float("nan"), "x"]), present(np.array([1.5, np.nan]))
+    (2, 1)
+    """
+    rows = read_rows(values)
+    if isinstance(rows, np.ndarray) and rows.dtype.kind != "O":
+        if rows.dtype.kind in "fc":
+            return int(rows.size - np.isnan(rows).sum())
+        return int(rows.size - (np.isnat(rows).sum() if rows.dtype.kind in "mM" else 0))
+    return sum(not is_absent(row) for row in rows)
