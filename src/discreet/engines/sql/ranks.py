@@ -30,7 +30,15 @@ __all__ = ["rank"]
 def rank(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> SQL:
     """Hash the unit and some cells."""
     parts = [_encoded(cell, rows) for cell in (unit, *cells)]
-    return rows.dialect.hashed(join("||", [string(f"{key.hex()}{tag}"), *parts]))
+    return rows.dialect.hashed(binary("||", string(f"{key.hex()}{tag}"), _joined(parts)))
+
+
+def _joined(parts: list[SQL]) -> SQL:
+    """Concatenate by halves: from left to right, each step would copy everything so far."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return binary("||", _joined(parts[:middle]), _joined(parts[middle:]))
 
 
 def _encoded(cell: Cell, rows: Writing) -> SQL:
