@@ -44,6 +44,6 @@ def cases() -> tuple[Case, ...]:
     table = ContingencyTable(["ab", "cd"], epsilon=1)
     exchanged = ContingencyTable(["ab"], epsilon=2, neighbors=NeighborRelation.CHANGE_ONE)
     return (
-        Case("a row more", table, ("a", "c"), ("ab", "cd"), _last, law=_law, tight=True),
-        Case("a row in another cell", exchanged, ("aa",), ("ab",), _difference),
+        Case("a row more", table, (["a"], ["c"]), (["a", "b"], ["c", "d"]), _last, law=_law, tight=True),
+        Case("a row in another cell", exchanged, (["a", "a"],), (["a", "b"],), _difference),
     )
