@@ -62,6 +62,8 @@ REFUSED: dict[str, Callable[[], object]] = {
     "curve order beyond floats": lambda: p.gaussian(1).rdp(BIG),
     "endless composition": lambda: p.gaussian(1) * BIG,
     "endless composition in two steps": lambda: p.gaussian(1) * 10**12 * 10**12,
+    "terms out of order": lambda: Curve((p.gaussian(1) + p.laplace(1)).terms[::-1], p.NeighborRelation.ADD_REMOVE),
+    "a term twice": lambda: Curve(p.gaussian(1).terms * 2, p.NeighborRelation.ADD_REMOVE),
     "a curve of numbers": lambda: Curve(one, p.NeighborRelation.ADD_REMOVE),
     "a scheme as text": lambda: p.gaussian(1).subsample("0.1", scheme="poisson"),  # type: ignore[arg-type]
     "a huge epsilon": lambda: p.pure(BIG),

@@ -98,7 +98,8 @@ def test_a_tail_with_larger_angles_would_be_wrong() -> None:
     tail = sampled_tail.Tail.at(loss, 3.0)
     value, _ = loss.line(3.0, np.asarray([0.0, 20.0]))
     assert tail.above(20.0) >= float(value[1].real)
-    broken = replace(tail, angles=3 * tail.angles)
+    blocks = {place: replace(block, angles=3 * block.angles) for place, block in tail.blocks.items()}
+    broken = replace(tail, blocks=blocks)
     assert broken.above(20.0) < float(value[1].real)
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, PrecisionError
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
     from discreet.privacy.numerics.loss import Direction
     from discreet.privacy.schemes import Scheme
+
+    Terms = tuple[tuple[Part, int], ...]
 
 __all__ = ["MOST_COMPOSITIONS", "Curve"]
 
@@ -69,6 +73,9 @@ class Curve:
             part, count = require_kind(term, tuple, "terms")
             require_kind(part, Part, "terms")  # type: ignore[type-abstract]
             integer(count, name="count", least=1, most=MOST_COMPOSITIONS)
+        if len(self.terms) > 1 and not all(one < other for one, other in pairwise(map(_place, self.terms))):
+            msg = "terms are not in canonical order, each part once. Compose curves by + and *, which order them."
+            raise ParameterError(msg)
 
     def epsilon(self, delta: Number) -> float:
         """Return a certified upper bound on the smallest epsilon such that (epsilon, delta) holds.
@@ -328,8 +335,8 @@ class Curve:
             msg = f"{shown(other)} is no curve; currencies become curves by .curve()."
             raise ParameterError(msg)
         require_same_relation(self.neighbors, other.neighbors)
-        error = self.sampling_error + other.sampling_error
-        return compose((*self.terms, *other.terms), self.neighbors, error)
+        error = min(self.sampling_error + other.sampling_error, Fraction(1))
+        return _settle(_merged(self.terms, other.terms), self.neighbors, error)
 
     def __radd__(self, other: object) -> Curve:
         """Refuse what is no curve, such as the 0 that sum() starts from."""
@@ -339,6 +346,8 @@ class Curve:
     def __mul__(self, count: int) -> Curve:
         """Compose `count` times; 0 gives the curve that costs nothing."""
         times = integer(count, name="count", least=0, most=MOST_COMPOSITIONS)
+        if times == 1:
+            return self
         terms = tuple((part, n * times) for part, n in self.terms)
         return compose(terms, self.neighbors, times * self.sampling_error)
 
@@ -457,7 +466,7 @@ class Curve:
         return f"Curve({' + '.join(pieces) or 'nothing'}, neighbors={self.neighbors.value}{error})"
 
 
-def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation, sampling_error: Fraction = Fraction(0)) -> Curve:
+def compose(terms: Terms, neighbors: Relation, sampling_error: Fraction = Fraction(0)) -> Curve:
     """Return the curve of these parts in canonical order, equal parts counted together.
 
     From 1 on a sampling error says nothing any more, so it stays there.
@@ -466,8 +475,42 @@ def compose(terms: tuple[tuple[Part, int], ...], neighbors: Relation, sampling_e
     for part, count in terms:
         if count:
             counts[part] = counts.get(part, 0) + count
-    ordered = tuple(sorted(counts.items(), key=lambda term: term[0].key))
+    ordered = tuple(sorted(counts.items(), key=_place))
     return Curve(ordered, neighbors, min(sampling_error, Fraction(1)))
+
+
+def _merged(one: Terms, other: Terms) -> Terms:
+    """Merge two canonical lists: the shorter is sorted into the longer, so that long sums are built in little time."""
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    found = list(longer)
+    for part, count in shorter:
+        place = bisect_left(found, _key(part), key=_place)
+        if place < len(found) and found[place][0] == part:
+            total = integer(found[place][1] + count, name="count", most=MOST_COMPOSITIONS)
+            found[place] = part, total
+        else:
+            found.insert(place, (part, count))
+    return tuple(found)
+
+
+def _settle(terms: Terms, neighbors: Relation, sampling_error: Fraction) -> Curve:
+    """Make a curve of terms that were taken from curves, where each was checked, and that are in order."""
+    curve = object.__new__(Curve)
+    object.__setattr__(curve, "terms", terms)
+    object.__setattr__(curve, "neighbors", neighbors)
+    object.__setattr__(curve, "sampling_error", sampling_error)
+    return curve
+
+
+def _place(term: tuple[Part, int]) -> str:
+    """Return what terms are ordered by."""
+    return _key(term[0])
+
+
+@lru_cache(maxsize=4096)
+def _key(part: Part) -> str:
+    """Remember keys: a long sum compares the same parts again and again."""
+    return part.key
 
 
 @lru_cache(maxsize=1024)

@@ -33,7 +33,7 @@ __all__ = [
     "require_whole",
 ]
 
-_LARGEST = Fraction(10**60)
+_LARGEST = 10**60
 _LONGEST = 4096  # binary digits above or below the line
 
 
@@ -187,10 +187,10 @@ def require_size(value: Fraction, name: str) -> Fraction:
     >>> require_size(Fraction(0), "epsilon")
     Fraction(0, 1)
     """
-    if not isinstance(value, Fraction) or value < 0:
+    if not isinstance(value, Fraction) or value.numerator < 0:
         msg = f"{name} is {shown(value)}; it must be a fraction of at least 0."
         raise ParameterError(msg)
-    if value > _LARGEST:
+    if value.numerator > _LARGEST * value.denominator:
         msg = f"{name} is {shown(value)}; curves compute with numbers up to 1e60. Rescale the data, or ask for less."
         raise ParameterError(msg)
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONGEST:
@@ -205,7 +205,7 @@ def require_positive(value: Fraction, name: str) -> Fraction:
     >>> require_positive(Fraction(1, 2), "sigma")
     Fraction(1, 2)
     """
-    if require_size(value, name) * _LARGEST < 1:
+    if require_size(value, name).numerator * _LARGEST < value.denominator:
         msg = f"{name} is {shown(value)}; it must lie between 1e-60 and 1e60. Rescale the data."
         raise ParameterError(msg)
     return value
@@ -217,7 +217,7 @@ def require_probability(value: Fraction, name: str) -> Fraction:
     >>> require_probability(Fraction(1, 2), "rate")
     Fraction(1, 2)
     """
-    if require_size(value, name) > 1:
+    if require_size(value, name).numerator > value.denominator:
         msg = f"{name} is {shown(value)}; it must lie between 0 and 1, such as {name}=0.01."
         raise ParameterError(msg)
     return value

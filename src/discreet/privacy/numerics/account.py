@@ -23,7 +23,7 @@ from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.lattice import on_lattice
 from discreet.privacy.numerics.loss import ULP, Direction, Loss, log_conversion
-from discreet.privacy.numerics.search import crossing, minimize
+from discreet.privacy.numerics.search import minimize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,18 @@ SEARCHED = 100.0
 
 LOOSE = 1e-3
 """An interval of epsilon that is wider, relatively, is worth a line for every step towards the answer."""
+
+POWERS = np.append(np.arange(-60, 64), np.arange(64, 520, 8))
+"""The powers of two among which a crossing is looked for first."""
+
+GRID = 48
+"""Points of one grid on which a profile is looked at while its crossing is searched for."""
+
+NEAR = 0.1
+"""How far, relatively, the profile may be from its target where secants take over from grids."""
+
+NUDGE = 1e-5
+"""How far, relatively, a profile is followed to see how fast it falls."""
 
 SMALLEST = 5e-324
 """What is positive but too small for a float is rounded up to this."""
@@ -122,6 +134,8 @@ def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
     room = delta - direction.infinity * (1 + SLACK)
     if room <= 0 or not math.isfinite(epsilon):
         return room > 0
+    if _single(direction) and direction.parts[0][0].below() is direction.parts[0][0]:
+        return _single_delta(direction.parts[0][0], epsilon)[1] <= delta
     target = math.log(room)
     order = 1.0 / max(epsilon, 1e-3)
     best = math.inf
@@ -391,21 +405,56 @@ def _invert(loss: Loss, delta: float) -> Ends:
     start = at(0.0)
     if start * (1 + SLACK) <= delta:
         return 0.0, 0.0
-    high = min(1.0, loss.top)
-    while at(high) > delta and high < loss.top:
-        high = min(high * 2, loss.top)
-    here = crossing(lambda e: math.log(max(at(e), 1e-320) / delta), high, max(math.log(start / delta) / high, 1e-6))
+    here = loss.solve(delta)
+    if here is None:
+        here = _scan(loss, delta)
+    # -d log(delta) / de decides how far the granted error reaches; an estimate serves, as each end is confirmed.
+    near, far = loss.delta(np.asarray([here, here * (1 + NUDGE)]))
+    rate = math.log(max(float(near), 1e-320) / max(float(far), 1e-320)) / (NUDGE * max(here, 1e-300))
+    width = max(2 * SLACK / rate if rate > 0 else 0.0, 4e-15 * max(here, 1e-12))
     blur = _blur(loss, here)
-    return max(_step(at, here, delta, -1) - blur, 0.0), min(_step(at, here, delta, 1) + blur, loss.top)
+    return max(_step(at, here, delta, -width) - blur, 0.0), min(_step(at, here, delta, width) + blur, loss.top)
 
 
-def _step(at: Callable[[float], float], here: float, delta: float, sign: int) -> float:
-    """Move from the crossing in one direction until the certified inequality holds."""
-    width = 4e-15 * max(here, 1e-6)
+def _scan(loss: Loss, delta: float) -> float:
+    """Find the crossing of a falling profile: powers of two, ever finer grids, all points of each at once, then secants.
+
+    Nothing here is certified; whatever is returned, `_step` confirms both ends.
+    """
+    points = np.minimum(np.ldexp(1.0, POWERS), loss.top)
+    for _ in range(10):
+        excess = loss.delta(points) / delta - 1
+        under = excess <= 0
+        last = max(int(np.argmax(under)), 1) if under.any() else len(points) - 1
+        low, high = float(points[last - 1]), float(points[last])
+        at_low, at_high = float(excess[last - 1]), float(excess[last])
+        if at_low < NEAR or high - low < 1e-14 * high:
+            break
+        points = np.linspace(low, high, GRID + 1)
+    side = 0
+    for _ in range(12):
+        if not at_low > 0 > at_high:
+            break
+        middle = low + (high - low) * at_low / (at_low - at_high)
+        value = float(loss.delta(np.asarray([middle]))[0]) / delta - 1
+        if abs(value) < SLACK / 8:
+            return middle
+        # An end that stays twice is halved, so that the other side is reached as well (Illinois).
+        if value > 0:
+            low, at_low, at_high = middle, value, at_high * (0.5 if side > 0 else 1.0)
+        else:
+            high, at_high, at_low = middle, value, at_low * (0.5 if side < 0 else 1.0)
+        side = 1 if value > 0 else -1
+    return high
+
+
+def _step(at: Callable[[float], float], here: float, delta: float, step: float) -> float:
+    """Move from the crossing in the direction of the step until the certified inequality holds."""
+    sign = 1 if step > 0 else -1
     for _ in range(80):
-        point = max(here + sign * width, 0.0)
+        point = max(here + step, 0.0)
         value = at(point) * (1 + sign * SLACK)
         if (value <= delta) if sign > 0 else (value >= delta or point == 0):
             return point
-        width *= 2
+        step *= 2
     return math.inf if sign > 0 else 0.0

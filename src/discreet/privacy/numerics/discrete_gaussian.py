@@ -21,6 +21,12 @@ REACH = 21.0
 LARGE = 60.0
 """From this sigma on, the theta function replaces the list of values."""
 
+SMOOTH = 2.0
+"""From this sigma on, the theta function gives the moments of the list."""
+
+INSIDE = 12.0
+"""Up to this order times shift / sigma the tilted law keeps nine standard deviations away from the ends of the list."""
+
 
 def discrete_gaussian_loss(sigma: float, shift: int) -> Loss:
     """Return the loss of N_Z(0, sigma^2) against N_Z(shift, sigma^2); both directions are the same.
@@ -36,13 +42,44 @@ def discrete_gaussian_loss(sigma: float, shift: int) -> Loss:
     masses = np.exp(logs) / float(np.exp(logs).sum())
     span = shift / sigma**2
     outside = 2 * math.exp(-0.5 * REACH * REACH)
-    return _Table(span * (0.5 * shift - x), masses, outside, span, outside, 64 * ULP)
+    theta = DiscreteGaussianLoss(sigma, shift) if sigma >= SMOOTH else None
+    return _Table(span * (0.5 * shift - x), masses, outside, span, outside, 64 * ULP, theta=theta)
 
 
+@dataclass(frozen=True, eq=False)
 class _Table(FiniteLoss):
-    """The list of values; what lies beyond it is negligible but counted as infinite."""
+    """The list of values; what lies beyond it is negligible but counted as infinite.
 
+    The tilted law is discrete Gaussian around -s shift. Beyond a distance d of its center there is at most 2 exp(-d^2 /
+    (2 sigma^2)) of it (sigma >= 2), so up to that share of M(c) the list has the moments of the whole law.
+    """
+
+    theta: DiscreteGaussianLoss | None = None
     leaks = False
+
+    def _inside(self, real: float) -> DiscreteGaussianLoss | None:
+        """Return the whole law where its moments stand for the list's."""
+        found = self.theta
+        return found if found is not None and real * found.shift <= INSIDE * found.sigma else None
+
+    def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
+        """K by the theta function where the list holds all that counts."""
+        whole = self._inside(real)
+        if whole is None:
+            return super().line(real, heights)
+        values, errors = whole.line(real, heights)
+        missing = 4 * math.exp(-0.5 * (REACH - real * whole.shift / whole.sigma) ** 2)
+        return values, errors + missing * np.exp(np.minimum(whole.moment(real) - values.real, 600.0))
+
+    def rough(self, order: float) -> float:
+        """K by the theta function."""
+        whole = self._inside(order)
+        return whole.moment(order) if whole is not None else super().rough(order)
+
+    def moment(self, order: float) -> float:
+        """K on the real axis; that of the whole law is larger."""
+        whole = self._inside(order)
+        return whole.moment(order) if whole is not None else super().moment(order)
 
     def renyi(self, order: float) -> float:
         """S (s + 1) mu^2 / 2 bounds K (Canonne, Kamath & Steinke 2020, Proposition 5); span^2 sigma^2 = mu^2."""
@@ -111,5 +148,9 @@ class DiscreteGaussianLoss(Loss):
         sign = np.where(inner < 0, 1.0, -1.0)
         wave = np.exp(np.minimum(exponent, 1.0)) * np.exp(1j * sign * 2 * math.pi * ((real * self.shift) % 1.0))
         values = base + log1p(wave) + 1j * math.pi * ((turns * self.shift) % 2)
-        noise = 6 * ULP * np.abs(base) + 8 * ULP * (1 + np.abs(exponent)) * np.exp(np.minimum(exponent, 1.0))
+        # Bringing a height back is off by a few ulps of the height itself, which moves base and exponent.
+        moved = 4 * ULP * heights * np.where(turns > 0, 1.0, 0.0)
+        size = 8 * ULP * (1 + np.abs(exponent)) + 2 * math.pi * self.shift * moved
+        noise = 6 * ULP * np.abs(base) + mu * mu * np.abs(orders + 0.5) * moved
+        noise = noise + size * np.exp(np.minimum(exponent, 1.0))
         return values, noise / np.maximum(np.abs(1 + wave), 1e-12)

@@ -75,6 +75,17 @@ class FiniteLoss(Loss):
         suffix = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
         return np.asarray(suffix[np.searchsorted(self.values, np.asarray(epsilon), side="right")])
 
+    def solve(self, delta: float) -> float | None:
+        """Between two values the profile is a line in exp(epsilon); find the piece by suffix sums, then the point."""
+        if not len(self.values):
+            return None
+        under = np.cumsum((self.masses * np.exp(-self.values))[::-1])[::-1]
+        over = np.cumsum(self.masses[::-1])[::-1] + self.infinity
+        # The profile at each value, from the line on its left: below delta from some value on.
+        index = int(np.argmax(over - np.exp(self.values) * under <= delta))
+        ratio = (float(over[index]) - delta) / float(under[index]) if under[index] > 0 else 0.0
+        return min(max(math.log(ratio), 0.0), self.top) if ratio > 0 else None
+
     def moment(self, order: float) -> float:
         """K on the real axis."""
         values, errors = self.line(order, np.zeros(1))

@@ -120,6 +120,11 @@ class Loss(ABC):
         """Return a loss that some mechanism with this promise really has, for lower ends; None if only 0 is known."""
         return self
 
+    def solve(self, delta: float) -> float | None:
+        """Return roughly the epsilon of this delta for a single use, where that is simpler than a search."""
+        del delta
+        return None
+
     def alone_epsilon(self, delta: float) -> tuple[float, float] | None:
         """Return the interval of epsilon for a single use, where that is known better than through a pair."""
         del delta

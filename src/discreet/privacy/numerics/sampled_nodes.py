@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.privacy.numerics.elementary import exp_minus, log1p, log1p_minus
 from discreet.privacy.numerics.loss import ULP
+from discreet.privacy.numerics.search import climb
 from discreet.privacy.numerics.transform import exponential_sums
 
 if TYPE_CHECKING:
@@ -118,16 +119,10 @@ class Nodes:
     step: float
 
     @staticmethod
-    @lru_cache(maxsize=64)
+    @lru_cache(maxsize=16)
     def at(loss: SampledPair, real: float, height: float) -> Nodes:
-        """Choose the nodes."""
-        tilt = loss.exponent(real)
-        lower, upper = window(loss, tilt)
-        near = _is_near_one(loss, tilt, lower, upper)
-        if near:
-            lower, upper = min(lower, -REACH), max(upper, min(REACH + 1 / loss.sigma, loss.cut + REACH))
-        step = _real_step(loss, tilt) if height == 0 else _step(loss, tilt, lower, upper, height)
-        return Nodes(loss, tilt, lower, upper, step)
+        """Choose the nodes; those used last are kept, with what was computed at them."""
+        return Nodes(loss, loss.exponent(real), *_placed(loss, real, height))
 
     @property
     def affordable(self) -> bool:
@@ -257,6 +252,16 @@ def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple
     return -2 * real + 2j * imaginary, error
 
 
+@lru_cache(maxsize=1024)
+def _placed(loss: SampledPair, real: float, height: float) -> tuple[float, float, float]:
+    """Return the ends of the nodes and their step: three numbers, kept for many more losses than nodes are."""
+    tilt = loss.exponent(real)
+    lower, upper = window(loss, tilt)
+    if _is_near_one(loss, tilt, lower, upper):
+        lower, upper = min(lower, -REACH), max(upper, min(REACH + 1 / loss.sigma, loss.cut + REACH))
+    return lower, upper, _real_step(loss, tilt) if height == 0 else _step(loss, tilt, lower, upper, height)
+
+
 def _is_near_one(loss: SampledPair, a: float, lower: float, upper: float) -> bool:
     """Decide whether M - 1 is computed instead of M: nowhere do the logarithms grow large."""
     z = np.linspace(lower, upper, 12)
@@ -290,20 +295,16 @@ def _step(loss: SampledPair, a: float, lower: float, upper: float, height: float
     odds = np.exp(np.minimum(exponent + math.log(loss.rate) - math.log1p(-loss.rate), 300.0))
     normal = loss.kept(z) - 0.5 * z * z
     inside = int((upper - lower) / width) + 2
-    base = normal + a * np.log1p(odds)
-    center = float(base[:inside].max())
-    total = math.log(float(np.exp(base[:inside] - center).sum())) + center
-    largest = normal + max(a, 0.0) * np.log1p(odds)
-    best = 0.0
-    for theta in (
-        *(math.pi * fraction for fraction in FRACTIONS),
-        *(k / height for k in (160.0, 80.0, 40.0, 20.0, 10.0)),
-    ):
-        if theta > 0.97 * math.pi or theta * loss.sigma > 40:
-            continue
+    growing = np.log1p(odds)
+    base = normal[:inside] + a * growing[:inside]
+    center = float(base.max())
+    total = math.log(float(np.exp(base - center).sum())) + center
+    largest = normal + max(a, 0.0) * growing
+
+    def step(theta: float) -> float:
         above = np.flatnonzero(largest + height * theta >= center - 45)
         if not len(above) or above[-1] + 2 >= len(z):  # too far to look
-            continue
+            return 0.0
         end = max(int(above[-1]) + 2, inside)
         real, imag = 1 + odds[:end] * math.cos(theta), odds[:end] * math.sin(theta)
         turn = height * np.arctan2(imag, real)
@@ -311,5 +312,9 @@ def _step(loss: SampledPair, a: float, lower: float, upper: float, height: float
         top = float(line.max())
         growth = math.log(float(np.exp(line - top).sum())) + top - total
         growth = max(growth, 0.0) + 0.5 * (theta * loss.sigma) ** 2 * stretch(loss)
-        best = max(best, 2 * math.pi * theta * loss.sigma / (growth + 41.0))
-    return best
+        return 2 * math.pi * theta * loss.sigma / (growth + 41.0)
+
+    angles = [math.pi * fraction for fraction in FRACTIONS] + [k / height for k in (160.0, 80.0, 40.0, 20.0, 10.0)]
+    usable = sorted(theta for theta in angles if theta <= 0.97 * math.pi and theta * loss.sigma <= 40)
+    first = min(range(len(usable)), key=lambda i: abs(math.log(usable[i] * height / 30.0)), default=0)
+    return climb(lambda i: step(usable[i]), len(usable), first)[0] if usable else 0.0

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.sampled_nodes import FRACTIONS, Nodes, stretch
+from discreet.privacy.numerics.search import climb
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Reals
@@ -40,61 +41,90 @@ if TYPE_CHECKING:
 ANGLES = 0.5 * math.pi * 0.6 ** np.arange(26)
 """From a right angle down to 4.5e-6."""
 
+BLOCK = 1 << 14
+"""Entries of one block of lines."""
+
+USUAL = 4
+"""The place of the angle at which a search begins."""
+
 OUTSIDE = 1e-18
 """More than what lies outside the window of the nodes, relative to M(c)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """The integrands on lines of several angles, relative to M(c)."""
+    """The integrands on lines of several angles, relative to M(c); a block of lines is evaluated when first wanted."""
 
-    log_moment: float
-    weights: Reals
-    """Angle by node: what the node weighs at t = 0."""
+    nodes: Nodes
     angles: Reals
-    """Angle by node: what multiplies -t."""
-    edges: Reals
-    """Angle by node: what the end of the path weighs at t = 0, where the loss is trimmed."""
-    rates: Reals
+    """The angles that are tried, a right angle first: any of them gives a bound."""
     leak: Reals
+    odds: Reals
+    blocks: dict[int, Block]
 
     @staticmethod
     def at(loss: SampledPair, real: float) -> Tail:
-        """Evaluate the integrands."""
+        """Prepare the lines."""
         nodes = Nodes.at(loss, real, 0.0)
-        a, sigma, z = nodes.tilt, loss.sigma, nodes.z
-        low, high = nodes.log_moment
-        theta = ANGLES[ANGLES * sigma < 36.0][:, None]
+        sigma, z = loss.sigma, nodes.z
+        angles = ANGLES[ANGLES * sigma < 36.0]
         odds = np.exp(np.minimum(z / sigma - 0.5 / sigma**2 + math.log(loss.rate) - math.log1p(-loss.rate), 600.0))
-        along, across = 1 + odds * np.cos(theta), odds * np.sin(theta)
-        angles = np.arctan2(across, along)
-        scale = math.log(nodes.step / math.sqrt(2 * math.pi)) - low + a * math.log1p(-loss.rate)
-        log = -0.5 * z * z + scale + 0.5 * (theta * sigma) ** 2
-        weights = np.exp(np.minimum(log + (0.5 * a) * np.log(along * along + across * across) + loss.kept(z), 600.0))
-        edges, rates = _ends(loss, a, z, odds, theta, log, angles)
-        return Tail(high, weights, angles, edges, rates, _leak(loss, a, theta[:, 0], nodes.step))
+        return Tail(nodes, angles, _leak(loss, nodes.tilt, angles, nodes.step), odds, {})
+
+    @property
+    def _size(self) -> int:
+        """How many lines one block has."""
+        return max(BLOCK // len(self.odds), 1)
 
     def above(self, height: float) -> float:
         """Return log of a bound on |M(c + it)| for all t >= height."""
+        count = math.ceil(len(self.angles) / self._size)
+        first = next(reversed(self.blocks), min(USUAL // self._size, count - 1))
         with np.errstate(under="ignore"):
-            sizes = (self.weights * np.exp(-height * self.angles)).sum(axis=1) + self.leak
-            if self.edges.size:
-                fall = np.maximum(height * self.rates, 1e-12)
-                sizes = sizes + (self.edges * (-np.expm1(-fall) / fall)).sum(axis=1)
-        best = float(sizes.min())
-        return self.log_moment + min(math.log(best) if best > 0 else -math.inf, 0.0)
+            best, place = climb(lambda i: -self._bound(i, height), count, first)
+        self.blocks[place] = self.blocks.pop(place)  # the next search starts here
+        return self.nodes.log_moment[1] + min(math.log(-best) if best < 0 else -math.inf, 0.0)
+
+    def _bound(self, place: int, height: float) -> float:
+        """Bound |M(c + it)| / M(c) with the best line of one block."""
+        part = slice(place * self._size, (place + 1) * self._size)
+        block = self.blocks.get(place)
+        if block is None:
+            block = self.blocks[place] = _block(self.nodes, self.odds, self.angles[part, None])
+        sizes = (block.weights * np.exp(-height * block.angles)).sum(axis=1) + self.leak[part]
+        if block.edges is not None:
+            fall = np.maximum(height * block.rates, 1e-12)
+            sizes = sizes + (block.edges * (-np.expm1(-fall) / fall)).sum(axis=1)
+        return float(sizes.min())
 
 
-def _ends(  # noqa: PLR0913, PLR0917  the arrays that the caller has at hand
-    loss: SampledPair, a: float, z: Reals, odds: Reals, theta: Reals, log: Reals, angles: Reals
-) -> tuple[Reals, Reals]:
-    """Return the weights of the ends of the paths, over the law of the cut, and their rates of decay."""
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Lines of several angles: one row each, one column a node."""
+
+    weights: Reals
+    """What each node weighs at t = 0."""
+    angles: Reals
+    """What multiplies -t."""
+    edges: Reals | None
+    """What the end of the path weighs at t = 0, where the loss is trimmed."""
+    rates: Reals
+
+
+def _block(nodes: Nodes, odds: Reals, theta: Reals) -> Block:
+    """Evaluate the integrand on lines of these angles."""
+    loss, a, z = nodes.loss, nodes.tilt, nodes.z
+    along, across = 1 + odds * np.cos(theta), odds * np.sin(theta)
+    angles = np.arctan2(across, along)
+    scale = math.log(nodes.step / math.sqrt(2 * math.pi)) - nodes.log_moment[0] + a * math.log1p(-loss.rate)
+    log = -0.5 * z * z + scale + 0.5 * (theta * loss.sigma) ** 2
+    weights = np.exp(np.minimum(log + (0.5 * a) * np.log(along * along + across * across) + loss.kept(z), 600.0))
     if math.isinf(loss.cut):
-        return np.zeros((len(theta), 0)), np.zeros((len(theta), 0))
+        return Block(weights, angles, None, angles)
     edge = -0.5 * ((z - loss.cut) / loss.soft) ** 2 - math.log(loss.soft * math.sqrt(2 * math.pi))
     edges = 2.2 * theta * loss.sigma * np.exp(np.minimum(log + a * np.log1p(odds) + edge, 600.0))
     rates = np.minimum(angles, theta * (odds / (1 + odds)))
-    return edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1)
+    return Block(weights, angles, edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1))
 
 
 def _leak(loss: SampledPair, a: float, theta: Reals, step: float) -> Reals:

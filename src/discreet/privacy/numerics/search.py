@@ -1,4 +1,4 @@
-"""Minimize a quasi-convex function of one positive order."""
+"""Search along one line: the least value of a quasi-convex function, the best of a list, a crossing."""
 
 from __future__ import annotations
 
@@ -33,6 +33,25 @@ def minimize(bound: Callable[[float], float]) -> tuple[float, float]:
             at_right = bound(math.exp(right))
     best = min((value, center), (at_left, math.exp(left)), (at_right, math.exp(right)))
     return best[1], best[0]
+
+
+def climb(value: Callable[[int], float], count: int, first: int) -> tuple[float, int]:
+    """Return the best value found by walking over 0..count-1 from `first` as long as it rises, and its place.
+
+    Zeros are walked away from towards smaller places. Nothing says that a better value is not farther away: only use it
+    where every value is valid and the best is merely wanted.
+    """
+    place, best = first, value(first)
+    while best <= 0 < place:
+        place -= 1
+        best = value(place)
+    for way in (1, -1):
+        while 0 <= place + way < count:
+            found = value(place + way)
+            if not found > best:
+                break
+            best, place = found, place + way
+    return best, place
 
 
 def crossing(excess: Callable[[float], float], above: float, rate: float) -> float:
