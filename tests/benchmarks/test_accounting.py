@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from mpmath import mp, mpf
 
-from benchmarks import accounting, accounting_cases, reference_accounting, setup
+from benchmarks import (
+    accounting,
+    accounting_cases,
+    reference_accounting,
+    reference_moments,
+    reference_profile,
+    setup,
+)
 from benchmarks.accountants import OWN, PEERS, TITLES
 from benchmarks.accounting import (
     Result,
@@ -34,6 +41,8 @@ from benchmarks.reference_accounting import (
     single_add,
     single_remove,
 )
+from benchmarks.reference_moments import Sampled, moments_epsilon
+from benchmarks.reference_profile import profile_epsilon
 from benchmarks.report import Verdict
 
 if TYPE_CHECKING:
@@ -163,7 +172,7 @@ def test_every_accountant_has_a_module_a_title_and_every_peer_its_pins() -> None
 
 def test_reference_values_belong_to_cases() -> None:
     found = json.loads(accounting.REFERENCE.read_text(encoding="utf-8"))
-    assert set(found) <= {str(case) for case in CASES}
+    assert set(found) == {str(case) for case in CASES}
     assert max(value["spread"] for value in found.values()) <= reference_accounting.WORST_SPREAD
 
 
@@ -213,7 +222,17 @@ def test_the_fourier_integral_agrees_with_the_divergence_of_two_gaussians() -> N
         assert abs(both / mpf("1e-6") - 1) < 1e-9
 
 
-@pytest.mark.parametrize("module", [accounting, accounting_cases, reference_accounting])
+def test_profiles_and_moments_agree_with_the_fourier_integral() -> None:
+    found = json.loads(accounting.REFERENCE.read_text(encoding="utf-8"))
+    stored = float(found["sampled Gaussian σ=0.8 q=0.3, ×5, δ=1e-12"]["epsilon"])
+    assert profile_epsilon(0.8, 0.3, 5, 1e-12, 1) == pytest.approx(stored, rel=1e-11)
+    stored = float(found["sampled Gaussian σ=1 q=0.01, ×1,000, δ=1e-5"]["epsilon"])
+    assert moments_epsilon(Sampled(1.0, "0.01", 1_000, removed=True), 1e-5, 1) == pytest.approx(stored, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    "module", [accounting, accounting_cases, reference_accounting, reference_moments, reference_profile]
+)
 def test_the_examples_hold(module: ModuleType) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
