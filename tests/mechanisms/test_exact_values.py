@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import math
+import warnings
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.errors import ParameterError
 from discreet.exact import Grid
-from discreet.mechanisms import DiscreteLaplace, Exponential, Laplace, NoisyMax, Staircase, TopK, exponential, median
-from discreet.mechanisms.additive import exact_integers, snapped
+from discreet.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    Laplace,
+    NoisyMax,
+    PredictionVariance,
+    ProposedMedian,
+    ProposeTestRelease,
+    ReciprocalCount,
+    SampleAndAggregate,
+    SmoothSensitivity,
+    Staircase,
+    TopK,
+    exponential,
+    mean,
+    median,
+)
 from discreet.mechanisms.selection import private_scores, scored
+from discreet.mechanisms.smooth import read_private
+from discreet.mechanisms.values import exact_integers, snapped
 from discreet.noise import exponential_race, gumbel_race, laplace_race, lottery
 from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.release import Release
 
 numbers = st.one_of(
     st.integers(-(2**70), 2**70),
@@ -131,3 +156,93 @@ def test_an_explanation_states_the_range_within_which_the_error_holds() -> None:
     inside = float(2**42 - 2**10)
     assert abs(float(made.release(inside, bits=ReplayBits(3)).value) - inside) < made.error(1 - 1e-9)
     assert made.release(5e12, bits=ReplayBits(3)).value == pytest.approx(2**42, abs=made.error(1 - 1e-9))
+
+
+MISSING = [None, math.nan, pd.NA, Decimal("sNaN"), np.ma.masked, np.float32("nan")]
+
+
+@pytest.mark.parametrize("odd", [*MISSING, "x", b"x", 1j, object(), np.timedelta64(3), pd.NaT, {1}], ids=repr)
+def test_what_is_no_number_counts_as_0_beside_others(odd: object) -> None:
+    for values in ([1.5, odd], (odd, 1.5), np.array([1.5, odd], dtype=object)):
+        assert sorted(np.asarray(snapped(values, Grid("1/2"))).tolist()) == [0, 3]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+def test_a_missing_whole_number_counts_as_0(missing: object) -> None:
+    assert exact_integers([7, missing]).tolist() == [7, 0]  # type: ignore[arg-type]
+    assert exact_integers(pd.Series([7, None], dtype="Int64")).tolist() == [7, 0]
+
+
+def test_what_lies_under_a_mask_is_missing() -> None:
+    hidden = np.ma.array([1, 777], mask=[False, True])
+    assert np.asarray(snapped(hidden, Grid(1))).tolist() == exact_integers(hidden).tolist() == [1, 0]
+    assert NoisyMax(1, epsilon=100).release(hidden).value == 0
+    mechanism = PredictionVariance([1], radius=1, ridge=1, epsilon=1)
+    rows = np.ma.array([[1.0], [0.5]], mask=[[False], [True]])
+    assert mechanism.value_and_bound(rows) == mechanism.value_and_bound([[1.0], [0.0]])
+    made = SampleAndAggregate(1, lower=0, upper=1000, grid=1, epsilon=10**6)
+    assert made.release((hidden, np.max)).value == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("half", [np.float16(0.5), np.float32(0.5), np.longdouble(0.5), Decimal("0.5"), "1/2", 0.5])
+def test_a_private_number_is_read_whatever_its_type(half: object) -> None:
+    zero, one = Fraction(0), Fraction(1)
+    assert read_private(half, zero, one, missing=zero) == Fraction(1, 2)  # type: ignore[arg-type]
+    assert made_of(half).value == 0.5
+
+
+def made_of(value: object) -> Release[float]:
+    """Release a number with hardly any noise."""
+    return SmoothSensitivity(lower=0, upper=1, epsilon=1, grid="1/2").release((value, 0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("tiny", [Decimal("1e-100000000"), Decimal("-1e-100000000"), "1e-100000000"])
+def test_a_tiny_private_number_fills_no_memory(tiny: Decimal | str) -> None:
+    assert made_of(tiny).value == 0
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, None, "x", pd.NA, -3, 2**70])
+def test_no_count_makes_its_reciprocal_raise(odd: object) -> None:
+    assert 0 <= ReciprocalCount(epsilon=1).release(odd).value <= 1  # type: ignore[arg-type]
+
+
+def test_numbers_beyond_floats_warn_of_nothing() -> None:
+    wide = np.array([np.longdouble("1e4000"), 0, 0], dtype=np.longdouble)
+    if np.isfinite(wide[0]):  # where NumPy has such numbers
+        assert mean(wide, bounds=(0, 3), epsilon=1000).value == pytest.approx(1, abs=0.1)
+        made = PredictionVariance([1], radius=1, ridge=1, epsilon=1)
+        assert made.value_and_bound(wide) == made.value_and_bound([[0.0]] * 3)
+
+
+def test_a_function_of_private_rows_shows_no_warning() -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        SampleAndAggregate(5, lower=0, upper=1, epsilon=1).release((np.array([1.0]), np.mean))  # type: ignore[arg-type]
+        exponential([1, 2], lambda _: float(np.float64(1) / np.float64(0)), sensitivity=1, epsilon=1)
+    assert not seen
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_an_array_of_no_dimension_is_a_number(shape: tuple[int, ...]) -> None:
+    for mechanism in (DiscreteLaplace(1, epsilon=100), DiscreteGaussian(1, rho=1000), Laplace(1, epsilon=1000)):
+        found = mechanism.release(np.full(shape, 5)).value
+        assert np.shape(found) == shape
+        assert isinstance(found, np.ndarray) == bool(shape)
+
+
+def test_candidates_are_taken_by_their_places() -> None:
+    scores = [1000, 0]
+    for names in (pd.Series(["a", "b"], index=[1, 0]), {"a": 1, "b": 2}, iter("ab"), np.array(["a", "b"])):
+        assert exponential(names, scores, sensitivity=1, epsilon=1).value == "a"  # type: ignore[arg-type]
+    chosen = exponential({5, 6}, lambda c: 1000 * (c == 6), sensitivity=1, epsilon=1)  # type: ignore[arg-type]
+    assert chosen.value == 6
+    with pytest.raises(ParameterError, match="candidates is 5"):
+        NoisyMax(1, epsilon=1).release(scores, candidates=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("far", [10**14, -(10**14)])
+def test_a_proposed_median_reaches_its_bounds(far: int) -> None:
+    made = ProposedMedian(1, lower=-(10**14), upper=10**14, epsilon=4, delta=1e-6)
+    answer = made.release(np.full(1000, float(far)), bits=ReplayBits(5))
+    assert answer.value == pytest.approx(far, abs=made.error(1 - 1e-9))
+    assert "within ±" in ProposeTestRelease(1, epsilon=1, delta=1e-6).release((0, 100)).explain()

@@ -6,6 +6,7 @@ import math
 from collections import deque
 from fractions import Fraction
 from itertools import permutations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,14 @@ from discreet.mechanisms import (
     PredictionVariance,
     RandomizedResponse,
     SampleAndAggregate,
+    StableTopK,
     recommend,
 )
 from discreet.privacy import NeighborRelation, Pure
 from tests.noise.replay import ReplayBits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MANY = 10**6
 ADD_REMOVE = NeighborRelation.ADD_REMOVE
@@ -130,3 +135,38 @@ def test_what_is_recommended_is_made_for_all_rows() -> None:
     sizes = [option.mechanism.size for option in found.options if isinstance(option.mechanism, Mean)]
     assert sizes
     assert set(sizes) == {50_000}
+
+
+INFINITE = np.float16("inf")  # equals all whole numbers that it rounds to infinity, and hashes as those below
+ALIKE = [314_159 + k * (2**61 - 1) for k in range(6)]
+ODD = [INFINITE, *ALIKE, 1, 1.0, np.int8(1), True, "1", np.longdouble("0.1"), 0.1, (1, math.nan), b"1"]
+
+
+def test_no_value_makes_others_equal() -> None:
+    count = CountDistinct(values=1, epsilon=200)
+    with np.errstate(over="ignore"):
+        assert INFINITE == ALIKE[1] != ALIKE[0] == INFINITE
+    for values in (ALIKE, ODD):
+        for one in ODD:
+            with_it = count.release([one, *values]).value
+            assert abs(with_it - count.release(values).value) <= 1
+    assert count.release([INFINITE, *ALIKE]).value == 7
+    assert count.release([1, 1.0, np.int8(1), True, np.float64(1), Fraction(1), 1 + 0j]).value == 1
+
+
+def test_no_row_makes_others_count_for_another_candidate() -> None:
+    rows = [INFINITE] + [ALIKE[1]] * 1000
+    for _ in range(8):  # with equality among rows the two candidates would tie
+        assert Mode(ALIKE[:2], epsilon=10).release(rows).value == ALIKE[1]
+    assert StableTopK(ALIKE[:2], epsilon=10, delta=1e-6).release(rows).value == (ALIKE[1],)
+
+
+@pytest.mark.parametrize("make", [lambda: Mode("ab", epsilon=10), lambda: StableTopK("ab", epsilon=10, delta=1e-6)])
+def test_a_row_that_cannot_be_hashed_is_not_counted(make: Callable[[], Mode | StableTopK]) -> None:
+    rows: list[Any] = ["a"] * 100 + [memoryview(bytearray(b"a")), ["a"], {"a"}]
+    assert str(make().release(rows).value) in {"a", "('a',)"}
+    for value in (5, None, np.array(5)):
+        with pytest.raises(ParameterError, match="must hold the values"):
+            make().release(value)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="2 dimensions"):
+        make().release(pd.DataFrame({"a": [1]}))

@@ -14,8 +14,9 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.exact import Grid
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Inputs, Laplace, Norm, Staircase
-from discreet.mechanisms.additive import FARTHEST, added, limited, snapped, unbounded_laplace
+from discreet.mechanisms.additive import added, unbounded_laplace
 from discreet.mechanisms.norms import converted
+from discreet.mechanisms.values import FARTHEST, limited, snapped
 from discreet.noise import SYSTEM
 from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits
@@ -338,7 +339,7 @@ def test_counts_of_any_integer_type_are_read() -> None:
     assert DiscreteLaplace(1, epsilon=50).release([]).value.size == 0  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("value", [1.5, "3", None, [1.0, 2.0], [True, 1.5], np.array(["a"]), [[1], [2, 3]]], ids=repr)
+@pytest.mark.parametrize("value", [1.5, "3", True, [1.0, 2.0], [True, 1.5], np.array(["a"]), [[1], [2, 3]]], ids=repr)
 def test_what_is_no_whole_number_is_refused_by_its_type(value: Any) -> None:  # noqa: ANN401
     for mechanism in (DiscreteLaplace(1, epsilon=1), DiscreteGaussian(1, rho=1)):
         with pytest.raises(ParameterError, match="whole number"):

@@ -1,4 +1,4 @@
-"""What mechanisms that add noise to numbers share: reading parameters, snapping values, searching for a scale."""
+"""What mechanisms that add noise to numbers share: reading parameters, placing grids, searching for a scale."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
-from numbers import Integral
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import Grid, Interval, Number, float_down, integer, rational, shown
 from discreet.mechanisms.norms import Norm
+from discreet.mechanisms.values import FARTHEST
 from discreet.noise import BitSource, discrete_laplace, geometric
 from discreet.privacy import NeighborRelation
 
@@ -21,22 +21,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, SupportsIndex
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from discreet.mechanisms.mechanism import Mechanism
     from discreet.privacy.relations import Relation
 
 __all__ = [
-    "FARTHEST",
     "Inputs",
     "added",
     "assign",
     "choose_grid",
     "ends",
-    "exact_integers",
     "exactly_one",
     "largest_within",
-    "limited",
     "miss",
     "place",
     "read_choice",
@@ -47,21 +44,10 @@ __all__ = [
     "read_whole_move",
     "require_single",
     "require_size",
-    "snapped",
     "steps_moved",
     "unbounded_laplace",
 ]
 
-FARTHEST = (1 << 62) - 1
-"""Values, and sums with noise, are clamped to this many steps either side of 0.
-
-Clamping values moves no two neighbors further apart, and clamping sums is post-processing. Noise held in 64 bits ends
-at 2**63 - 1, and a value of at most 2**62 - 1 with such noise is beyond 2**62 - 1 in any case: the law is that of
-unbounded noise, clamped.
-"""
-
-_FAR = 1000  # decimal digits: beyond all grids
-_DOUBLE = 8  # bytes: wider floats are read exactly
 _END = (1 << 63) - 1  # where 64 bits end the noise
 _FINE = 20  # the step is at most 2**-20 of what one coordinate may move
 _COARSE = 38  # and at least 2**-38 of the noise, so that 64 bits hold the noise with room to spare
@@ -289,129 +275,6 @@ def require_size(size: int, dimensions: int) -> None:
         raise ParameterError(msg)
 
 
-def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[np.int64]:
-    """Round numbers to the nearest grid points, counted in steps; total, so that no error depends on a value.
-
-    Each number is rounded by itself, halves to even, from its exact value: a float beside a large integer does not make
-    a float of it. From 2**62 steps on values are clamped; infinities too; NaN and None count as 0.
-
-    >>> snapped(0.7, Grid("1/4")), snapped([float("nan"), 1e300], Grid(1))[0]
-    (3, np.int64(0))
-    """
-    if isinstance(value, Fraction | Decimal) or (isinstance(value, Integral) and not isinstance(value, bool)):
-        return limited(round(_exact(value) / grid.step))
-    array = _numbers(value)
-    if array.dtype.kind == "O":
-        found = np.array([_one_snapped(each, grid) for each in array.ravel()], dtype=np.int64).reshape(array.shape)
-    elif array.dtype.kind == "i":
-        found = _snapped_integers(array.astype(np.int64), grid)
-    else:
-        with np.errstate(over="ignore", under="ignore"):
-            scaled = np.ldexp(np.nan_to_num(array.astype(np.float64), nan=0.0), -grid.exponent)
-        found = np.rint(np.clip(scaled, -(2.0**62), 2.0**62)).astype(np.int64)
-        found = np.clip(found, -FARTHEST, FARTHEST)
-    return int(found) if np.ndim(found) == 0 else found
-
-
-def _exact(value: Fraction | Decimal | Integral) -> Fraction:
-    """Read one exact number; decimals beyond 10**1000 stop there and their inverses at 0, before they fill memory."""
-    if isinstance(value, Fraction):
-        return value
-    if not isinstance(value, Decimal):
-        return Fraction(int(value))
-    if value.is_nan() or (value.is_finite() and value.adjusted() < -_FAR):
-        return Fraction(0)
-    if value.is_infinite() or value.adjusted() > _FAR:
-        return Fraction(10**_FAR * (-1 if value.is_signed() else 1))
-    return Fraction(value)
-
-
-def _numbers(value: ArrayLike) -> NDArray[Any]:
-    """Read real numbers as signed integers, as floats, or each as it is; types are public, values are not looked at."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind == "f" and not isinstance(value, np.ndarray):
-            array = _unmixed(value, array)
-    except (TypeError, ValueError):
-        array = np.empty(0, dtype="U1")
-    if array.dtype.kind == "u" or (array.dtype.kind == "f" and array.dtype.itemsize > _DOUBLE):
-        array = array.astype(object)
-    if array.dtype.kind not in "ifO" or (array.dtype.kind == "O" and not all(map(_is_number, array.ravel()))):
-        msg = "value must be a real number, or a list or array of them, of one length in each dimension."
-        raise ParameterError(msg)
-    return array
-
-
-def _unmixed(value: ArrayLike, array: NDArray[Any]) -> NDArray[Any]:
-    """Return each number as it was given where NumPy made floats of others, as of [2**60 + 1, 0.5]."""
-    if isinstance(getattr(value, "dtype", None), np.dtype):
-        return array
-    given = np.array(value, dtype=object)
-    return array if all(isinstance(each, float) for each in given.ravel()) else given
-
-
-def _is_number(each: object) -> bool:
-    return each is None or isinstance(each, Integral | Fraction | Decimal | float | np.floating | np.bool_)
-
-
-def _one_snapped(each: object, grid: Grid) -> int:
-    """Snap one number of any type, by its exact value."""
-    if each is None:
-        return 0
-    if isinstance(each, np.bool_):
-        each = bool(each)
-    if isinstance(each, Fraction | Decimal | Integral):
-        return limited(round(_exact(each) / grid.step))
-    number = cast("np.floating | float", each)
-    if np.isnan(number):
-        return 0
-    if np.isinf(number):
-        return FARTHEST if number > 0 else -FARTHEST
-    return limited(round(Fraction(*number.as_integer_ratio()) / grid.step))
-
-
-def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
-    """Snap integers without passing through floats, halves to even."""
-    exponent = grid.exponent
-    if exponent <= 0:
-        most = FARTHEST >> -exponent
-        found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 61)
-        beyond: NDArray[np.int64] = np.where(array > most, FARTHEST, np.where(array < -most, -FARTHEST, found))
-        return beyond
-    if exponent > 63:  # 2**63 is half a step at most
-        return np.zeros_like(array)
-    down, rest, half = array >> exponent, array & ((1 << exponent) - 1), 1 << (exponent - 1)
-    rounded: NDArray[np.int64] = down + ((rest > half) | ((rest == half) & (down & 1 == 1)))
-    return np.clip(rounded, -FARTHEST, FARTHEST)
-
-
-def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
-    """Read integers as 64-bit ones, clamped to below 2**62; refuse other types, which are public.
-
-    >>> exact_integers([1, 2**70]).tolist() == [1, 2**62 - 1]
-    True
-    """
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):
-        array = np.array(["of unequal lengths"])
-    if array.dtype.kind == "f" and array.size and isinstance(value, list | tuple):
-        array = np.array(value, dtype=object)  # (2**63, -1) becomes floats in NumPy
-    if array.dtype.kind == "O" and all(isinstance(each, Integral) for each in array.ravel()):
-        flat = [limited(int(each)) for each in array.ravel()]
-        return np.array(flat, dtype=np.int64).reshape(array.shape)
-    if array.dtype.kind not in "iu" and array.size:
-        msg = (
-            "value must be a whole number, or a list or array of them. For other numbers use a mechanism on a grid, "
-            "such as Laplace or Gaussian."
-        )
-        raise ParameterError(msg)
-    if array.dtype.kind == "u":
-        array = np.minimum(array, np.uint64(FARTHEST))
-    found: NDArray[np.int64] = np.clip(array.astype(np.int64), -FARTHEST, FARTHEST)
-    return found
-
-
 def added(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
     """Add noise to values below 2**62, and clamp the sums to below 2**62.
 
@@ -421,7 +284,7 @@ def added(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int
     True
     """
     with np.errstate(over="ignore"):
-        total = values + noise
+        total = np.asarray(values + noise)
     wrapped = ((values ^ total) & (noise ^ total)) < 0
     np.clip(total, -FARTHEST, FARTHEST, out=total)
     if wrapped.any():
@@ -452,15 +315,6 @@ def ends(step: Fraction) -> str:
     """
     most = Context(prec=3, rounding=ROUND_FLOOR).create_decimal(Decimal(float_down(FARTHEST * step)))
     return f"the values lie within ± {most}, or count as these ends, from which ± is meant then."
-
-
-def limited(steps: int) -> int:
-    """Clamp a whole number to below 2**62 on either side.
-
-    >>> limited(-(2**70)) == 1 - 2**62
-    True
-    """
-    return max(-FARTHEST, min(steps, FARTHEST))
 
 
 def largest_within(build: Callable[[float], Built], *, within: Number, confidence: float, start: float) -> Built:

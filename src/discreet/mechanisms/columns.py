@@ -28,6 +28,7 @@ from discreet.errors import ParameterError
 from discreet.exact import Grid, rational, shown
 from discreet.mechanisms.additive import read_grid
 from discreet.mechanisms.rows import read_rows, require_numbers
+from discreet.mechanisms.values import private_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,6 @@ __all__ = [
 _FLOAT_BITS = 52  # bounds are at most 2**52 steps from 0, so that floats count steps exactly
 _MOST_STEPS = 1 << 62
 _SHIFTS = 62  # on grids so coarse or so fine, integers of 64 bits are snapped one by one
-_FAR = 1000  # decimal digits: beyond all grids
 _FLOATS = frozenset({float, np.float64, type(None)})
 _WHOLE = frozenset({int, bool, np.int64, np.bool_})
 
@@ -97,7 +97,8 @@ def read_column(values: ArrayLike) -> NDArray[Any]:
     if kind == "b":
         return rows.astype(np.int64)
     if kind == "f":
-        return rows.astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):  # what is beyond all floats is beyond all bounds
+            return rows.astype(np.float64, copy=False)
     return _objects(rows.tolist()) if kind == "O" else rows.astype(f"{kind}8", copy=False)
 
 
@@ -132,19 +133,10 @@ def _number(row: object) -> int | float | Fraction:
         if isinstance(row, Fraction):
             return Fraction(row.numerator, row.denominator)
         if isinstance(row, Decimal):
-            return _decimal(row)
+            return private_number(row)
         return float(row) if isinstance(row, Real) else math.nan
     except Exception:  # noqa: BLE001
         return math.nan
-
-
-def _decimal(row: Decimal) -> float | Fraction:
-    """Read a decimal exactly; beyond 10**1000 it is infinite, and below 10**-1000 it is 0, before it fills memory."""
-    if row.is_nan():
-        return math.nan
-    if row.is_infinite() or row.adjusted() > _FAR:
-        return -math.inf if row.is_signed() else math.inf
-    return Fraction(0) if row.adjusted() < -_FAR else Fraction(row)
 
 
 def whole_numbers(values: ArrayLike) -> bool:

@@ -7,8 +7,9 @@ have to hold a null, and floats end at 53 bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,11 @@ import numpy as np
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
-__all__ = ["is_absent", "present", "read_rows", "require_numbers"]
+__all__ = ["codes", "identity", "is_absent", "listed", "present", "read_rows", "require_numbers"]
 
 _NULLS = frozenset({"NAType", "NaTType"})  # pandas' own, known by name as pandas need not be there
 _NEITHER = (str, bytes, bytearray, memoryview)
@@ -115,3 +118,87 @@ def present(values: object) -> int:
             return int(rows.size - np.isnan(rows).sum())
         return int(rows.size - (np.isnat(rows).sum() if rows.dtype.kind in "mM" else 0))
     return sum(not is_absent(row) for row in rows)
+
+
+def listed(values: object) -> list[Any]:
+    """Return rows that need not be numbers, one object each, from a column or from anything that holds them one by one.
+
+    >>> listed({"a": 1}.keys()), listed("ab"), listed(np.array([1.5]))
+    (['a'], ['a', 'b'], [1.5])
+    """
+    if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
+        msg = f"value is of type {type(values).__name__}; it must hold the values, one per row, as a list or an array."
+        raise ParameterError(msg)
+    if not hasattr(values, "dtype") and not hasattr(values, "ndim") and not hasattr(type(values), "num_columns"):
+        return list(values)
+    rows = read_rows(values)
+    return list(rows.tolist()) if isinstance(rows, np.ndarray) else rows
+
+
+def codes(rows: Iterable[object], categories: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Number rows by public categories; -1 where a row equals none of them.
+
+    Each row is looked up by itself and never held against another one: where equality is no equivalence, as between
+    some numbers of NumPy and of Python, a row could otherwise change what its neighbors are counted as.
+
+    >>> codes(["b", "c", ["a"]], "ab").tolist()
+    [1, -1, -1]
+    """
+    numbers = {_plain(category): number for number, category in enumerate(categories)}
+
+    def code(row: object) -> int:
+        try:
+            return numbers.get(_plain(row), -1)
+        except Exception:  # noqa: BLE001  a row that cannot be hashed or compared equals no category
+            return -1
+
+    with np.errstate(all="ignore"):
+        return np.array([code(row) for row in rows], dtype=np.int64)
+
+
+def _plain(row: object) -> Any:  # noqa: ANN401  a row can be anything
+    """Return a scalar of NumPy as Python's: its comparisons round numbers, and would make unequal ones equal to it."""
+    return row.item() if isinstance(row, np.generic) and not isinstance(row, np.datetime64 | np.timedelta64) else row
+
+
+def identity(row: object) -> Hashable:
+    """Return what tells a row from others, made from this row alone; None where it is absent or cannot be hashed.
+
+    Numbers are compared by their exact value, whatever their type, texts and bytes by their characters, tuples and
+    frozen sets by what is in them, and everything else by its type and its hash. Equality of such values is an
+    equivalence, as that of rows need not be.
+
+    >>> identity(1.0) == identity(np.int8(1)) == identity(True), identity([1]), identity(float("nan"))
+    (True, None, None)
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return None if is_absent(row) else _identity(row)
+    except Exception:  # noqa: BLE001  whatever a private row makes Python raise
+        return None
+
+
+def _identity(row: object) -> Hashable:
+    plain = _plain(row)
+    if is_absent(plain):
+        return "absent", None
+    for kind, exact in _EXACT.items():
+        if isinstance(plain, kind):
+            return exact(plain)
+    if isinstance(plain, tuple):
+        return "tuple", tuple(_identity(each) for each in plain)
+    if isinstance(plain, frozenset):
+        return "set", frozenset(_identity(each) for each in plain)
+    return type(plain), hash(plain)
+
+
+_EXACT: dict[type[Any], Callable[[Any], Hashable]] = {  # Python compares numbers of these types by their exact values
+    int: lambda row: ("number", int.__int__(row)),
+    float: lambda row: ("number", float.__float__(row)),
+    complex: lambda row: ("number", complex.__pos__(row)),
+    Decimal: lambda row: ("number", Decimal(row)),
+    Fraction: lambda row: ("number", Fraction(row.numerator, row.denominator)),
+    np.floating: lambda row: ("number", Fraction(*row.as_integer_ratio()) if np.isfinite(row) else float(row)),
+    str: lambda row: ("text", str.__str__(row)),
+    bytes: lambda row: ("bytes", bytes(row)),
+}

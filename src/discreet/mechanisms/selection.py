@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Integral
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +12,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import float_up, integer, log_upper, shown
 from discreet.mechanisms.additive import miss
+from discreet.mechanisms.values import private_number, quietly, unmasked
 from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "checked_candidates",
     "gap_bound",
+    "listed_candidates",
     "private_scores",
     "require_monotone",
     "scored",
@@ -36,7 +38,6 @@ __all__ = [
 _MOST = 1 << 62
 _FARTHEST = 2.0**1000
 _LAST = Fraction(1 << 1000)
-_DIGITS = 1000  # decimals with more zeros behind the point count as 0
 _DOUBLE = 8  # bytes: wider floats are read exactly
 Candidate = TypeVar("Candidate")
 
@@ -84,8 +85,10 @@ def private_scores(scores: ArrayLike) -> Scores:
     >>> private_scores([1, 2**70]).tolist() == [1, 2**62], bool(private_scores([0.5, float("nan")])[1] < -1e300)
     (True, True)
     """
+    scores = unmasked(scores)
     try:
-        array = np.asarray(scores)
+        with quietly():
+            array = np.asarray(scores)
     except (TypeError, ValueError):  # rows of unequal length
         array = np.empty((0, 0))
     if array.ndim != 1 or array.size == 0:
@@ -122,23 +125,12 @@ def _objects(array: NDArray[Any]) -> Scores:
 
 def _exact(score: object) -> int | Fraction:
     """Read one score: whole ones as integers, others as fractions, what is no number as the lowest."""
-    if isinstance(score, np.ndarray) and score.ndim == 0:
-        score = score.item()
+    number = private_number(score)
+    if isinstance(number, float):
+        return _LAST if number > 0 else -_LAST
     if isinstance(score, Integral | np.bool_):
-        return max(-_MOST, min(int(score), _MOST))
-    if isinstance(score, Fraction):
-        return max(-_LAST, min(score, _LAST))
-    return _unwhole(score) if isinstance(score, float | np.floating | Decimal) else -_LAST
-
-
-def _unwhole(score: float | np.floating | Decimal) -> Fraction:
-    if score.is_nan() if isinstance(score, Decimal) else np.isnan(score):
-        return -_LAST
-    if not -_FARTHEST <= score <= _FARTHEST:
-        return _LAST if score > 0 else -_LAST
-    if isinstance(score, Decimal) and score.adjusted() < -_DIGITS:
-        return Fraction(0)
-    return Fraction(*score.as_integer_ratio())
+        return max(-_MOST, min(int(number), _MOST))
+    return max(-_LAST, min(number, _LAST))
 
 
 def scored(score: Callable[[Candidate], float], candidates: Sequence[Candidate]) -> list[Any]:
@@ -152,7 +144,8 @@ def scored(score: Callable[[Candidate], float], candidates: Sequence[Candidate])
 
     def one(candidate: Candidate) -> object:
         try:
-            found = score(candidate)
+            with quietly():
+                found = score(candidate)
             return found if type(found) in {int, float} else _exact(found)
         except Exception:  # noqa: BLE001  whatever private data make the caller's function raise
             return -_LAST
@@ -160,7 +153,7 @@ def scored(score: Callable[[Candidate], float], candidates: Sequence[Candidate])
     return [one(each) for each in candidates]
 
 
-def checked_candidates(candidates: Sequence[Candidate] | None, count: int) -> Sequence[object]:
+def checked_candidates(candidates: Iterable[object] | None, count: int) -> Sequence[object]:
     """Return the names of the candidates, or their numbers where none were given.
 
     >>> checked_candidates(None, 3), checked_candidates("ab", 2)
@@ -168,10 +161,25 @@ def checked_candidates(candidates: Sequence[Candidate] | None, count: int) -> Se
     """
     if candidates is None:
         return range(count)
-    if len(candidates) != count:
-        msg = f"there are {len(candidates)} candidates and {count} scores; give one score per candidate."
+    names = listed_candidates(candidates)
+    if len(names) != count:
+        msg = f"there are {len(names)} candidates and {count} scores; give one score per candidate."
         raise ParameterError(msg)
-    return candidates
+    return names
+
+
+def listed_candidates(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
+    """Return candidates by their places: a Series would be asked by its labels, and a set has no places.
+
+    >>> listed_candidates(iter("ab")), listed_candidates(range(3))
+    (['a', 'b'], range(0, 3))
+    """
+    if isinstance(candidates, list | tuple | str | range):
+        return candidates
+    if not isinstance(candidates, Iterable):
+        msg = f"candidates is {shown(candidates)}; it must be a list of what to choose from."
+        raise ParameterError(msg)
+    return list(candidates)
 
 
 def gap_bound(scale: Fraction, candidates: SupportsIndex, best: SupportsIndex, confidence: float) -> float:

@@ -14,6 +14,7 @@ from discreet.mechanisms.additive import assign, read_choice, read_positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.smoothing import Law, SmoothNoise, calibrated, chosen
 from discreet.mechanisms.spreads import FINEST_SMOOTHING
+from discreet.mechanisms.values import private_number
 from discreet.noise import SYSTEM, BitSource, rounded
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, Pure
 from discreet.privacy.relations import require_relation
@@ -184,14 +185,14 @@ def read_private(value: Number, lower: Fraction, upper: Fraction, *, missing: Fr
     >>> read_private(7, Fraction(0), Fraction(5), missing=Fraction(0))
     Fraction(5, 1)
     """
+    number = _from_text(value) if isinstance(value, str) else private_number(value)
+    if isinstance(number, float):
+        return missing if math.isnan(number) else upper if number > 0 else lower
+    return max(lower, min(number, upper))
+
+
+def _from_text(value: str) -> Fraction | float:
     try:
-        number = float(value)
-        if math.isnan(number):
-            return missing
-        if math.isinf(number):
-            return upper if number > 0 else lower
-        return max(lower, min(Fraction(value), upper))
-    except (TypeError, ValueError):
-        return missing
-    except OverflowError:
-        return upper if Fraction(value) > 0 else lower
+        return rational(value)
+    except ParameterError:  # no number
+        return math.nan

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 from discreet.exact import exp_lower, log_upper, rational, shown
 from discreet.mechanisms.additive import read_positive
+from discreet.mechanisms.values import whole_number
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from discreet.exact import Number
 
 __all__ = ["DistanceTest", "read_delta", "read_distance"]
-
-_FARTHEST = 1 << 62
 
 
 def read_delta(delta: Number | None) -> Fraction:
@@ -39,17 +38,12 @@ def read_delta(delta: Number | None) -> Fraction:
 
 
 def read_distance(distance: float) -> int:
-    """Read a private distance without an error: rounded down, at least 0, at most 2**62; NaN counts as 0.
+    """Read a private distance without an error: rounded down, at least 0, below 2**62; what is missing counts as 0.
 
-    >>> read_distance(3.9), read_distance(-2), read_distance(float("nan")), read_distance(float("inf")) == 2**62
+    >>> read_distance(3.9), read_distance(-2), read_distance(float("nan")), read_distance(float("inf")) == 2**62 - 1
     (3, 0, 0, True)
     """
-    try:
-        return max(0, min(math.floor(distance), _FARTHEST))
-    except OverflowError:
-        return _FARTHEST if distance > 0 else 0
-    except (TypeError, ValueError):
-        return 0
+    return max(0, whole_number(distance))
 
 
 @dataclass(frozen=True, slots=True)

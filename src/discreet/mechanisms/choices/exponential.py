@@ -12,6 +12,7 @@ from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import (
     checked_candidates,
     gap_bound,
+    listed_candidates,
     private_scores,
     require_monotone,
     scored,
@@ -177,5 +178,6 @@ def exponential(  # noqa: PLR0913  each is a public fact of the release
     70
     """
     mechanism = Exponential(sensitivity, epsilon=epsilon, monotone=monotone, neighbors=neighbors)
-    values = scored(scores, candidates) if callable(scores) else scores
-    return mechanism.release(values, weights=weights, candidates=candidates)
+    names = listed_candidates(candidates)
+    values = scored(scores, names) if callable(scores) else scores
+    return mechanism.release(values, weights=weights, candidates=names)

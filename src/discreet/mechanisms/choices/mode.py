@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,12 +13,13 @@ from discreet.mechanisms.additive import read_positive
 from discreet.mechanisms.choices.noisy_max import NoisyMax
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.rows import codes, listed
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import Group, group_size, require_relation
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable
     from fractions import Fraction
     from typing import SupportsIndex
 
@@ -114,12 +113,9 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
 
     def release(self, value: Iterable[Hashable], *, bits: BitSource = SYSTEM) -> Release[object]:
         """Return a value; `value` holds the rows."""
-        rows = value.tolist() if isinstance(value, np.ndarray) else value
-        if not isinstance(rows, Iterable):
-            msg = f"value is of type {type(value).__name__}; it must hold one row per unit, as a list or an array."
-            raise ParameterError(msg)
-        counts = Counter(each for each in rows if _counts(each))
-        found = self._race.release([counts[each] for each in self.candidates], bits=bits)
+        places = codes(listed(value), self.candidates)
+        counts = np.bincount(places[places >= 0], minlength=len(self.candidates))
+        found = self._race.release(counts, bits=bits)
         return Release(self.candidates[int(str(found.value))], self)
 
     @classmethod
@@ -130,12 +126,3 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
             Example(cls("abc", epsilon=2), ["a", "b", "c"], ["a", "b", "c", "c"]),
             Example(cls("ab", epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), ["a", "a", "b"], ["a", "b", "b"]),
         )
-
-
-def _counts(row: object) -> bool:
-    """Tell whether a row can equal a candidate at all; a list or a tuple with one inside cannot."""
-    try:
-        hash(row)
-    except TypeError:
-        return False
-    return True

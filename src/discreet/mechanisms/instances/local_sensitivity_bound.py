@@ -16,6 +16,7 @@ from discreet.mechanisms.reach import rounded_laplace_reach
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import read_private
 from discreet.mechanisms.stability import read_delta
+from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace, families, rounded
 from discreet.privacy import Approximate, NeighborRelation, approximate
 from discreet.privacy.relations import require_relation
@@ -129,7 +130,7 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
         """The local sensitivity and its steepness."""
         return (
             "the local sensitivity is at least the value's move to any neighbor.",
-            f"one unit changes the local sensitivity by at most {self.steepness}.",
+            f"{movers(self.neighbors)} changes the local sensitivity by at most {self.steepness}.",
         )
 
     def error(self, confidence: float = 0.95) -> None:

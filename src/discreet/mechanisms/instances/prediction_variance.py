@@ -16,6 +16,7 @@ from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import Smooth
 from discreet.mechanisms.spreads import reach, smooth_maximum
+from discreet.mechanisms.values import quietly, unmasked
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 
@@ -157,7 +158,7 @@ class PredictionVariance(Smooth):
 def _read_rows(value: ArrayLike, width: int) -> NDArray[np.float64]:
     """Read rows of so many features, each row by itself; what is no number becomes NaN."""
     if hasattr(value, "__array__"):
-        array = np.asarray(value)
+        array = np.asarray(unmasked(value))
         if array.ndim == 1 and width == 1:
             array = array[:, None]
         if array.ndim != 2 or array.shape[1] != width or array.dtype.kind not in "biufO":
@@ -167,7 +168,8 @@ def _read_rows(value: ArrayLike, width: int) -> NDArray[np.float64]:
             )
             raise ParameterError(msg)
         if array.dtype.kind != "O":
-            return array.astype(np.float64)
+            with np.errstate(over="ignore"):  # a row beyond all floats becomes infinite, and with it a row of zeros
+                return array.astype(np.float64)
         value = list(array)
     if not isinstance(value, list | tuple):
         msg = f"value is of type {type(value).__name__}; it must be an array or a list of rows."
@@ -179,7 +181,8 @@ def _read_row(row: object, width: int) -> list[float]:
     """Read one row; of another length, or with what is no number, it is NaN."""
     cells = list(row) if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim) else [row]
     try:
-        found = [math.nan if isinstance(each, str | bytes) else float(each) for each in cells]  # type: ignore[arg-type]
+        with quietly():
+            found = [math.nan if isinstance(each, str | bytes) else float(each) for each in cells]  # type: ignore[arg-type]
     except Exception:  # noqa: BLE001  whatever a private cell makes Python raise
         return [math.nan] * width
     return found if len(found) == width else [math.nan] * width

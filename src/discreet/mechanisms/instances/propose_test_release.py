@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
-from discreet.mechanisms.additive import assign, miss, read_positive
+from discreet.mechanisms.additive import assign, ends, miss, read_grid, read_positive
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.numbers.laplace import Laplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.stability import DistanceTest, read_delta
+from discreet.mechanisms.values import private_number
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import Approximate, NeighborRelation, approximate
@@ -21,7 +22,7 @@ from discreet.privacy.relations import require_relation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.exact import Number
+    from discreet.exact import Grid, Number
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
@@ -52,7 +53,7 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
     and anything else has a chance of at most delta. So (test_epsilon + release_epsilon, delta): the (2 epsilon, delta)
     of the original for equal parts. The threshold for delta is ln(1/delta) / epsilon of the test, not ln(1/epsilon).
 
-    `release` takes the pair (value, distance).
+    `release` takes the pair (value, distance); where a value is missing it counts as 0, where a distance is, as 0 too.
 
     Dwork & Lei 2009 (doi:10.1145/1536414.1536466); Vadhan 2017, "The Complexity of Differential Privacy".
 
@@ -77,15 +78,17 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
     epsilon: Fraction
     delta: Fraction
     test_share: Fraction
+    grid: Grid | None
     neighbors: Relation
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  each is a public fact of the release
         self,
         bound: Number,
         *,
         epsilon: Number,
         delta: Number,
         test_share: Number = Fraction(1, 2),
+        grid: Grid | Number | None = None,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
         assign(
@@ -94,6 +97,7 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
             epsilon=read_positive(epsilon, "epsilon", zero="no finite noise reaches it"),
             delta=read_delta(delta),
             test_share=read_split(test_share),
+            grid=None if grid is None else read_grid(grid),
             neighbors=require_relation(neighbors),
         )
 
@@ -104,8 +108,9 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
 
     @property
     def noise(self) -> Laplace:
-        """The noise, with the rest of epsilon."""
-        return Laplace(self.bound, epsilon=self.epsilon * (1 - self.test_share), neighbors=self.neighbors)
+        """The noise, with the rest of epsilon; on a grid of its own unless one is stated."""
+        rest = self.epsilon * (1 - self.test_share)
+        return Laplace(self.bound, epsilon=rest, grid=self.grid, neighbors=self.neighbors)
 
     @property
     def claim(self) -> Approximate:
@@ -121,8 +126,9 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
     def assumed(self) -> tuple[str, ...]:
         """The distance."""
         return (
-            f"the distance is 0 wherever one unit can move the value by more than {self.bound}.",
+            f"the distance is 0 wherever {movers(self.neighbors)} can move the value by more than {self.bound}.",
             f"{movers(self.neighbors)} moves the distance by at most one.",
+            ends(self.noise.grid.step),
         )
 
     def error(self, confidence: float = 0.95) -> float:
@@ -153,7 +159,7 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
         number, distance = value
         if not self.test.passes(distance, bits=bits):
             return Release(None, self)
-        return Release(float(self.noise.release(number, bits=bits).value), self)
+        return Release(float(self.noise.release(private_number(number), bits=bits).value), self)
 
     @classmethod
     def examples(cls) -> tuple[Example[tuple[float, float]], ...]:

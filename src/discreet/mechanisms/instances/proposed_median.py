@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.mechanisms.additive import assign
+from discreet.exact import Grid
+from discreet.mechanisms.additive import assign, choose_grid
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.mechanism import Example, Mechanism
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from discreet.exact import Grid, Number
+    from discreet.exact import Number
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
@@ -92,8 +93,17 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
             epsilon=self.epsilon,
             delta=self.delta,
             test_share=self.test_share,
+            grid=self._noise_grid,
             neighbors=self.neighbors,
         )
+
+    @property
+    def _noise_grid(self) -> Grid:
+        """The grid that the noise has by itself, or one on which 2**61 steps reach both bounds."""
+        scale = self.bound / (self.epsilon * (1 - self.test_share))
+        fine = choose_grid(self.bound, scale, 1)
+        coarse = Grid.below(max(abs(self.lower), abs(self.upper)), bits=60)
+        return fine if fine.step >= coarse.step else coarse
 
     @property
     def claim(self) -> Approximate:

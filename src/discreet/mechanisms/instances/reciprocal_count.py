@@ -12,6 +12,7 @@ from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import Smooth
 from discreet.mechanisms.spreads import eased, rounded_up
+from discreet.mechanisms.values import whole_number
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 
@@ -68,8 +69,11 @@ class ReciprocalCount(Smooth):
         )
 
     def value_and_bound(self, value: SupportsIndex) -> tuple[Fraction, Fraction]:
-        """Return the reciprocal and its smooth sensitivity; both are private. Counts are clamped to [0, 2**62]."""
-        count = max(0, min(int(value), 1 << 62))
+        """Return the reciprocal and its smooth sensitivity; both are private.
+
+        Counts are clamped to [0, 2**62), and what is missing counts as 0.
+        """
+        count = max(0, whole_number(value))
         t = eased(self.smoothing)
         if count <= 1:
             return Fraction(1), rounded_up(0.5 * math.exp(-t * (1 - count)))

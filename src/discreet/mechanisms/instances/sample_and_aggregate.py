@@ -18,6 +18,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import changes_one
+from discreet.mechanisms.values import quietly
 from discreet.noise import SYSTEM, BitSource, exponential_race, permutation, uniform_integer
 from discreet.privacy import NeighborRelation, Pure, pure
 from discreet.privacy.relations import require_relation
@@ -162,7 +163,9 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
         clamp, count = self._clamp, len(rows)
         order = permutation(count, bits=bits)
         place = uniform_integer(self.blocks, size=count, bits=bits)
-        given = np.asarray(rows) if hasattr(rows, "__array__") else None
+        given = None
+        if hasattr(rows, "__array__"):  # a mask stays on, so that the function does not see what lies under it
+            given = rows if isinstance(rows, np.ma.MaskedArray) else np.asarray(rows)
         listed = [] if given is not None else list(rows)
         found = []
         for block in range(self.blocks):
@@ -215,7 +218,8 @@ def _loud(rows: Sequence[float]) -> float:
 def _answer(function: Callable[[Any], float], rows: Any) -> float:  # noqa: ANN401  rows of any kind
     """Call a function of which nothing is known; what is no finite number becomes missing."""
     try:
-        found = float(function(rows))
+        with quietly():
+            found = float(function(rows))
     except (Exception, SystemExit):  # noqa: BLE001  whatever private rows make the caller's function raise
         return math.nan
     return found if math.isfinite(found) else math.nan

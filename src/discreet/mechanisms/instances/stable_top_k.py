@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -15,6 +14,7 @@ from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.instances.stable_value import StableValue
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.rows import codes, listed
 from discreet.mechanisms.selection import private_scores
 from discreet.mechanisms.smooth import changes_one
 from discreet.noise import SYSTEM, BitSource
@@ -140,10 +140,8 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
 
     def release(self, value: Iterable[Hashable], *, bits: BitSource = SYSTEM) -> Release[tuple[Hashable, ...] | None]:
         """Return the set or None; `value` holds the rows."""
-        known = set(self.candidates)
-        rows = value.tolist() if isinstance(value, np.ndarray) else value
-        found = Counter(row for row in rows if _hashable(row) and row in known)
-        counts = [found[each] for each in self.candidates]
+        places = codes(listed(value), self.candidates)
+        counts = np.bincount(places[places >= 0], minlength=len(self.candidates))
         names = tuple(self.candidates[i] for i in self._top(counts))
         shown_ = self.stable.test.passes(self.distance(counts), bits=bits)
         return Release(names if shown_ else None, self)
@@ -158,14 +156,6 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
             Example(cls("abc", 2, epsilon=1, delta="0.1"), ["a"] * 4 + ["b"] * 3, ["a"] * 4 + ["b"] * 4),
             Example(cls("ab", epsilon=1, delta="0.1", neighbors=change), ["a", "a", "b"], ["a", "b", "b"]),
         )
-
-
-def _hashable(row: object) -> bool:
-    try:
-        hash(row)
-    except TypeError:
-        return False
-    return True
 
 
 def argmax_distance(scores: ArrayLike, sensitivity: Number = 1) -> tuple[int, int]:

@@ -8,15 +8,15 @@ from fractions import Fraction
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
+
 from discreet.exact import rational, sqrt_upper
 from discreet.mechanisms.additive import (
     added,
     assign,
     ends,
-    exact_integers,
     exactly_one,
     largest_within,
-    limited,
     miss,
     read_choice,
     read_dimensions,
@@ -29,6 +29,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_gaussian_reach
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.values import exact_integers, limited
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_gaussian
 from discreet.noise.scale import checked_scale
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import SupportsIndex
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.exact import Number
@@ -193,7 +193,8 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
         counts = exact_integers(value)
         if self.dimensions is not None:
             require_size(counts.size, self.dimensions)
-        return Release(added(counts, discrete_gaussian(self.sigma, size=counts.shape, bits=bits)), self)
+        noisy = added(counts, np.asarray(discrete_gaussian(self.sigma, size=counts.shape, bits=bits)))
+        return Release(noisy if noisy.ndim else int(noisy), self)
 
     @classmethod
     def examples(cls) -> tuple[Example[int | Sequence[int] | NDArray[np.integer]], ...]:

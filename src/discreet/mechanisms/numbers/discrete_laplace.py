@@ -8,11 +8,12 @@ from fractions import Fraction
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
+
 from discreet.mechanisms.additive import (
     added,
     assign,
     ends,
-    exact_integers,
     exactly_one,
     largest_within,
     miss,
@@ -27,6 +28,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_laplace_reach
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.values import exact_integers
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
 from discreet.noise.scale import checked_scale
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import SupportsIndex
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.exact import Number
@@ -181,7 +182,8 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
         counts = exact_integers(value)
         if self.dimensions is not None:
             require_size(counts.size, self.dimensions)
-        return Release(added(counts, discrete_laplace(self.scale, size=counts.shape, bits=bits)), self)
+        noisy = added(counts, np.asarray(discrete_laplace(self.scale, size=counts.shape, bits=bits)))
+        return Release(noisy if noisy.ndim else int(noisy), self)
 
     @classmethod
     def examples(cls) -> tuple[Example[int | Sequence[int] | NDArray[np.integer]], ...]:

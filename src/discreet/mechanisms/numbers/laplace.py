@@ -16,19 +16,18 @@ from discreet.mechanisms.additive import (
     ends,
     exactly_one,
     largest_within,
-    limited,
     miss,
     place,
     read_choice,
     read_dimensions,
     read_positive,
     require_size,
-    snapped,
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import rounded_laplace_reach
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.values import limited, snapped
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, laplace_steps
 from discreet.noise.laplace import checked_ratio

@@ -15,20 +15,18 @@ from discreet.mechanisms.additive import (
     Inputs,
     assign,
     ends,
-    exact_integers,
     largest_within,
-    limited,
     miss,
     read_choice,
     read_grid,
     read_positive,
     require_size,
-    snapped,
     steps_moved,
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.reach import staircase_reach
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.values import exact_integers, limited, snapped
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, staircase
 from discreet.noise.scale import checked_scale
@@ -173,12 +171,10 @@ class Staircase(Mechanism["float | Fraction", "int | float"]):
 
     def release(self, value: float | Fraction, *, bits: BitSource = SYSTEM) -> Release[int | float]:
         """Return the number with noise: whole without a grid, a float on the grid otherwise."""
-        require_size(np.size(value), 1)  # type: ignore[arg-type]
-        noise = staircase(self.epsilon, self.width, self.near, bits=bits)
-        if self.grid is None:
-            return Release(limited(int(exact_integers(value).item()) + noise), self)
-        steps = snapped(value, self.grid)
-        return Release(self.grid.value(limited(int(np.asarray(steps).item()) + noise)), self)
+        steps = exact_integers(value) if self.grid is None else np.asarray(snapped(value, self.grid))
+        require_size(steps.size, 1)
+        noisy = limited(int(steps.item()) + staircase(self.epsilon, self.width, self.near, bits=bits))
+        return Release(noisy if self.grid is None else self.grid.value(noisy), self)
 
     @classmethod
     def examples(cls) -> tuple[Example[float | Fraction], ...]:

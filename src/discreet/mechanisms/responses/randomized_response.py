@@ -12,9 +12,10 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Interval, integer, log_upper, rational, shown
-from discreet.mechanisms.additive import assign, exact_integers, exactly_one, miss, read_positive
+from discreet.mechanisms.additive import assign, exactly_one, miss, read_positive
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.values import exact_integers
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 from discreet.noise.table import Table
 from discreet.privacy import NeighborRelation, Pure, curves

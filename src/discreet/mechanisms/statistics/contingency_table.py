@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +14,7 @@ from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.rows import read_rows
+from discreet.mechanisms.rows import codes, read_rows
 from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy_counts
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
@@ -112,13 +113,16 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
     def release(self, value: Sequence[Sequence[Hashable]], *, bits: BitSource = SYSTEM) -> Release[NDArray[np.int64]]:
         """Return the private counts; `value` holds one sequence of rows per column."""
         shape = tuple(len(axis) for axis in self.categories)
-        columns = [read_rows(column) for column in value]
+        if not isinstance(value, Iterable):
+            msg = f"value is of type {type(value).__name__}; it must hold one sequence of rows per column."
+            raise ParameterError(msg)
+        columns = [_listed(column) for column in value]
         if len(columns) != len(shape) or len({len(column) for column in columns}) != 1:
             msg = f"the data must be {len(shape)} columns, all with the same number of rows."
             raise ParameterError(msg)
-        codes = [_codes(column, axis) for column, axis in zip(columns, self.categories, strict=True)]
-        there = np.logical_and.reduce([each >= 0 for each in codes])
-        flat = np.ravel_multi_index([each[there] for each in codes], shape)
+        places = [codes(column, axis) for column, axis in zip(columns, self.categories, strict=True)]
+        there = np.logical_and.reduce([each >= 0 for each in places])
+        flat = np.ravel_multi_index([each[there] for each in places], shape)
         counts = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
         return Release(noisy_counts(counts.astype(np.int64), self.noise, bits), self)
 
@@ -133,18 +137,10 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
         )
 
 
-def _codes(column: NDArray[Any] | list[Any], axis: tuple[Hashable, ...]) -> NDArray[np.int64]:
-    """Number the rows by category; -1 where a row has none."""
-    numbers = {category: number for number, category in enumerate(axis)}
-
-    def code(row: object) -> int:
-        try:
-            return numbers.get(row, -1)
-        except Exception:  # noqa: BLE001  a row that cannot be hashed or compared equals no category
-            return -1
-
-    rows = column.tolist() if isinstance(column, np.ndarray) else column
-    return np.array([code(row) for row in rows], dtype=np.int64)
+def _listed(column: object) -> list[Any]:
+    """Return a column as one object per row; a single text is no column."""
+    rows = read_rows(column)
+    return list(rows.tolist()) if isinstance(rows, np.ndarray) else rows
 
 
 def contingency_table(  # noqa: PLR0913

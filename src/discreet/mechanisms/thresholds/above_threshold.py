@@ -12,21 +12,19 @@ import numpy as np
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import Grid, float_up, integer, rational, shown
 from discreet.mechanisms.additive import (
-    FARTHEST,
     Inputs,
     added,
     assign,
-    limited,
     miss,
     read_choice,
     read_grid,
     read_positive,
-    snapped,
     steps_moved,
     unbounded_laplace,
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.values import FARTHEST, limited, snapped
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
 from discreet.noise.scale import checked_scale
@@ -239,8 +237,11 @@ class Watch:
                 "which costs again."
             )
             raise BudgetError(msg)
-        steps = int(np.asarray(snapped(value, self.mechanism.grid)).item())
-        found = steps + unbounded_laplace(self.mechanism.scales[1], self._bits) >= self._bar
+        steps = np.asarray(snapped(value, self.mechanism.grid))
+        if steps.size != 1:
+            msg = f"value holds {steps.size} numbers; ask about one answer at a time, or give `release` all of them."
+            raise ParameterError(msg)
+        found = int(steps.item()) + unbounded_laplace(self.mechanism.scales[1], self._bits) >= self._bar
         self._left -= found
         return found
 

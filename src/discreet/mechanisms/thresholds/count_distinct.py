@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from discreet.errors import ParameterError
 from discreet.exact import integer
 from discreet.mechanisms.additive import assign, require_single
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.rows import identity, listed
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from fractions import Fraction
     from typing import SupportsIndex
 
@@ -38,9 +35,10 @@ class CountDistinct(Mechanism["Iterable[object]", int]):
     by at most g. So the sensitivity is g under either relation, and whole-number Laplace noise of scale g / epsilon is
     epsilon-private (see `DiscreteLaplace`).
 
-    Values are compared as Python compares them: 1 and 1.0 are equal. None, NaN, missing values of other libraries and
-    what Python cannot compare or hash, such as lists, are no values. The count itself is
-    exact, so that nothing but the noise makes it wrong.
+    Numbers are compared by their exact values, whatever their types: 1 and 1.0 are equal. Texts, bytes and tuples are
+    compared by what is in them, other objects by their type and their hash. None, NaN, missing values of other
+    libraries and what Python cannot hash, such as lists, are no values. What a value counts as depends on it alone: a
+    set of raw values would not keep the argument, as equality of NumPy's numbers is not transitive.
 
     >>> mechanism = CountDistinct(values=1, epsilon=20)
     >>> mechanism.release(["flu", "cold", "flu", None, float("nan")]).value
@@ -96,14 +94,7 @@ class CountDistinct(Mechanism["Iterable[object]", int]):
 
     def release(self, value: Iterable[object], *, bits: BitSource = SYSTEM) -> Release[int]:
         """Return the number of different values, with noise."""
-        if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0):
-            msg = f"value is of type {type(value).__name__}; it must hold the values, as a list or an array."
-            raise ParameterError(msg)
-        distinct: set[object] = set()
-        for each in value:
-            with suppress(Exception):  # whatever a private value makes Python raise when it is compared or hashed
-                if each is not None and bool(each == each):  # noqa: PLR0124  NaN is not itself
-                    distinct.add(each)
+        distinct = {identity(each) for each in listed(value)} - {None}
         noisy = self.noise.release(len(distinct), bits=bits).value
         return Release(int(noisy), self)
 

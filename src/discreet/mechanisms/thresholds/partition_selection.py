@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -13,16 +14,16 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Interval, exp_lower, integer, rational, shown
-from discreet.mechanisms.additive import added, assign, limited, miss, read_choice, read_positive, require_single
+from discreet.mechanisms.additive import added, assign, miss, read_choice, read_positive, require_single
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.reach import discrete_gaussian_above, discrete_laplace_above
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.values import whole_number
 from discreet.noise import SYSTEM, BitSource, discrete_gaussian, discrete_laplace
 from discreet.noise.scale import checked_scale
 from discreet.privacy import Approximate, NeighborRelation, calibrate, curves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any, SupportsIndex
 
     from numpy.typing import NDArray
@@ -196,8 +197,11 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
         unit holds the key, and it is never shown. Keys get their noise one by one, and only those that are shown are
         ordered: a key that is not shown changes neither.
         """
+        if not isinstance(value, Mapping):
+            msg = f"value is of type {type(value).__name__}; it must map each key to the number of units that hold it."
+            raise ParameterError(msg)
         present = list(value)
-        counts = np.array([_count(value[key]) for key in present], dtype=np.int64)
+        counts = np.array([whole_number(value[key]) for key in present], dtype=np.int64)
         if self.method is SelectionMethod.OPTIMAL:
             shown_ones = _coins(counts, *self._rates, bits)
             return Release(tuple(sorted((present[i] for i in np.flatnonzero(shown_ones)), key=_place)), self)
@@ -292,20 +296,6 @@ def _place(key: object) -> tuple[str, int, int | float | str]:
     if isinstance(plain, int | float):
         return name, 0, plain
     return (name, 2, plain) if isinstance(plain, str) else (name, 3, repr(plain))
-
-
-def _count(held: object) -> int:
-    """Read one count by itself: rounded down, clamped to below 2**62, and 0 for what is no number.
-
-    >>> _count(3), _count(2.9), _count(2**70) == 2**62 - 1, _count(float("nan")), _count(None)
-    (3, 2, True, 0, 0)
-    """
-    try:
-        return limited(math.floor(held))  # type: ignore[call-overload]
-    except OverflowError:  # an infinity
-        return limited(1 << 63) if held > 0 else 0  # type: ignore[operator]
-    except (TypeError, ValueError, ArithmeticError):
-        return 0
 
 
 @lru_cache(maxsize=8)

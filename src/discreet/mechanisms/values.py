@@ -1,0 +1,241 @@
+"""Private numbers that a caller holds: each read by itself, exactly, and without an error that depends on it.
+
+What is decided before any number is seen: NaN, None, the nulls of other libraries, masked cells and, in lists and
+arrays of objects, whatever else is no real number are *missing*, and each mechanism says what a missing number counts
+as. The type of an array, the number of its dimensions and its size are public.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.mechanisms.rows import is_absent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.exact import Grid
+
+__all__ = ["FARTHEST", "exact_integers", "limited", "private_number", "quietly", "snapped", "unmasked", "whole_number"]
+
+FARTHEST = (1 << 62) - 1
+"""Values, and sums with noise, are clamped to this many steps either side of 0.
+
+Clamping values moves no two neighbors further apart, and clamping sums is post-processing. Noise held in 64 bits ends
+at 2**63 - 1, and a value of at most 2**62 - 1 with such noise is beyond 2**62 - 1 in any case: the law is that of
+unbounded noise, clamped.
+"""
+
+_FAR = 1000  # decimal digits: beyond all grids
+_DOUBLE = 8  # bytes: wider floats are read exactly
+
+
+def private_number(value: object) -> float | Fraction:
+    """Read one number exactly: a fraction, an infinity, or NaN where it is missing or no real number. Never raises.
+
+    Decimals beyond 10**1000 are infinite and their inverses 0, before they fill memory.
+
+    >>> private_number(np.float32(0.5)), private_number(None), private_number(Decimal("-1e999999"))
+    (Fraction(1, 2), nan, -inf)
+    """
+    try:
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = None if np.ma.getmaskarray(value).any() else value.item()
+        return _number(value) if isinstance(value, Real | Decimal | np.bool_) else math.nan
+    except Exception:  # noqa: BLE001  what a private value can do is unknown
+        return math.nan
+
+
+def _number(value: Real | Decimal | np.bool_) -> float | Fraction:
+    if isinstance(value, np.timedelta64):  # NumPy counts it among the integers
+        return math.nan
+    if isinstance(value, Integral | np.bool_):
+        return Fraction(int(value))
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, Fraction):
+        return Fraction(value.numerator, value.denominator)
+    number = value if isinstance(value, np.floating) else float(value)
+    return Fraction(*number.as_integer_ratio()) if np.isfinite(number) else float(number)
+
+
+def _decimal(value: Decimal) -> float | Fraction:
+    if value.is_nan():
+        return math.nan
+    if value.is_infinite() or value.adjusted() > _FAR:
+        return -math.inf if value.is_signed() else math.inf
+    return Fraction(0) if value.adjusted() < -_FAR else Fraction(value)
+
+
+def whole_number(value: object) -> int:
+    """Read one count: rounded down, below 2**62 on either side, and 0 where it is missing.
+
+    >>> whole_number(3), whole_number(2.9), whole_number(2**70) == 2**62 - 1, whole_number(None)
+    (3, 2, True, 0)
+    """
+    number = private_number(value)
+    if isinstance(number, float):
+        return 0 if math.isnan(number) else FARTHEST if number > 0 else -FARTHEST
+    return limited(math.floor(number))
+
+
+def limited(steps: int) -> int:
+    """Clamp a whole number to below 2**62 on either side.
+
+    >>> limited(-(2**70)) == 1 - 2**62
+    True
+    """
+    return max(-FARTHEST, min(steps, FARTHEST))
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Show no warning that private numbers give rise to, in functions of a caller too: it would be a release.
+
+    >>> with quietly():
+    ...     float(np.array([1.0]).mean() / np.float64(0))
+    inf
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def unmasked(value: ArrayLike) -> ArrayLike:
+    """Return an array whose masked cells are None: what lies under a mask is not shown, with noise or without.
+
+    >>> unmasked(np.ma.array([1, 2], mask=[False, True])).tolist()
+    [1, None]
+    """
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    cells = np.array(value.data, dtype=object)
+    cells[np.ma.getmaskarray(value)] = None
+    return cells
+
+
+def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[np.int64]:
+    """Round numbers to the nearest grid points, counted in steps; total, so that no error depends on a value.
+
+    Each number is rounded by itself, halves to even, from its exact value: a float beside a large integer does not make
+    a float of it. From 2**62 steps on values are clamped; infinities too; what is missing counts as 0.
+
+    >>> from discreet.exact import Grid
+    >>> snapped(0.7, Grid("1/4")), snapped([float("nan"), 1e300, "x"], Grid(1)).tolist() == [0, 2**62 - 1, 0]
+    (3, True)
+    """
+    if isinstance(value, Fraction | Decimal) or (isinstance(value, Integral) and not isinstance(value, bool)):
+        return _one_snapped(value, grid)
+    array = _numbers(value)
+    if array.dtype.kind == "O":
+        found = np.array([_one_snapped(each, grid) for each in array.ravel()], dtype=np.int64).reshape(array.shape)
+    elif array.dtype.kind == "i":
+        found = _snapped_integers(array.astype(np.int64), grid)
+    else:
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.ldexp(np.nan_to_num(array.astype(np.float64), nan=0.0), -grid.exponent)
+        found = np.rint(np.clip(scaled, -(2.0**62), 2.0**62)).astype(np.int64)
+        found = np.clip(found, -FARTHEST, FARTHEST)
+    return int(found) if np.ndim(found) == 0 else found
+
+
+def _numbers(value: ArrayLike) -> NDArray[Any]:
+    """Read real numbers as signed integers, as floats, or each as it is; types and shapes are public."""
+    value = unmasked(value)
+    try:
+        with quietly():
+            array = np.asarray(value)
+            if array.dtype.kind != "i" and not isinstance(getattr(value, "dtype", None), np.dtype):
+                array = _unmixed(value, array)
+    except (TypeError, ValueError):
+        array = np.empty(0, dtype="U1")
+    if array.dtype.kind == "u" or (array.dtype.kind == "f" and array.dtype.itemsize > _DOUBLE):
+        array = array.astype(object)
+    single = array.dtype.kind == "O" and array.ndim == 0 and not _is_number(array.item())
+    nested = array.dtype.kind == "O" and any(_is_nested(each) for each in array.ravel())
+    if array.dtype.kind not in "ifO" or single or nested:
+        msg = "value must be a real number, or a list or array of them, of one length in each dimension."
+        raise ParameterError(msg)
+    return array
+
+
+def _unmixed(value: ArrayLike, array: NDArray[Any]) -> NDArray[Any]:
+    """Return each number as it was given where NumPy made others of them, as floats of [2**60 + 1, 0.5]."""
+    given = np.array(value, dtype=object)
+    same = array.dtype.kind == "f" and all(isinstance(each, float) for each in given.ravel())
+    return array if same else given
+
+
+def _is_number(each: object) -> bool:
+    return is_absent(each) or isinstance(each, Integral | Fraction | Decimal | float | np.floating)
+
+
+def _is_nested(each: object) -> bool:
+    return isinstance(each, list | tuple) or (isinstance(each, np.ndarray) and each.ndim > 0)
+
+
+def _one_snapped(each: object, grid: Grid) -> int:
+    """Snap one number of any type, by its exact value."""
+    number = private_number(each)
+    if isinstance(number, float):
+        return 0 if math.isnan(number) else FARTHEST if number > 0 else -FARTHEST
+    return limited(round(number / grid.step))
+
+
+def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]:
+    """Snap integers without passing through floats, halves to even."""
+    exponent = grid.exponent
+    if exponent <= 0:
+        most = FARTHEST >> -exponent
+        found: NDArray[np.int64] = np.clip(array, -most, most) << min(-exponent, 61)
+        beyond: NDArray[np.int64] = np.where(array > most, FARTHEST, np.where(array < -most, -FARTHEST, found))
+        return beyond
+    if exponent > 63:  # 2**63 is half a step at most
+        return np.zeros_like(array)
+    down, rest, half = array >> exponent, array & ((1 << exponent) - 1), 1 << (exponent - 1)
+    rounded: NDArray[np.int64] = down + ((rest > half) | ((rest == half) & (down & 1 == 1)))
+    return np.clip(rounded, -FARTHEST, FARTHEST)
+
+
+def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
+    """Read integers as 64-bit ones, clamped to below 2**62; what is missing counts as 0, other types are refused.
+
+    >>> exact_integers([1, 2**70, None]).tolist() == [1, 2**62 - 1, 0]
+    True
+    """
+    value = unmasked(value)  # type: ignore[arg-type]
+    try:
+        with quietly():
+            array = np.asarray(value)
+            if array.dtype.kind not in "iu" and array.size and not isinstance(getattr(value, "dtype", None), np.dtype):
+                array = np.array(value, dtype=object)  # (2**63, -1) becomes floats in NumPy
+    except (TypeError, ValueError):
+        array = np.array(["of unequal lengths"])
+    single = array.ndim == 0 and isinstance(array.item(), bool)
+    if array.dtype.kind == "O" and not single and all(_is_whole(each) for each in array.ravel()):
+        return np.array([whole_number(each) for each in array.ravel()], dtype=np.int64).reshape(array.shape)
+    if array.dtype.kind not in "iu" and array.size:
+        msg = (
+            "value must be a whole number, or a list or array of them. For other numbers use a mechanism on a grid, "
+            "such as Laplace or Gaussian."
+        )
+        raise ParameterError(msg)
+    if array.dtype.kind == "u":
+        array = np.minimum(array, np.uint64(FARTHEST))
+    found: NDArray[np.int64] = np.clip(array.astype(np.int64), -FARTHEST, FARTHEST)
+    return found
+
+
+def _is_whole(each: object) -> bool:
+    return is_absent(each) or isinstance(each, Integral | np.bool_)
