@@ -34,7 +34,7 @@ class Aggregates:
 
     >>> import inspect
     >>> [name for name, _ in inspect.getmembers(Aggregates, inspect.isfunction) if not name.startswith("_")]
-    ['unprotected', 'unprotected_groups', 'unprotected_units']
+    ['unprotected', 'unprotected_cells', 'unprotected_groups', 'unprotected_units']
     """
 
     __slots__ = ("_aggregate", "_groups", "_numbers", "_units")
@@ -71,6 +71,11 @@ class Aggregates:
         shape = (len(self._groups), statistic.size)
         found = np.array(self._numbers[place], dtype=object if wide else np.int64)
         return found.reshape(shape)
+
+    def unprotected_cells(self, place: int) -> list[NDArray[np.int64]]:
+        """Give the cells of a statistic near its ranks: for each group one row per cell, as the statistic says."""
+        integer(place, name="place", least=0, most=len(self._numbers) - 1)
+        return [np.array(cells, dtype=np.int64).reshape(-1, 4) for cells in self._numbers[place]]
 
     def unprotected_groups(self) -> list[tuple[Value, ...]]:
         """Give the groups that were found in the data, for private partition selection only."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,16 +9,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.plans import aggregates as agg
-from discreet.releases.recipe import combined
-from discreet.tables.kinds import Kind
+from discreet.plans.statistics import RankedCells, RowCount, ValueCount
+from discreet.releases.blocks import combined
+from discreet.releases.choices import RankChoice
+from discreet.releases.recipe import levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.plans.aggregates import Measure
     from discreet.plans.statistics import Snapped, Statistic
+    from discreet.releases.blocks import Terms
     from discreet.releases.numbers import NoisyNumbers
-    from discreet.releases.recipe import Recipe, Terms
+    from discreet.releases.recipe import Recipe
 
 __all__ = ["Cell", "decoder"]
 
@@ -90,6 +92,37 @@ class _Numbers:
             self._ratios[index, confidence] = max(self.noisy.reach(end, (1 + confidence) / 2) for end in ends)
         return self._ratios[index, confidence]
 
+    @cached_property
+    def _number_of_values(self) -> tuple[list[float], float] | None:
+        """The noisy counts of a value whose points are chosen, and what they must exceed; None if there are none."""
+        plan = self.recipe.plan
+        (value,) = self.statistics[0].operands
+        nullable = value.facts(plan.row_schema).nullable
+        counts = [ValueCount((value,))] if nullable else [RowCount()]
+        terms = next(
+            (self.recipe.terms[plan.statistics.index(each)] for each in counts if each in plan.statistics), None
+        )
+        if terms is None:
+            return None
+        return self.noisy.values(terms), max(self.noisy.reach(terms, 0.95), 1.0)
+
+    def too_few(self, group: int) -> bool:
+        """Whether the noisy count of a group, where there is one, is no more than noise."""
+        found = self._number_of_values
+        return found is not None and found[0][group] <= found[1]
+
+    def rank_error(self, block: int, places: list[int]) -> float:
+        """By how many rows the worst of some chosen points misses its rank."""
+        choice = self.noisy.noises[block]
+        assert isinstance(choice, RankChoice)  # noqa: S101 - the block of a choice
+        return max(choice.rank_error(place, self.confidence) for place in places)
+
+    def rounding(self, index: int) -> float:
+        """By how much the snapping of rows moves their mean at most."""
+        step = self.factor(index).step
+        slack = self.recipe.slack.get(self.places[index], step if step != 1 else Fraction(0))
+        return float(slack) / 2
+
     def counted(self, group: int) -> float | None:
         """The noisy count, or None where it says nothing."""
         count = self.value(0, group)
@@ -136,7 +169,7 @@ def _mean_of(numbers: _Numbers, index: int, group: int, confidence: float) -> tu
     low, high = factor.reach
     share = min(max(numbers.value(index, group) / count, low), high)
     step = float(factor.step)
-    error = numbers.reach_of_ratio(index, confidence) / count * step + (step / 2 if step != 1 else 0)
+    error = numbers.reach_of_ratio(index, confidence) / count * step + numbers.rounding(index)
     return (factor.center + share) * step, min(error, (high - low) * step)
 
 
@@ -220,85 +253,29 @@ def _histogram(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     del measure
     block = numbers.recipe.bins(numbers.places[0])
     counts = tuple(int(each) for each in numbers.noisy.blocks[block][group])
-    return Cell(counts, numbers.noisy.noises[block].error(numbers.confidence))
+    return Cell(counts, numbers.noisy.reach(((block, 0, Fraction(1)),), numbers.confidence))
 
 
-@dataclass(frozen=True, slots=True)
-class _Bins:
-    """The noisy counts of the bins of one group, from each edge to the next."""
-
-    block: int
-    counts: list[int]
-    edges: tuple[float, ...]
-    whole: bool
-
-    @staticmethod
-    def of(numbers: _Numbers, group: int) -> _Bins:
-        """Leave the bin below the first edge out: values are clamped to the bounds, so it holds noise alone."""
-        block = numbers.recipe.bins(numbers.places[0])
-        statistic = numbers.statistics[0]
-        facts = statistic.operands[0].facts(numbers.recipe.plan.row_schema)
-        lower: tuple[float, ...] = statistic.edges  # type: ignore[attr-defined]
-        whole = facts.kind is Kind.INTEGER and all(b - a <= 1 for a, b in itertools.pairwise(lower))
-        counts = [int(each) for each in numbers.noisy.blocks[block][group, 1:]]
-        return _Bins(block, counts, (*lower, float(facts.bounds.upper or 0)), whole)
-
-    def terms(self, places: range) -> Terms:
-        """The sum of the counts at these places."""
-        return tuple((self.block, place + 1, Fraction(1)) for place in places)
-
-
-_NO_ROWS = "the noisy counts are too small to find it."
-_IN_DATA = "how far it is off depends on the data."
+_RANK = "it misses its rank by at most {rows:.3g} rows; how far apart values lie there is private."
 
 
 def _quantiles(measure: Measure, numbers: _Numbers, group: int) -> Cell:
-    """Read quantiles off the running sum of the noisy bins; NULL where their total is no more than noise."""
-    assert isinstance(measure, agg.Quantiles)  # noqa: S101 - the table of readers says so
-    bins = _Bins.of(numbers, group)
-    if sum(bins.counts) <= numbers.noisy.reach(bins.terms(range(len(bins.counts))), 0.95):
-        return Cell(None if measure.size == 1 else (None,) * measure.size, None, _NO_ROWS)
-    levels = sorted(set(measure.levels))
-    found = dict(zip(levels, _crossings(bins, levels), strict=True))
-    values = tuple(found[level] for level in measure.levels)
-    return Cell(values if measure.size > 1 else values[0], None, _IN_DATA)
+    """The chosen points, in the order of their levels; NULL where a noisy count says that hardly a row is there.
 
-
-def _extreme(measure: Measure, numbers: _Numbers, group: int) -> Cell:
-    """Give the edge farthest out that some row certainly lies beyond: more are counted there than noise reaches.
-
-    With m bins each of the m sums from the end exceeds its noise's bound with probability at most 0.05/m, so with
-    probability 0.95 the true extreme lies at the edge or beyond; rows that are fewer than noise are passed over.
+    Without a count in the question a group without rows cannot be told from others, and its points are random ones.
     """
-    assert isinstance(measure, agg.Extreme)  # noqa: S101 - the table of readers says so
-    bins = _Bins.of(numbers, group)
-    size = len(bins.counts)
-    ends = [range(place, size) if measure.largest else range(place + 1) for place in range(size)]
-    for end in reversed(ends) if measure.largest else ends:
-        total = sum(bins.counts[place] for place in end)
-        if total > numbers.noisy.reach(bins.terms(end), 1 - 0.05 / size):
-            edge = end.start if measure.largest else end.stop - (1 if bins.whole else 0)
-            return Cell(bins.edges[edge], None, _IN_DATA)
-    return Cell(None, None, _NO_ROWS)
-
-
-def _crossings(bins: _Bins, levels: list[Fraction]) -> list[float]:
-    """Find the bins in which the running sum of noisy counts passes each level, and the place inside them.
-
-    Noise makes the running sum go up and down, so several bins may qualify; the middle one is taken. Whole numbers
-    are their bin's lower edge where each has a bin of its own; others are placed as if spread evenly over the bin.
-    """
-    counts, edges = bins.counts, bins.edges
-    below = [0, *itertools.accumulate(counts)]
-    found = []
-    for level in levels:
-        wanted = level * below[-1]
-        gaps = [max(min(a, b) - wanted, wanted - max(a, b), Fraction(0)) for a, b in itertools.pairwise(below)]
-        best = [place for place, gap in enumerate(gaps) if gap == min(gaps)]
-        place = best[len(best) // 2]
-        share = float((wanted - below[place]) / counts[place]) if counts[place] > 0 and not bins.whole else 0.0
-        found.append(edges[place] + min(max(share, 0.0), 1.0) * (edges[place + 1] - edges[place]))
-    return sorted(found)
+    place = numbers.places[0]
+    block, choice = numbers.recipe.choice(place)
+    levels = levels_of(measure)
+    if numbers.too_few(group):
+        return Cell(None if measure.size == 1 else (None,) * measure.size, None, _UNKNOWN)
+    statistic = numbers.statistics[0]
+    assert isinstance(statistic, RankedCells)  # noqa: S101 - the table of readers says so
+    chosen = sorted(int(each) for each in numbers.noisy.blocks[block][group])
+    found = {level: float(point * statistic.factor.step) for level, point in zip(choice.levels, chosen, strict=True)}
+    values = tuple(found[level] for level in levels)
+    reason = _RANK.format(rows=numbers.rank_error(block, [choice.levels.index(level) for level in levels]))
+    return Cell(values if measure.size > 1 else values[0], None, reason)
 
 
 _READERS: tuple[tuple[type[Measure], Callable[[Measure, _Numbers, int], Cell]], ...] = (
@@ -311,5 +288,5 @@ _READERS: tuple[tuple[type[Measure], Callable[[Measure, _Numbers, int], Cell]], 
     (agg.Correlation, _correlation),
     (agg.Histogram, _histogram),
     (agg.Quantiles, _quantiles),
-    (agg.Extreme, _extreme),
+    (agg.Extreme, _quantiles),
 )

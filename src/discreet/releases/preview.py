@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.exact import integer
 from discreet.plans import aggregates as agg
 from discreet.plans.expressions import Column
+from discreet.releases.blocks import combined
 from discreet.releases.numbers import reach_of
-from discreet.releases.recipe import combined
 
 if TYPE_CHECKING:
     from discreet.plans.aggregates import Measure
@@ -67,7 +68,7 @@ def _error(
     measure = measures[expression.name]
     places = recipe.plan.statistics_of(expression.name)
     if isinstance(measure, agg.Histogram):
-        return protection.noises[recipe.bins(places[0])].error(confidence), ""
+        return reach_of(((recipe.bins(places[0]), 0, Fraction(1)),), protection.noises, confidence), ""
     if isinstance(measure, agg.Count | agg.CountDistinct | agg.Sum):
         return _plain_error(recipe, protection, measure, places[0], confidence), ""
     if isinstance(measure, agg.Mean):
@@ -97,5 +98,6 @@ def _mean_error(
             None,
             f"± {reach:.4g} / n, where n is the number of rows in the group; give expected_count= for a number.",
         )
-    half = float(factor.step) / 2 if factor.step != 1 else 0.0
+    slack = recipe.slack.get(total, factor.step if factor.step != 1 else Fraction(0))
+    half = float(slack) / 2
     return min(reach / rows + half, float((high - low) * factor.step)), ""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import shown
 from discreet.noise import SYSTEM
+from discreet.plans.statistics import RankedCells
 from discreet.releases.answer import Answer
+from discreet.releases.blocks import Choice, Parts
+from discreet.releases.choices import RankChoice
 from discreet.releases.numbers import add_noise
 from discreet.releases.preview import Preview
 from discreet.releases.protection import Price, Protection
 from discreet.releases.purse import Entry
-from discreet.releases.recipe import Pair, Recipe
+from discreet.releases.recipe import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,10 +112,23 @@ class Question:
             msg = "the source does not answer; nothing was spent. Open it again."
             raise EngineError(msg)
         entry = Entry(self.plan.key, self.plan.tables, self.analyst)
+        prepared = self._near_ranks(protection)
         reservation = self.purse.reserve(protection.cost, entry)
-        answer = answered(self.recipe, protection, self._prepared.run())
+        answer = answered(self.recipe, protection, prepared.run())
         self.purse.record(reservation, answer)
         return answer
+
+    def _near_ranks(self, protection: Protection) -> Prepared:
+        """Read only the cells that a choice may fall on: how far around a rank they lie follows from the price."""
+        aggregate = self.plan.aggregate
+        statistics = list(aggregate.statistics)
+        for block, noise in zip(self.recipe.blocks, protection.noises, strict=True):
+            statistic = statistics[block.place] if isinstance(block, Choice) else None
+            if isinstance(statistic, RankedCells) and isinstance(noise, RankChoice):
+                statistics[block.place] = replace(statistic, windows=noise.windows)  # type: ignore[union-attr]
+        if tuple(statistics) == aggregate.statistics:
+            return self._prepared
+        return self.engine.prepare(replace(aggregate, statistics=tuple(statistics)))
 
     def _protection(self, epsilon: Number | None, rho: Number | None, delta: Number | None) -> Protection:
         price = Price.read(self.plan.policy, epsilon=epsilon, rho=rho, delta=delta)
@@ -128,12 +144,19 @@ class Question:
 
     def _noise_lines(self) -> Iterator[str]:
         neighbors = self.plan.policy.budget.neighbors
-        yield "numbers that get noise, each an equal share of the price:"
+        yield "numbers that get noise, each block a share of the price:"
         for block in self.recipe.blocks:
             move = block.sensitivity(self.plan.aggregate, neighbors)
-            symbols = [self.plan.statistics[block.place].symbol] if not isinstance(block, Pair) else ["rows", "moment"]
-            what = " and ".join(symbols) + (" as distances to both bounds" if isinstance(block, Pair) else "")
-            yield f"  {what}: one unit moves them by at most {move.l1} together"
+            if isinstance(block, Choice):
+                levels = ", ".join(str(level) for level in block.levels)
+                yield f"  a point for each of the levels {levels}: one unit moves their ranks by at most {move.l1} rows"
+            elif isinstance(block, Parts):
+                symbols = " and ".join(dict.fromkeys(self.plan.statistics[place].symbol for place in block.places))
+                parts = f"{symbols} as {len(block.matrix)} parts of one"
+                yield f"  {parts}: one unit moves them by at most {move.l1} together"
+            else:
+                symbol = self.plan.statistics[block.place].symbol
+                yield f"  {symbol}: one unit moves them by at most {move.l1} together"
         if not self.plan.aggregate.known:
             yield "  groups that enough units are in: selected privately, for a share of the price and delta"
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
+from discreet.engines.sql.ordered import ranked_cells
 from discreet.engines.sql.statistics import count_distinct, count_rows, is_narrow, statistic_sql
 from discreet.engines.sql.words import alias, all_of, any_of, between, column, is_null, listed, not_null, select
 from discreet.plans.expressions import Column
 from discreet.plans.refusals import refuse
-from discreet.plans.statistics import BinCounts
+from discreet.plans.statistics import BinCounts, RankedCells
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -29,15 +30,18 @@ __all__ = ["Statements"]
 _LONGEST_LIST = 16
 """More known keys than this are not sent to the engine; groups that are not known are then dropped as they are read."""
 
+_APART = (BinCounts, RankedCells)
+"""What is not one number per group has a statement of its own."""
+
 Row = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The texts to execute, in order, in one snapshot: one for all counts and sums, one for each set of bins.
+    """The texts to execute, in order, in one snapshot: one for all counts and sums, one for each set of bins or cells.
 
     A row of the first result is the key, the numbers, and the number of units where keys are not known. A row of
-    the others is the key, the bin and the number of rows in it.
+    the others is the key, the bin and the number of rows in it; for cells also those below it, and all.
     """
 
     aggregate: Aggregate
@@ -47,7 +51,12 @@ class Statements:
     def of(aggregate: Aggregate, emitter: Emitter) -> Statements:
         """Write an aggregate."""
         queries = [_scalars(aggregate, emitter)]
-        queries += [_bins(aggregate, each, emitter) for each in aggregate.statistics if isinstance(each, BinCounts)]
+        for each in aggregate.statistics:
+            if isinstance(each, BinCounts):
+                queries.append(_bins(aggregate, each, emitter))
+            elif isinstance(each, RankedCells):
+                rows = emitter.rows(emitter.relation(aggregate.child))
+                queries.append(ranked_cells(each, rows, *_keys(aggregate, rows)))
         return Statements(aggregate, tuple(emitter.dialect.written(query) for query in queries))
 
     def read(
@@ -71,6 +80,8 @@ class Statements:
         for place, statistic in enumerate(aggregate.statistics):
             if isinstance(statistic, BinCounts):
                 numbers[place] = _counted(groups, next(bins), statistic.size, width)
+            elif isinstance(statistic, RankedCells):
+                numbers[place] = _cells(groups, next(bins), width)
         units = [] if known is not None else [int(found[group][-1]) for group in groups]  # type: ignore[call-overload]
         return groups, numbers, units  # type: ignore[return-value]  # cells of the declared kinds
 
@@ -84,7 +95,7 @@ class Statements:
         numbers: list[list[list[int]]] = []
         place = 0
         for statistic in self.aggregate.statistics:
-            if isinstance(statistic, BinCounts):
+            if isinstance(statistic, _APART):
                 numbers.append([])
                 continue
             limbs = 1 if is_narrow(statistic) else 2
@@ -113,6 +124,15 @@ def _counted(groups: list[Row], rows: Iterable[Row], size: int, width: int) -> l
         if key in counts:
             counts[key][int(place)] = int(count)  # type: ignore[call-overload]
     return [counts[group] for group in groups]
+
+
+def _cells(groups: list[Row], rows: Iterable[Row], width: int) -> list[list[int]]:
+    """Read cells near ranks, in rising order; engines return them in any."""
+    found: dict[Row, list[list[int]]] = {group: [] for group in groups}
+    for row in rows:
+        if row[:width] in found:
+            found[row[:width]].append([int(part) for part in row[width:]])  # type: ignore[call-overload]
+    return [list(itertools.chain.from_iterable(sorted(found[group]))) for group in groups]
 
 
 def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
@@ -147,7 +167,7 @@ def _scalars(aggregate: Aggregate, emitter: Emitter) -> SQL:
     columns = [
         part
         for statistic in aggregate.statistics
-        if not isinstance(statistic, BinCounts)
+        if not isinstance(statistic, _APART)
         for part in statistic_sql(statistic, rows)
     ]
     if not aggregate.known:

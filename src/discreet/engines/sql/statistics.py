@@ -38,6 +38,7 @@ __all__ = [
     "finished",
     "is_narrow",
     "statistic_sql",
+    "steps_sql",
     "unit_statistic_sql",
 ]
 
@@ -66,7 +67,7 @@ def is_narrow(statistic: Statistic) -> bool:
     return not isinstance(statistic, Moment) or max(map(abs, statistic.reach({}))) <= _NARROW
 
 
-def _steps(factor: Snapped, rows: Writing) -> SQL:
+def steps_sql(factor: Snapped, rows: Writing) -> SQL:
     """Write clamp(round(x / step), lower, upper); 1 / step is a power of two, so the product is exact."""
     cell, dialect = rows.cell(factor.value), rows.dialect
 
@@ -83,7 +84,7 @@ def _steps(factor: Snapped, rows: Writing) -> SQL:
 
 def _snapped(factor: Snapped, rows: Writing) -> SQL:
     """Count steps from the center, wide where 64 bits might not hold them."""
-    inside = _steps(factor, rows)
+    inside = steps_sql(factor, rows)
     if max(map(abs, factor.reach)) >= _HALF:
         inside = rows.dialect.widened(inside)
     return binary("-", inside, rows.dialect.literal(factor.center, Kind.INTEGER)) if factor.center else inside
@@ -117,7 +118,7 @@ def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:  # noqa: PL
     factor = statistic.factors[0]
     if len(statistic.factors) == 1 and is_narrow(statistic) and max(-factor.lower, factor.upper) <= _NARROW:
         # The sum of s - center is the sum of s less center times their number: sums with other centers share one.
-        steps = _steps(factor, rows)
+        steps = steps_sql(factor, rows)
         total = dialect.short_total(steps)
         less = binary("*", dialect.literal(factor.center, Kind.INTEGER), count_values(steps))
         return [binary("-", total, less) if factor.center else total]
