@@ -10,7 +10,9 @@ import typer
 from discreet.apps.cli.options import Json, print_json
 from discreet.checks.reports import Audience, explain
 
-__all__ = ["app"]
+__all__ = ["SECTION", "app"]
+
+SECTION = "Start"
 
 app = typer.Typer()
 

@@ -1,0 +1,68 @@
+"""`discreet preview`: what a question would promise, cost and err by, for free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
+from discreet.apps.cli.options import Json, print_json
+from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, price
+
+if TYPE_CHECKING:
+    from discreet.releases import Preview
+
+__all__ = ["SECTION", "app"]
+
+SECTION = "Ask"
+
+app = typer.Typer()
+
+Expected = Annotated[
+    int | None,
+    typer.Option("--expected-count", min=1, metavar="COUNT", help="How many rows you expect in a group, for means."),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Also show the plan: what one unit can move, and why.")]
+
+
+@app.command()
+def preview(
+    policy: PolicyFile,
+    sql: Question,
+    *,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    delta: ReleaseDelta = None,
+    expected_count: Expected = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
+    confidence: Confidence = 0.95,
+    explain: Explain = False,
+    as_json: Json = False,
+) -> None:
+    """Show the ± of each column before anything is spent, from public facts alone; nothing is read or charged.
+
+    Example: discreet preview hospital.toml "SELECT COUNT(*) AS n FROM visits" --epsilon 0.5
+    """
+    with open_database(policy, analyst, purpose) as db:
+        question = db.sql(sql)
+        found = question.preview(
+            **price(epsilon=epsilon, rho=rho, delta=delta), expected_count=expected_count, confidence=confidence
+        )
+        plan = question.explain() if explain else None
+    if as_json:
+        print_json(_record(found, plan))
+    else:
+        typer.echo(str(found) if plan is None else f"{plan}\n\n{found}")
+
+
+def _record(found: Preview, plan: str | None) -> dict[str, object]:
+    return {
+        "errors": found.errors,
+        "notes": found.notes,
+        "promise": found.promise,
+        "charge": str(found.cost),
+        "left": str(found.remaining),
+        **({} if plan is None else {"plan": plan}),
+    }
