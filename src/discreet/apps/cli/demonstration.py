@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,11 @@ QUESTION = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost FROM visits GROUP
 SPELLED = "select v.ward, count(*) visits, avg(v.cost) as cost from visits v group by 1"
 FORBIDDEN = "SELECT patient_id, diagnosis FROM visits"
 CANCER = "SELECT COUNT(*) AS n FROM patients WHERE cancer = 'yes'"
-PRICE = "0.5"
-ATTACK_PRICE = "0.1"
+PRICE = "0.3"
+DIFFERENCING_PRICE = "0.1"
+AVERAGING_PRICE = "0.2"
 _TARGETS = 20
-_ATTEMPTS = 40
+_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,8 @@ def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Ste
     exact = {CANCER: total, **{target.rest: total - target.secret for target in targets}}
     told = differencing(exact.__getitem__, targets)
     with _attackers(policy) as db:
-        ours = differencing(lambda sql: _count(db, sql), targets)
-    most = attacker_accuracy(pure(2 * float(ATTACK_PRICE)))
+        ours = differencing(lambda sql: _count(db, sql, DIFFERENCING_PRICE), targets)
+    most = attacker_accuracy(pure(DIFFERENCING_PRICE) * 2)
     return Step(
         "differencing",
         "Attack 1: how many have cancer, with and without one patient?",
@@ -171,7 +173,7 @@ def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Ste
                 ],
                 numbers=["secrets told", "right"],
             ),
-            f"two questions at ε = {ATTACK_PRICE} promise: right in at most {100 * most:.1f} % in the long run",
+            f"two questions at ε = {DIFFERENCING_PRICE} promise: right in at most {100 * most:.1f} % in the long run",
         ),
         {"exact": _differencing(told), "discreet": _differencing(ours), "promised": most},
     )
@@ -180,27 +182,25 @@ def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Ste
 def _attacked_by_averaging(policy: Path, everybody: Sequence[Patient]) -> Step:
     """Ask again and again, each time a little differently, and average the noise away."""
     truth = sum(each.cancer for each in everybody)
-    careless = DiscreteLaplace(sensitivity=1, epsilon=ATTACK_PRICE)
+    careless = DiscreteLaplace(sensitivity=1, epsilon=AVERAGING_PRICE)
     naive = averaging(lambda _: float(careless.release(truth).value), [CANCER] * 10_000, truth=truth)
     with _attackers(policy) as db:
-        same = averaging(lambda sql: _count(db, sql), [CANCER] * 5, truth=truth)
+        same = averaging(lambda sql: _count(db, sql, AVERAGING_PRICE), [CANCER] * 5, truth=truth)
         varied = [f"{CANCER} AND street <= {40 + extra}" for extra in range(1, _ATTEMPTS)]
-        ours = averaging(lambda sql: _count(db, sql), [CANCER, *varied], truth=truth)
+        ours = averaging(lambda sql: _count(db, sql, AVERAGING_PRICE), [CANCER, *varied], truth=truth)
+    alone = careless.error(confidence=0.95)
     rows = [
-        _averaged("noise that nobody counts", naive),
-        _averaged("Discreet, the same question", same),
-        _averaged("Discreet, always another one", ours),
+        _averaged("noise that nobody counts", naive, alone),
+        _averaged("Discreet, the same question", same, alone),
+        _averaged("Discreet, always another one", ours, alone),
     ]
+    columns = ["asked", "answers", "different", "refused", "mean ±", "this time off by"]
     return Step(
         "averaging",
         "Attack 2: ask until the noise is gone",
         (
-            table(
-                ["asked", "answers", "different", "refused", "mean is off by"],
-                rows,
-                numbers=["answers", "different", "refused", "mean is off by"],
-            ),
-            f"one answer is off by up to {careless.error(confidence=0.95):.0f}; the ledger ends the attack",
+            table(columns, rows, numbers=columns[1:]),
+            f"each answer costs ε = {AVERAGING_PRICE}; the ledger ends the attack",
         ),
         {"uncounted": _averaging(naive), "same": _averaging(same), "other": _averaging(ours)},
     )
@@ -211,12 +211,15 @@ def _attackers(policy: Path) -> Database:
     return Database(Policy.read(policy), file=policy, ledger="memory")
 
 
-def _count(db: Database, sql: str) -> float:
-    return float(db.sql(sql).release(epsilon=ATTACK_PRICE).to_dicts()[0]["n"])
+def _count(db: Database, sql: str, price: str) -> float:
+    return float(db.sql(sql).release(epsilon=price).to_dicts()[0]["n"])
 
 
-def _averaged(who: str, found: Averaging) -> list[str]:
-    return [who, f"{found.answered:,}", f"{found.different:,}", f"{found.refused:,}", f"{found.error:.2g}"]
+def _averaged(who: str, found: Averaging, alone: float) -> list[str]:
+    """Write what averaging brought: k independent answers leave 1/√k of one answer's ±, equal ones leave all of it."""
+    left = alone if found.different == 1 else alone / math.sqrt(found.answered)
+    numbers = (f"{found.answered:,}", f"{found.different:,}", f"{found.refused:,}")
+    return [who, *numbers, f"{left:.2g}", f"{found.error:.2g}"]
 
 
 def _differencing(found: Differencing) -> dict[str, object]:

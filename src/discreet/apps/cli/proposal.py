@@ -77,6 +77,9 @@ def propose(
     fill: list[str] = []
     parts = [_head(source)]
     for name, columns in tables.items():
+        if not _allowed(name):
+            parts.append(f"{_refused(name)}\n")
+            continue
         parts.append("\n".join(_table(name, columns, unit, public, fill)) + "\n")
     fill.append("budget: epsilon and delta")
     fill += [
@@ -91,7 +94,7 @@ def _head(source: str) -> str:
 # a price list, the calendar), never from the data. Lines with FILL IN need you; a column that stays commented out
 # cannot be asked about. Then: discreet check THIS_FILE
 [source]
-url = {json.dumps(source)}
+url = {json.dumps(source, ensure_ascii=False)}
 
 [budget]
 epsilon = 1                         # FILL IN all that may ever be spent; see: discreet explain --epsilon 1
@@ -115,7 +118,7 @@ def _table(
         fill.append(f"tables.{name}.unit: who is protected")
         yield '# unit = "…"                        # FILL IN the column that says who a row is about, or row_is_unit'
     else:
-        yield f"unit = {json.dumps(protected)}".ljust(36) + "# who is protected, with all rows"
+        yield f"unit = {json.dumps(protected, ensure_ascii=False)}".ljust(36) + "# who is protected, with all rows"
         yield "rows_per_unit = 10                  # FILL IN how many rows of one unit count; of more, so many are kept"
     yield f"\n[tables.{_key(name)}.columns]"
     for column, kind in columns.items():
@@ -133,7 +136,7 @@ def _unit(columns: Mapping[str, str | None], given: str | None) -> str | None:
 
 
 def _key(name: str) -> str:
-    return name if _BARE.match(name) else json.dumps(name)
+    return name if _BARE.match(name) else json.dumps(name, ensure_ascii=False)
 
 
 def _column(table: str, name: str, kind: str | None, fill: list[str]) -> str:
@@ -160,7 +163,8 @@ def _allowed(name: str) -> bool:
 
 
 def _refused(name: str) -> str:
-    return f"# {json.dumps(name)}: names must be printable and not begin with _; rename the column to ask about it"
+    shown = json.dumps(name, ensure_ascii=False)
+    return f"# {shown}: names must be printable and not begin with _; rename it to ask about it"
 
 
 def _fits(facts: str, kind: str | None) -> bool:

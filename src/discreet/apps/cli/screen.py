@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from discreet.privacy.currencies import Currency
 
-__all__ = ["cell_text", "charge_text", "left_text", "screen", "table", "working"]
+__all__ = ["amounts", "cell_text", "charge_text", "left_text", "screen", "table", "working"]
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
@@ -121,3 +121,13 @@ def _amount(amount: Currency, rounding: str) -> str:
             rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
             parts.append(f"{_SYMBOLS[name]} = {float(rounded):.4g}")
     return ", ".join(parts)
+
+
+def amounts(cost: Currency) -> dict[str, str]:
+    """Write an amount for a program: exact fractions, as texts.
+
+    >>> from discreet.privacy import ZCDP
+    >>> amounts(ZCDP("0.125", delta="1e-9"))
+    {'rho': '1/8', 'delta': '1/1000000000'}
+    """
+    return {name: str(value) for name, value in cost.fields().items() if name in _SYMBOLS}

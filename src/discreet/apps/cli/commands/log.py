@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections import deque
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +11,9 @@ import typer
 
 from discreet.apps.cli.opening import PolicyFile, open_books
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import screen, table
+from discreet.apps.cli.screen import charge_text, screen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from discreet.ledgers.line import Line
 
 __all__ = ["SECTION", "app"]
@@ -40,14 +40,35 @@ def log(policy: PolicyFile, *, last: Last = 20, kind: Kind = None, as_json: Json
         for line in lines:
             print_json({"number": line.number, "kind": line.kind, "time": line.time, "hash": line.hash, **line.body})
         return
-    screen().print(table(["no", "time (UTC)", "entry", "who", "what", "charge"], _rows(lines), numbers=["no"]))
-
-
-def _rows(lines: Iterable[Line]) -> Iterable[list[str]]:
     for line in lines:
-        who = ", ".join(str(line.body[word]) for word in ("analyst", "purpose") if line.body.get(word))
-        what = line.body.get("asked") or line.body.get("what") or line.body.get("promise") or ""
-        charged = next((str(charge) for scope, _, charge in line.charges if scope == "dataset"), "")
-        if line.kind == "recorded":
-            what, charged = f"answer to {line.reservation}", ""
-        yield [str(line.number), line.time[:19].replace("T", " "), line.kind, who, " ".join(str(what).split()), charged]
+        _show(line)
+
+
+def _show(line: Line) -> None:
+    """Write an entry in one line or two; what was asked is folded to the width of the screen."""
+    who = " for ".join(str(line.body[word]) for word in ("analyst", "purpose") if line.body.get(word))
+    cost = "" if line.cost is None or line.kind == "recorded" else charge_text(line.cost)
+    facts = "  ".join(filter(None, (f"{line.number:>4}", line.time[:19].replace("T", " "), line.kind, who, cost)))
+    screen().print(facts, markup=False)
+    said = " ".join(_said(line).split())
+    if said:
+        typer.echo(textwrap.fill(said, _width(), initial_indent=" " * 6, subsequent_indent=" " * 6))
+
+
+def _said(line: Line) -> str:
+    """Say what an entry is about."""
+    body = line.body
+    if line.kind in {"recorded", "part"}:
+        return f"answer to {line.reservation}"
+    if line.kind == "shared":
+        return f"stored answer of {', '.join(map(str, body.get('reservations', ())))}"
+    if line.kind == "policy":
+        return "; ".join(map(str, body.get("changes", ())))
+    if line.kind == "check":
+        return "; ".join(map(str, body.get("verified", ()))) or str(body.get("what", ""))
+    promise = f"  ({body['promise']})" if body.get("promise") else ""
+    return f"{body.get('asked') or body.get('what') or body.get('dataset') or ''}{promise}"
+
+
+def _width() -> int:
+    return max(40, min(shutil.get_terminal_size().columns, 120))

@@ -9,6 +9,8 @@ import typer
 from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, price
+from discreet.apps.cli.screen import amounts, charge_text, left_text
+from discreet.privacy.readings import cost_text
 
 if TYPE_CHECKING:
     from discreet.releases import Preview
@@ -54,7 +56,20 @@ def preview(
     if as_json:
         print_json(_record(found, plan))
     else:
-        typer.echo(str(found) if plan is None else f"{plan}\n\n{found}")
+        _show(found, plan)
+
+
+def _show(found: Preview, plan: str | None) -> None:
+    """Write the preview for a person."""
+    if plan is not None:
+        typer.echo(f"{plan}\n")
+    for name, error in found.errors.items():
+        if error is not None:
+            typer.echo(f"{name} ± {cost_text(error, 4)}")
+    for name, note in found.notes.items():
+        typer.echo(f"{name}: {note}")
+    if found.cost is not None and found.remaining is not None:
+        typer.echo(f"{found.promise}; would charge {charge_text(found.cost)}; left: {left_text(found.remaining)}")
 
 
 def _record(found: Preview, plan: str | None) -> dict[str, object]:
@@ -62,7 +77,7 @@ def _record(found: Preview, plan: str | None) -> dict[str, object]:
         "errors": found.errors,
         "notes": found.notes,
         "promise": found.promise,
-        "charge": str(found.cost),
-        "left": str(found.remaining),
+        "charge": None if found.cost is None else amounts(found.cost),
+        "left": None if found.remaining is None else amounts(found.remaining),
         **({} if plan is None else {"plan": plan}),
     }

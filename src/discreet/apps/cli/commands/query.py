@@ -9,7 +9,7 @@ import typer
 from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, price
-from discreet.apps.cli.screen import cell_text, charge_text, left_text, screen, table, working
+from discreet.apps.cli.screen import amounts, cell_text, charge_text, left_text, screen, table, working
 
 if TYPE_CHECKING:
     from discreet.releases import Answer
@@ -48,7 +48,7 @@ def query(
             print_json(_record(answer, confidence))
         else:
             _show(answer, confidence)
-            typer.echo(f"left in all: {left_text(db.remaining)}")
+            typer.echo(f"left: {left_text(db.remaining)}")
 
 
 def _record(answer: Answer, confidence: float) -> dict[str, object]:
@@ -60,7 +60,9 @@ def _record(answer: Answer, confidence: float) -> dict[str, object]:
         "errors": [{name: cell.error for name, cell in row.items()} for row in rows],
         "confidence": confidence,
         "promise": answer.promise,
-        "charge": str(answer.cost),
+        "charge": amounts(answer.cost),
+        "repeated": answer.repeated,
+        "head": answer.head,
     }
 
 
@@ -77,4 +79,5 @@ def _show(answer: Answer, confidence: float) -> None:
     texts = [[cell_text(cell.value, cell.error) for cell in row.values()] for row in rows]
     numeric = [name for name in answer.columns if any(isinstance(row[name].value, int | float) for row in rows)]
     screen().print(table(answer.columns, texts, numbers=numeric))
-    typer.echo(f"each ± holds with probability {confidence:g}; {answer.promise}; charged {charge_text(answer.cost)}")
+    charged = "asked before, so free" if answer.repeated else f"charged {charge_text(answer.cost)}"
+    typer.echo(f"each ± holds with probability {confidence:g}; {answer.promise}; {charged}; head {answer.head}")

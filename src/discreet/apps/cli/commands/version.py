@@ -10,6 +10,7 @@ import typer
 
 from discreet.apps.cli.opening import PolicyFile, open_books, read_policy
 from discreet.apps.cli.options import Json, print_json
+from discreet.apps.cli.screen import left_text
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def new(policy: PolicyFile, name: Name = None, *, as_json: Json = False) -> None
     except BaseException:  # the ledger did not take it: the file must not say otherwise
         _replace(policy, before)
         raise
-    text = f"{stated.dataset} is now version {chosen} (was {stated.version}). The budget is what it was: {left} left."
+    text = f"{stated.dataset} is now version {chosen} (was {stated.version}). The budget stays: {left_text(left)} left."
     _tell({"dataset": stated.dataset, "version": chosen, "was": stated.version, "head": str(head)}, text, as_json)
 
 
