@@ -12,8 +12,9 @@ import pytest
 
 from discreet import privacy as p
 from discreet.apps.cli import main
-from discreet.apps.cli.commands_group import names
+from discreet.apps.cli.commands_group import SECTIONS, names, summary
 
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 ACCOUNT = ["account", "gaussian", "--sigma", "1", "--rate", "0.01", "--steps", "1000", "--delta", "1e-5"]
 
 
@@ -217,3 +218,81 @@ def test_one_mechanism_is_shown_by_name_or_kind(capsys: pytest.CaptureFixture[st
         assert "Staircase" not in text
     assert main(["mechanisms", "nothing"]) == 2
     assert "'nothing' is no mechanism; known are" in capsys.readouterr().err
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after a code."""
+    script = f"import sys; sys.path.insert(0, {SOURCE!r})\n{code}\nprint(*sys.modules, file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    return set(run.stderr.split())
+
+
+HEAVY = {"duckdb", "scipy.stats", "pandas", "polars", "torch", "pyspark", "fastapi", "starlette", "uvicorn", "sqlglot"}
+
+
+def test_help_and_a_bare_import_load_nothing_heavy() -> None:
+    assert not loaded("import discreet") & (HEAVY | {"typer", "rich", "numpy"})
+    shown = loaded("from discreet.apps.cli import main; main(['--help'])")
+    assert not shown & (HEAVY | {"numpy", "scipy", "rich.console"})
+    assert not {name for name in shown if name.startswith("discreet.apps.cli.commands.")}
+    assert "duckdb" in loaded("import duckdb"), "the check sees a heavy module"
+
+
+def test_every_command_has_a_summary_and_a_section() -> None:
+    for name in names():
+        section, text = summary(name)
+        assert section in SECTIONS
+        assert 10 < len(text) < 90
+
+
+def test_a_command_without_a_section_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "odd.py").write_text('"""A command."""\n')
+    monkeypatch.setattr("discreet.apps.cli.commands.__path__", [str(tmp_path)])
+    with pytest.raises(TypeError, match="must begin with a line"):
+        summary("odd")
+
+
+def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["qury"]) == 2
+    assert "Did you mean 'query'?" in capsys.readouterr().err
+    assert main(["account", "gausian"]) == 2
+    assert "gaussian" in capsys.readouterr().err
+
+
+def test_commands_are_completed_in_the_shell() -> None:
+    code = (
+        "import os\nos.environ.update(_DISCREET_COMPLETE='complete_bash', COMP_WORDS='discreet ver', COMP_CWORD='1')\n"
+        "from discreet.apps.cli import main\nraise SystemExit(main([]))"
+    )
+    script = f"import sys; sys.path.insert(0, {SOURCE!r})\n{code}"
+    run = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert run.stdout.split() == ["verify", "version"]
+
+
+def test_every_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = {"account": "gaussian", "calibrate": "gaussian", "version": "new"}
+    for name in names():
+        assert main([name, *([groups[name]] if name in groups else []), "--help"]) == 0
+        assert "--json" in capsys.readouterr().out
+
+
+def test_a_promise_is_explained_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--epsilon", "1", "--delta", "1e-6"]) == 0
+    text = capsys.readouterr().out
+    assert "73.2 of 100" in text
+    assert max(map(len, text.splitlines())) <= 88
+    assert main(["explain", "--epsilon", "1", "--for", "engineer", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["audience"] == "engineer"
+    assert main(["explain", "--epsilon", "-1"]) == 2
+    assert "epsilon is '-1'" in capsys.readouterr().err
+
+
+def test_an_interrupt_is_said_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.checks.reports.explanation.Facts.of", interrupted)
+    assert main(["explain", "--epsilon", "1"]) == 130
+    assert "stays spent" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Privacy seen from outside: audits that would expose a mechanism if it lied.
+"""Privacy seen from outside: audits that would expose a mechanism if it lied, attacks on answers, promises in words.
 
 >>> from discreet import checks
 >>> checks.audits.__name__
@@ -7,6 +7,6 @@
 
 from __future__ import annotations
 
-from discreet.checks import audits
+from discreet.checks import attacks, audits, reports
 
-__all__ = ["audits"]
+__all__ = ["attacks", "audits", "reports"]

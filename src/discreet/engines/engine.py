@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
     from typing import Self
 
     from discreet.engines.aggregates import Aggregates
+    from discreet.engines.sql.checks import Declared
     from discreet.plans.nodes import Aggregate
+    from discreet.tables import Policy
 
 __all__ = ["Engine", "Prepared"]
 
@@ -50,6 +53,9 @@ class Engine(Protocol):
 
     def prepare(self, aggregate: Aggregate) -> Prepared:
         """Write the statements for a plan's aggregate, or refuse it."""
+
+    def verify(self, policy: Policy) -> Mapping[Declared, bool]:
+        """Tell which facts of the policy hold that only a look at all rows can verify; for the owner alone."""
 
     def drop_ranks(self) -> None:
         """Forget stored ranks; the next question that needs one computes it anew, under the same key."""

@@ -2,40 +2,63 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import BudgetError, DiscreetError, ParameterError, PolicyError, QueryRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["main"]
 
+# What failed decides the code; the first match counts.
+_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (QueryRefused, 3),
+    (BudgetError, 4),
+    (ParameterError, 2),
+    (PolicyError, 2),
+    (DiscreetError, 1),
+    (OSError, 1),  # a file that cannot be read or written
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 done, 1 failed, 2 asked for something impossible.
+    """Run the command line and return its exit code.
+
+    0 done; 1 failed; 2 asked for something impossible; 3 the question is refused; 4 the budget does not suffice; 5 a
+    check found something wrong; 130 interrupted.
 
     >>> main(["calibrate", "laplace", "--epsilon", "0.1"])
     scale  10
     0
     """
+    from typer import Abort, TyperException
+
     from discreet.apps.cli.commands_group import build
 
+    given = None if arguments is None else list(arguments)
     try:
-        build().main(args=None if arguments is None else list(arguments), prog_name="discreet")
-    except SystemExit as stop:
+        code = build().main(args=given, prog_name="discreet", standalone_mode=False)
+    except SystemExit as stop:  # a completion script was shown
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    except ParameterError as error:
-        return _complain(error, 2)
-    except DiscreetError as error:
-        return _complain(error, 1)
-    except OSError as error:  # a file that cannot be written
-        return _complain(error, 1)
-    return 0
+    except TyperException as error:  # the framework could not read the arguments
+        return _complain(error.format_message(), error.exit_code)
+    except Abort:
+        return _complain("stopped; what was reserved stays spent.", 130)
+    except Exception as error:
+        found = next((code for kind, code in _CODES if isinstance(error, kind)), None)
+        if found is None:
+            raise
+        return _complain(str(error), found)
+    if code == 130:
+        return _complain("interrupted; what was reserved before stays spent, and nothing else was.", 130)
+    return code if isinstance(code, int) else 0
 
 
-def _complain(error: Exception, code: int) -> int:
-    """Print an error as a sentence, without a traceback."""
-    print(f"discreet: {error}", file=sys.stderr)  # noqa: T201  this is the program's voice
+def _complain(message: str, code: int) -> int:
+    """Print an error as a sentence, without a traceback; what has lines is a help text, shown as it is."""
+    from typer import echo
+
+    if message.strip():
+        echo(message if "\n" in message.strip() else f"discreet: {message}", err=True)
     return code

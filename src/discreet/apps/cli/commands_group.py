@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from discreet.apps.cli import commands
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     Command: TypeAlias = TyperCommand | TyperGroup
 
-__all__ = ["Commands", "build", "names"]
+__all__ = ["SECTIONS", "Commands", "build", "names", "summary"]
+
+SECTIONS = ("Start", "Ask", "Own", "Calculate")
+"""The headings of the help, in order; each command names its own."""
+
+_ABOUT = "Private statistics: exact noise, certified promises, one ledger."
+_SECTION = re.compile(r'^SECTION = "(\w+)"$', re.MULTILINE)
+_SUMMARY = re.compile(r'^"""`[^`]+`: (.+?)\.?(?:"""|\n)')
 
 
 def names() -> list[str]:
@@ -26,6 +38,20 @@ def names() -> list[str]:
     True
     """
     return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
+
+
+def summary(name: str) -> tuple[str, str]:
+    """Read a command's section and the first line of its file without importing it: help must be quick.
+
+    >>> summary("calibrate")
+    ('Calculate', 'how much noise a promise needs')
+    """
+    text = Path(commands.__path__[0], f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
+    section, first = _SECTION.search(text), _SUMMARY.search(text)
+    if section is None or first is None or section[1] not in SECTIONS:
+        message = f"commands/{name}.py must begin with a line '`discreet {name}`: …' and name its SECTION."
+        raise TypeError(message)
+    return section[1], first[1]
 
 
 class Commands(TyperGroup):
@@ -51,6 +77,40 @@ class Commands(TyperGroup):
             raise TypeError(message)
         return command
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  the framework's types are private
+        """Find the command that was named, or name the nearest one."""
+        if args and args[0] not in names():
+            close = difflib.get_close_matches(args[0], names(), n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            message = f"{args[0][:40]!r} is no command; the commands are {', '.join(names())}.{hint}"
+            raise ParameterError(message)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401  likewise
+        """Complete names of commands without importing them; help texts of the options come from the framework."""
+        item = typer.core.CompletionItem  # type: ignore[attr-defined]  # the framework does not export it
+        found = [item(name, help=summary(name)[1]) for name in names() if name.startswith(incomplete)]
+        return [*found, *TyperCommand.shell_complete(self, ctx, incomplete)]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  likewise
+        """Write the overview without importing a command or a library of colors: it must be quick."""
+        width = max(map(len, names()))
+        room = max(30, min(shutil.get_terminal_size().columns, 100) - width - 4)
+        rows = {name: summary(name) for name in names()}
+        formatter.write(f"{ctx.get_usage()}\n\n{_ABOUT}\n")
+        for section in SECTIONS:
+            formatter.write(f"\n{typer.style(section, bold=True)}\n")
+            for name, (own, text) in rows.items():
+                if own == section:
+                    short = text if len(text) <= room else f"{text[: room - 1]}…"
+                    formatter.write(f"  {typer.style(name.ljust(width), fg='cyan')}  {short}\n")
+        formatter.write(f"\n{typer.style('Options', bold=True)}\n")
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record is not None:
+                formatter.write(f"  {record[0].split()[0].ljust(22)}  {record[1]}\n")
+        formatter.write("\ndiscreet COMMAND --help explains a command and shows an example.\n")
+
 
 def build() -> TyperGroup:
     """Make the program.
@@ -58,8 +118,14 @@ def build() -> TyperGroup:
     >>> build().name
     'discreet'
     """
-    return Commands(
-        name="discreet",
-        help="Private statistics: exact noise, certified promises, one ledger.",
-        no_args_is_help=True,
-    )
+    app = typer.Typer(cls=Commands, name="discreet", help=_ABOUT, no_args_is_help=True)
+
+    @app.callback()
+    def discreet() -> None:
+        """Hold the options that come before a command."""
+
+    group = typer.main.get_command(app)
+    if not isinstance(group, TyperGroup):
+        message = "the program must be a group of commands"
+        raise TypeError(message)
+    return group

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
+from discreet.engines.duckdb.describing import FILES, arrow_table
 from discreet.engines.sql.relations import Raw
 from discreet.engines.sql.words import table as named
 from discreet.errors import ParameterError
@@ -31,7 +32,12 @@ def attach(connection: DuckDBPyConnection, policy: Policy, source: str | Path | 
         paths: list[Path] = []
     else:
         root = Path(source)
-        found, paths = _files(connection, policy, root) if root.is_dir() else _database(connection, policy, root)
+        one = root.is_file() and root.suffix in FILES
+        folder = root.parent if one else root
+        if one or root.is_dir():
+            found, paths = _files(connection, policy, folder, only=root.stem if one else None)
+        else:
+            found, paths = _database(connection, policy, root)
     listed = exp.Array(expressions=[exp.Literal.string(str(path)) for path in paths])
     connection.execute(f"SET allowed_paths = {listed.sql('duckdb')}")
     return {name: Raw(named(*path), _columns(connection, policy.table(name), path)) for name, path in found.items()}
@@ -57,16 +63,21 @@ def _frames(connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str,
 
 
 def _files(
-    connection: DuckDBPyConnection, policy: Policy, folder: Path
+    connection: DuckDBPyConnection, policy: Policy, folder: Path, *, only: str | None
 ) -> tuple[dict[str, tuple[str, ...]], list[Path]]:
-    """Make a view of each table's file: NAME.parquet or NAME.csv."""
+    """Make a view of each table's file: NAME.parquet, .arrow, .feather or .csv; of one file alone, if it was named."""
     found: dict[str, tuple[str, ...]] = {}
     paths = []
     for table in policy.tables:
-        path = next((each for end in ("parquet", "csv") if (each := folder / f"{table.name}.{end}").is_file()), None)
-        if path is None:
-            _missing(table.name, sorted(each.stem for each in folder.iterdir() if each.suffix in {".csv", ".parquet"}))
+        path = next((each for end in FILES if (each := folder / f"{table.name}{end}").is_file()), None)
+        if path is None or only not in {None, table.name}:
+            there = {each.stem for each in folder.iterdir() if each.suffix in FILES} if only is None else {only}
+            _missing(table.name, sorted(there))
         path = path.resolve()
+        if path.suffix in {".arrow", ".feather"}:
+            connection.register(f"file {table.name}", arrow_table(path))
+            found[table.name] = (_SCHEMA, f"file {table.name}")
+            continue
         text = exp.Literal.string(str(path)).sql("duckdb")
         reader = f"read_parquet({text})" if path.suffix == ".parquet" else _csv(path, text)
         view = exp.to_identifier(f"file {table.name}", quoted=True).sql("duckdb")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.engines.sql.statistics import count_rows
@@ -13,9 +14,42 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from discreet.engines.sql.relations import Emitter
-    from discreet.tables import Policy
+    from discreet.tables import Policy, Table
 
-__all__ = ["repeated", "require_readable"]
+__all__ = ["Declared", "declared_facts", "most_alike", "repeated", "require_readable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A fact of a policy about rows: how often values of some columns stand in a table at most.
+
+    >>> str(Declared("visits", ("patient_id",), 20))
+    'visits: at most 20 rows with the same patient_id'
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    most: int
+
+    def __str__(self) -> str:
+        rows = "1 row" if self.most == 1 else f"{self.most} rows"
+        return f"{self.table}: at most {rows} with the same {' and '.join(self.columns)}"
+
+
+def declared_facts(policy: Policy) -> tuple[Declared, ...]:
+    """List the facts that only a look at all rows can verify: unique columns, and rows per unit.
+
+    >>> from discreet.tables import Policy, Table
+    >>> [str(each) for each in declared_facts(Policy([Table("people", unit="id", unique=["id"])], epsilon=1))]
+    ['people: at most 1 row with the same id']
+    """
+    found: dict[Declared, None] = {}
+    for table in policy.tables:
+        for unique in table.unique:
+            found[Declared(table.name, unique, 1)] = None
+        if table.unit is not None and table.rows_per_unit is not None:
+            found[Declared(table.name, (table.unit,), table.rows_per_unit)] = None
+    return tuple(found)
 
 
 def require_readable(policy: Policy, emitter: Emitter) -> None:
@@ -28,17 +62,20 @@ def require_readable(policy: Policy, emitter: Emitter) -> None:
             raise ParameterError(msg) from None
 
 
+def most_alike(table: Table, columns: Sequence[str], emitter: Emitter) -> str:
+    """Write the question how many rows of a table have the same values in some columns, at most; NULLs do not count."""
+    scan = emitter.relation(Scan(table))
+    keys = [column(scan.names[name]) for name in columns]
+    grouped = select([alias(count_rows(), "n")], scan.query, where=all_of([not_null(key) for key in keys]), group=keys)
+    largest = select([alias(emitter.dialect.largest(column("n"), scan.schema[columns[0]].kind), "n")], grouped)
+    return emitter.dialect.written(largest)
+
+
 def repeated(policy: Policy, emitter: Emitter, execute: Callable[[str], Sequence[object]]) -> None:
     """Refuse a public table whose unique columns repeat; NULLs never do."""
     for table in policy.tables:
         for unique in table.unique if table.public else ():
-            scan = emitter.relation(Scan(table))
-            keys = [column(scan.names[name]) for name in unique]
-            grouped = select(
-                [alias(count_rows(), "n")], scan.query, where=all_of([not_null(key) for key in keys]), group=keys
-            )
-            largest = select([alias(emitter.dialect.largest(column("n"), scan.schema[unique[0]].kind), "n")], grouped)
-            rows = execute(emitter.dialect.written(largest))
+            rows = execute(most_alike(table, unique, emitter))
             if rows and (rows[0][0] or 0) > 1:  # type: ignore[index]
                 msg = (
                     f"the public table {table.name!r} holds a value of {', '.join(unique)} more than once, against its "

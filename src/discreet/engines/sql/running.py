@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from discreet.engines.aggregates import Aggregates
+from discreet.engines.sql.checks import declared_facts, most_alike
 from discreet.engines.sql.statements import Statements
 from discreet.errors import EngineError
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from discreet.engines.sql.checks import Declared
     from discreet.engines.sql.relations import Emitter
     from discreet.plans.nodes import Aggregate, Node
+    from discreet.tables import Policy
 
 __all__ = ["Results", "SQLEngine"]
 
@@ -59,6 +62,21 @@ class SQLEngine(ABC):
             )
             raise EngineError(msg)
         return Aggregates(statements.aggregate, *statements.read(results))
+
+    def verify(self, policy: Policy) -> dict[Declared, bool]:
+        """Tell which declared facts hold in the stored rows: the owner's check, and never an analyst's.
+
+        Each answer is one exact bit about private rows, so nothing of it may depend on who asks a question or reach
+        whoever does.
+        """
+        facts = declared_facts(policy)
+        texts = [most_alike(policy.table(fact.table), fact.columns, self._emitter) for fact in facts]
+        with self._lock:
+            results = self._results(texts)
+        if results is None:
+            msg = f"{type(self).__name__} could not read all rows; check the connection, memory, disk and files."
+            raise EngineError(msg)
+        return {fact: int(str(rows[0][0] or 0)) <= fact.most for fact, rows in zip(facts, results, strict=True)}
 
     def drop_ranks(self) -> None:  # noqa: B027 - most engines store none
         """Forget stored ranks."""

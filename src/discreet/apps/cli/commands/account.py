@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
     from discreet.privacy.composition import Comparison
 
-__all__ = ["app"]
+__all__ = ["SECTION", "app"]
+
+SECTION = "Calculate"
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -9,7 +9,9 @@ import typer
 from discreet.apps.cli.options import Delta, Json, Plot, Sensitivity, draw, print_json, print_lines
 from discreet.errors import ParameterError
 
-__all__ = ["app"]
+__all__ = ["SECTION", "app"]
+
+SECTION = "Calculate"
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -14,7 +14,9 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.mechanisms import Mechanism
 
-__all__ = ["app"]
+__all__ = ["SECTION", "app"]
+
+SECTION = "Calculate"
 
 app = typer.Typer()
 

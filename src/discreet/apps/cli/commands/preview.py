@@ -1,0 +1,83 @@
+"""`discreet preview`: what a question would promise, cost and err by, for free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
+from discreet.apps.cli.options import Json, print_json
+from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, price
+from discreet.apps.cli.screen import amounts, charge_text, left_text
+from discreet.privacy.readings import cost_text
+
+if TYPE_CHECKING:
+    from discreet.releases import Preview
+
+__all__ = ["SECTION", "app"]
+
+SECTION = "Ask"
+
+app = typer.Typer()
+
+Expected = Annotated[
+    int | None,
+    typer.Option("--expected-count", min=1, metavar="COUNT", help="How many rows you expect in a group, for means."),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Also show the plan: what one unit can move, and why.")]
+
+
+@app.command()
+def preview(
+    policy: PolicyFile,
+    sql: Question,
+    *,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    delta: ReleaseDelta = None,
+    expected_count: Expected = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
+    confidence: Confidence = 0.95,
+    explain: Explain = False,
+    as_json: Json = False,
+) -> None:
+    """Show the ± of each column before anything is spent, from public facts alone; nothing is read or charged.
+
+    Example: discreet preview hospital.toml "SELECT COUNT(*) AS n FROM visits" --epsilon 0.5
+    """
+    with open_database(policy, analyst, purpose) as db:
+        question = db.sql(sql)
+        found = question.preview(
+            **price(epsilon=epsilon, rho=rho, delta=delta), expected_count=expected_count, confidence=confidence
+        )
+        plan = question.explain() if explain else None
+    if as_json:
+        print_json(_record(found, plan))
+    else:
+        _show(found, plan)
+
+
+def _show(found: Preview, plan: str | None) -> None:
+    """Write the preview for a person."""
+    if plan is not None:
+        typer.echo(f"{plan}\n")
+    for name, error in found.errors.items():
+        if error is not None:
+            typer.echo(f"{name} ± {cost_text(error, 4)}")
+    for name, note in found.notes.items():
+        typer.echo(f"{name}: {note}")
+    if found.cost is not None and found.remaining is not None:
+        typer.echo(f"{found.promise}; would charge {charge_text(found.cost)}; left: {left_text(found.remaining)}")
+
+
+def _record(found: Preview, plan: str | None) -> dict[str, object]:
+    return {
+        "errors": found.errors,
+        "notes": found.notes,
+        "promise": found.promise,
+        "charge": None if found.cost is None else amounts(found.cost),
+        "left": None if found.remaining is None else amounts(found.remaining),
+        **({} if plan is None else {"plan": plan}),
+    }

@@ -1,0 +1,83 @@
+"""`discreet query`: answer a question, for its price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
+from discreet.apps.cli.options import Json, print_json
+from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, price
+from discreet.apps.cli.screen import amounts, cell_text, charge_text, left_text, screen, table, working
+
+if TYPE_CHECKING:
+    from discreet.releases import Answer
+
+__all__ = ["SECTION", "app"]
+
+SECTION = "Ask"
+
+app = typer.Typer()
+
+
+@app.command()
+def query(
+    policy: PolicyFile,
+    sql: Question,
+    *,
+    epsilon: Epsilon = None,
+    rho: Rho = None,
+    delta: ReleaseDelta = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
+    confidence: Confidence = 0.95,
+    as_json: Json = False,
+) -> None:
+    """Answer a question in SQL: each value with its ±, charged to the ledger. A repeated question is free.
+
+    The source is the policy's: CSV, Parquet or Arrow files, a DuckDB file, or the address of a database.
+
+    Example: discreet query hospital.toml "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5
+    """
+    with open_database(policy, analyst, purpose) as db:
+        question = db.sql(sql)
+        with working("asking"):
+            answer = question.release(**price(epsilon=epsilon, rho=rho, delta=delta))
+        if as_json:
+            print_json(_record(answer, confidence))
+        else:
+            _show(answer, confidence)
+            typer.echo(f"left: {left_text(db.remaining)}")
+
+
+def _record(answer: Answer, confidence: float) -> dict[str, object]:
+    """Write the answer for a program."""
+    rows = answer.cells(confidence)
+    return {
+        "columns": list(answer.columns),
+        "rows": [{name: _plain(cell.value) for name, cell in row.items()} for row in rows],
+        "errors": [{name: cell.error for name, cell in row.items()} for row in rows],
+        "confidence": confidence,
+        "promise": answer.promise,
+        "charge": amounts(answer.cost),
+        "repeated": answer.repeated,
+        "head": answer.head,
+    }
+
+
+def _plain(value: object) -> object:
+    """Dates as texts, lists as lists; numbers and texts as they are."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _show(answer: Answer, confidence: float) -> None:
+    """Write the answer for a person."""
+    rows = answer.cells(confidence)
+    texts = [[cell_text(cell.value, cell.error) for cell in row.values()] for row in rows]
+    numeric = [name for name in answer.columns if any(isinstance(row[name].value, int | float) for row in rows)]
+    screen().print(table(answer.columns, texts, numbers=numeric))
+    charged = "asked before, so free" if answer.repeated else f"charged {charge_text(answer.cost)}"
+    typer.echo(f"each ± holds with probability {confidence:g}; {answer.promise}; {charged}; head {answer.head}")

@@ -1,0 +1,37 @@
+"""`discreet verify`: whether the ledger is what it was."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.apps.cli.opening import PolicyFile, open_books
+from discreet.apps.cli.options import Json, print_json
+from discreet.apps.cli.screen import working
+
+__all__ = ["SECTION", "app"]
+
+SECTION = "Own"
+
+app = typer.Typer()
+
+Head = Annotated[
+    str | None, typer.Option(metavar="HEAD", help="A head that was printed with an answer: finds a cut tail.")
+]
+
+
+@app.command()
+def verify(policy: PolicyFile, *, head: Head = None, as_json: Json = False) -> None:
+    """Check every hash, every sum and every budget of the ledger; the exit code is 5 if something is wrong.
+
+    Example: discreet verify hospital.toml --head 12:9f86d081884c7d65
+    """
+    with open_books(policy) as ledger, working("reading the ledger"):
+        found = ledger.verify(head=head)
+    if as_json:
+        record = {"ok": found.ok, "entries": found.entries, "head": found.head}
+        print_json({**record, "problems": list(found.problems), "remarks": list(found.remarks)})
+    else:
+        typer.echo(str(found))
+    raise typer.Exit(0 if found.ok else 5)

@@ -1,0 +1,133 @@
+"""How commands speak to people: tables and colors on a terminal, plain text elsewhere, progress on the side."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from discreet.privacy.currencies import Currency
+
+__all__ = ["amounts", "cell_text", "charge_text", "left_text", "screen", "table", "working"]
+
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+
+
+def screen() -> Console:
+    """Give the console for answers; without a terminal it writes plain text, and never breaks words into colors.
+
+    >>> screen().print("[bold]42[/] patients")
+    42 patients
+    """
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty(), emoji=False)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that something takes its time, on a terminal and beside the answer only.
+
+    >>> with working("reading"):
+    ...     print("done")
+    done
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{what} …"):
+        yield
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> Table:
+    """Lay out rows under columns; those named in `numbers` are flush right.
+
+    >>> table(["ward", "n"], [["surgery", "12"]], numbers=["n"]).row_count
+    1
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(box=SIMPLE_HEAD, pad_edge=True, header_style="bold", show_edge=False)
+    for name in columns:
+        found.add_column(Text(name), justify="right" if name in numbers else "left", overflow="fold")
+    for row in rows:
+        found.add_row(*(Text(each) for each in row))
+    return found
+
+
+def cell_text(value: object, error: float | None) -> str:
+    """Write a released value with its ±, both to the digits that mean something.
+
+    >>> cell_text(4031, 12.4), cell_text(3624.118, 150.2), cell_text(None, None), cell_text("surgery", None)
+    ('4,031 ± 13', '3,624 ± 151', 'NULL', 'surgery')
+    >>> cell_text(0.25119, 0.0021), cell_text(0.5, None), cell_text((1, 2), 3.0)
+    ('0.2512 ± 0.0021', '0.5', '[1, 2] ± 3')
+    """
+    from math import ceil, floor, log10
+
+    if value is None:
+        return "NULL"
+    if isinstance(value, list | tuple):
+        shown = f"[{', '.join(cell_text(each, None) for each in value)}]"
+        return shown if error is None else f"{shown} ± {cell_text(error, None)}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if error is None or error <= 0:
+        text = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+        return text if error is None else f"{text} ± 0"
+    digits = 0 if isinstance(value, int) or error >= 10 else min(12, 1 - floor(log10(error)))
+    rounded = ceil(error * 10**digits - 1e-9) / 10**digits  # up: a ± that is shown too small would be false
+    return f"{value:,.{digits}f} ± {rounded:,.{digits}f}"
+
+
+def charge_text(cost: Currency) -> str:
+    """Write what was charged in symbols, rounded up to four digits.
+
+    >>> from discreet.privacy import ZCDP, Pure
+    >>> charge_text(ZCDP("0.12245933", delta="5e-10")), charge_text(Pure(1))
+    ('ρ = 0.1225, δ = 5e-10', 'ε = 1')
+    """
+    return _amount(cost, ROUND_CEILING)
+
+
+def left_text(left: Currency) -> str:
+    """Write what is left in symbols, rounded down to four digits.
+
+    >>> from discreet.privacy import Pure
+    >>> left_text(Pure("0.99999"))
+    'ε = 0.9999'
+    """
+    return _amount(left, ROUND_FLOOR)
+
+
+def _amount(amount: Currency, rounding: str) -> str:
+    context = Context(prec=4, rounding=rounding)
+    parts = []
+    for name, value in amount.fields().items():
+        if name in _SYMBOLS and (value or name != "delta"):
+            exact = Fraction(str(value))
+            rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+            parts.append(f"{_SYMBOLS[name]} = {float(rounded):.4g}")
+    return ", ".join(parts)
+
+
+def amounts(cost: Currency) -> dict[str, str]:
+    """Write an amount for a program: exact fractions, as texts.
+
+    >>> from discreet.privacy import ZCDP
+    >>> amounts(ZCDP("0.125", delta="1e-9"))
+    {'rho': '1/8', 'delta': '1/1000000000'}
+    """
+    return {name: str(value) for name, value in cost.fields().items() if name in _SYMBOLS}

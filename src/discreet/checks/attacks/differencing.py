@@ -1,0 +1,86 @@
+"""Differencing: two harmless questions whose answers differ by one person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import BudgetError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["Differencing", "Target", "differencing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A person, and two questions: one that counts everybody with a secret, one that leaves this person out.
+
+    `secret` is the truth, by which the attack is judged; the attacker does not use it.
+
+    >>> Target("anna", whole="flu", rest="flu, without anna", secret=True).secret
+    True
+    """
+
+    name: str
+    whole: str
+    rest: str
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Differencing:
+    """How often the difference of two answers told a secret.
+
+    >>> str(Differencing(targets=8, right=8, refused=0))
+    'differencing: 8 of 8 secrets told (100%)'
+    """
+
+    targets: int
+    right: int
+    refused: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share of secrets that were guessed right; half of them are by tossing a coin.
+
+        >>> Differencing(targets=8, right=6, refused=0).accuracy
+        0.75
+        """
+        return self.right / self.targets
+
+    def __str__(self) -> str:
+        refused = f", {self.refused} refused" if self.refused else ""
+        return f"differencing: {self.right} of {self.targets} secrets told ({self.accuracy:.0%}{refused})"
+
+
+def differencing(ask: Callable[[str], float], targets: Iterable[Target]) -> Differencing:
+    """Attack each target: ask how many have the secret, with and without the target, and subtract.
+
+    With exact answers the difference is the secret: 1 or 0. With noisy ones the attacker guesses "yes" above 1/2, the
+    best threshold for noise that is symmetric about 0. If secrets are as often yes as no, and the two answers together
+    promise epsilon e, she is right with a chance of at most e^e / (1 + e^e): `discreet.privacy.meanings`. Where `ask`
+    raises BudgetError she has nothing to go by, and says "no".
+
+    The attack is as old as statistical databases: Denning, Denning & Schwartz 1979, "The tracker: a threat to
+    statistical database security", ACM TODS 4(1), https://doi.org/10.1145/320064.320069.
+
+    >>> counts = {"flu": 7, "flu, without anna": 6, "flu, without bert": 7}
+    >>> anna = Target("anna", "flu", "flu, without anna", secret=True)
+    >>> bert = Target("bert", "flu", "flu, without bert", secret=False)
+    >>> differencing(counts.__getitem__, [anna, bert]).accuracy
+    1.0
+    """
+    found = list(targets)
+    if not found:
+        msg = "targets is empty; the attack needs somebody to attack."
+        raise ParameterError(msg)
+    right = refused = 0
+    for target in found:
+        try:
+            guess = ask(target.whole) - ask(target.rest) > 0.5
+        except BudgetError:
+            guess, refused = False, refused + 1
+        right += guess == target.secret
+    return Differencing(len(found), right, refused)

@@ -1,0 +1,110 @@
+"""Sentences that more than one register needs, with their conditions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.checks.reports.wording import MILLION, Statement, chance, count, factor, of_hundred
+
+if TYPE_CHECKING:
+    from discreet.checks.reports.facts import Facts
+
+__all__ = ["error", "guess", "judged", "odds", "population"]
+
+# Up to which share of right guesses which words may be used; half of the guesses are right without any answer.
+_JUDGMENTS = (
+    (0.55, "That is little better than tossing a coin."),
+    (0.75, "That is better than tossing a coin, and far from certain."),
+    (0.95, "That is a weak protection: most guesses may be right."),
+    (1.0, "That is next to no protection; it takes a smaller ε, or a smaller δ, to be one."),
+)
+
+
+def judged(facts: Facts) -> str:
+    """Say in words how much a share of right guesses is."""
+    if facts.accuracy == 0.5:
+        return "So nothing is learned."
+    return next(words for most, words in _JUDGMENTS if facts.accuracy <= most)
+
+
+def odds(facts: Facts) -> Statement:
+    """Bound what anybody comes to believe; with a delta only up to an exception."""
+    who = "the odds that a given record was used"
+    if facts.factor is None:
+        text = (
+            f"For {who} there is no bound worth stating: with a δ of {chance(facts.delta)} it would fail too often to "
+            "mean anything."
+        )
+        return Statement("odds", text)
+    numbers = {"log_odds": facts.log_odds or 0.0, "exception": float(facts.exception)}
+    if facts.factor == 1:
+        return Statement("odds", f"Whatever somebody believed before, {who} do not change.", numbers)
+    size = factor(facts.factor)
+    moved = f"a factor of {size}" if facts.factor > MILLION else f"a factor of at most {size}"
+    verb = "may change by" if facts.factor > MILLION else "change by"
+    if not facts.delta:
+        text = f"Whatever somebody believed before, {who} {verb} {moved}, up or down."
+        return Statement("odds", text, numbers)
+    text = (
+        f"Whatever somebody believed before, {who} {verb} {moved}, up or down, except with a chance of at most "
+        f"{chance(facts.exception)}. In the exception they may learn everything about the record."
+    )
+    return Statement("odds", text, numbers)
+
+
+def population(facts: Facts) -> Statement | None:
+    """Hold delta against the number of units: from 1/n on it protects nobody."""
+    if not facts.delta:
+        return None
+    if facts.n is None or facts.exposed is None:
+        text = (
+            f"A δ of {chance(facts.delta)} makes sense for far fewer than {_more(facts):,} people: from there on, "
+            "publishing the whole record of somebody picked at random would not break the promise."
+        )
+        return Statement("population", text, {"largest": float(_more(facts) - 1)})
+    numbers = {"exposed": facts.exposed, "n": float(facts.n)}
+    if facts.delta * facts.n >= 1:
+        text = (
+            f"Warning: among {facts.n:,} people a δ of {chance(facts.delta)} allows a mechanism that publishes the "
+            "whole record of somebody, picked at random. Choose a δ far below 1 divided by the number of people."
+        )
+        return Statement("warning", text, numbers)
+    text = f"Among {facts.n:,} people, such failures expose at most {count(facts.exposed)} of them on average."
+    return Statement("population", text, numbers)
+
+
+def _more(facts: Facts) -> int:
+    """Give the least number of units for which delta is 1/n or more."""
+    return (facts.largest or 0) + 1
+
+
+def error(facts: Facts) -> Statement:
+    """Say what the promise costs in accuracy."""
+    if facts.count_error is None:
+        text = "The price is accuracy: noise for so small an ε drowns every count of people."
+        return Statement("error", text)
+    if facts.count_error == 0:
+        text = (
+            "The price is accuracy, and here it is nothing: if all of ε is spent on one count of people, that count is "
+            "exact in 95 of 100 cases or more. So little noise hides little."
+        )
+        return Statement("error", text, {"count_error": 0.0})
+    text = (
+        "The price is accuracy: if all of ε is spent on one count of people, that count is off by no more than "
+        f"{count(facts.count_error)} in 95 of 100 cases."
+    )
+    return Statement("error", text, {"count_error": facts.count_error})
+
+
+def guess(facts: Facts) -> Statement:
+    """Bound the bets on whether a record was used."""
+    many = (
+        "may be right nearly always"
+        if facts.accuracy > 0.999
+        else f"is right in at most {of_hundred(facts.accuracy)} bets"
+    )
+    text = (
+        f"Somebody who knows all other records, reads the answers, and bets on whether yours was used {many}. "
+        f"Without the answers it would be 50 of 100. {judged(facts)}"
+    )
+    return Statement("guess", text, {"accuracy": facts.accuracy})

@@ -1,0 +1,228 @@
+"""Commands on a policy file: ask, preview, pay, repeat, be refused, look at the books; with codes and sentences."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from discreet.apps.cli import main
+from discreet.ledgers import SQLiteLedger
+
+POLICY = """\
+[dataset]
+id = "clinic"
+version = "7"          # the state of the data
+
+[source]
+url = "."
+
+[budget]
+epsilon = 2
+
+[tables.visits]
+unit = "patient_id"
+rows_per_unit = 3
+
+[tables.visits.columns]
+ward = { keys = ["a", "b"] }
+cost = { lower = 0, upper = 100 }
+"""
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> str:
+    rows = "".join(f"p{number // 2},{'ab'[number % 2]},{number % 90}\n" for number in range(800))
+    (tmp_path / "visits.csv").write_text(f"patient_id,ward,cost\n{rows}")
+    (tmp_path / "clinic.toml").write_text(POLICY)
+    return str(tmp_path / "clinic.toml")
+
+
+def record(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, object]:
+    assert main([*arguments, "--json"]) == code
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def complaint(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> str:
+    assert main(list(arguments)) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("discreet: ")
+    assert len(shown.err.splitlines()) == 1
+    return shown.err
+
+
+def test_a_question_is_answered_charged_and_repeated_for_free(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first = record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    again = record(capsys, "query", clinic, "select count(*) as n from visits", "--epsilon", "1/2")
+    assert first["rows"] == again["rows"]
+    assert (first["charge"], again["charge"]) == ({"epsilon": "1"}, {"epsilon": "0"})
+    assert (first["repeated"], again["repeated"]) == (False, True)
+    assert (first["errors"], first["promise"], first["confidence"]) == ([{"n": 9.0}], "ε = 1", 0.95)
+    accounts = record(capsys, "budget", clinic)["accounts"]
+    assert [(each["spent"], each["left"]) for each in accounts] == [({"epsilon": "1"}, {"epsilon": "1"})]  # type: ignore[attr-defined]
+    assert first["head"] == record(capsys, "verify", clinic)["head"]
+
+
+def test_a_person_sees_the_value_its_error_the_promise_and_what_is_left(
+    clinic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", clinic, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "\x1b[" not in text
+    assert text.count(" ± 9 ") == 2
+    assert "ε = 1; charged ε = 1; head 2:" in text
+    assert "left: ε = 1" in text
+    assert main(["query", clinic, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "1"]) == 0
+    assert "asked before, so free" in capsys.readouterr().out
+
+
+def test_a_preview_spends_nothing(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "SELECT COUNT(*) AS n, AVG(cost) AS cost FROM visits"
+    found = record(capsys, "preview", clinic, sql, "--epsilon", "1", "--expected-count", "800")
+    assert set(found["errors"]) == {"n", "cost"}  # type: ignore[call-overload]
+    assert found["left"] == {"epsilon": "2"}
+    assert main(["preview", clinic, sql, "--epsilon", "1", "--explain"]) == 0
+    text = capsys.readouterr().out
+    assert "give expected_count=" in text
+    assert "one unit moves" in text
+    with SQLiteLedger(Path(clinic).with_name("clinic.ledger.sqlite")) as ledger:
+        assert [line.kind for line in ledger.entries()] == ["opened"]
+
+
+@pytest.mark.parametrize(
+    "code, arguments, words",
+    [
+        (3, ["query", "SELECT COUNT(*) AS n FROM visit", "--epsilon", "1"], "Did you mean 'visits'?"),
+        (3, ["query", "SELECT AVG(costs) AS n FROM visits", "--epsilon", "1"], "Did you mean 'cost'?"),
+        (3, ["query", "SELECT patient_id FROM visits", "--epsilon", "1"], "Write instead"),
+        (3, ["preview", "SELEC 1", "--epsilon", "1"], "Write instead"),
+        (4, ["query", COUNT, "--epsilon", "3"], "ε = 2 would still fit"),
+        (2, ["query", COUNT], "--epsilon 0.5"),
+        (2, ["query", COUNT, "--epsilon", "1", "--rho", "1"], "in one way"),
+        (2, ["query", COUNT, "--epsilon", "0"], "epsilon"),
+        (2, ["query", COUNT, "--epsilon", "x"], "epsilon"),
+        (2, ["query", COUNT, "--epsilon", "1", "--confidence", "2"], "--confidence"),
+    ],
+)
+def test_what_is_not_answered_is_said_in_a_sentence_and_costs_nothing(
+    clinic: str, capsys: pytest.CaptureFixture[str], code: int, arguments: list[str], words: str
+) -> None:
+    assert words in complaint(capsys, code, arguments[0], clinic, *arguments[1:])
+    assert record(capsys, "budget", clinic)["entries"] == 1
+
+
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("rows_per_unit = 3", "rows_per_units = 3", "line 13: tables.visits.rows_per_units is not a key"),
+        ("epsilon = 2", "epsilon = -2", "line 9: budget.epsilon"),
+        ("[source]", "[source", "line"),
+        ("upper = 100", "upper = -1", "line 17: tables.visits.columns.cost"),
+        ('unit = "patient_id"', 'unit = "patent_id"', "Did you mean 'patient_id'?"),
+        ('url = "."', 'url = "nowhere"', "nowhere"),
+    ],
+)
+def test_mistakes_in_a_policy_are_named(
+    clinic: str, capsys: pytest.CaptureFixture[str], old: str, new: str, words: str
+) -> None:
+    Path(clinic).write_text(POLICY.replace(old, new))
+    assert words in complaint(capsys, 2, "query", clinic, COUNT, "--epsilon", "1")
+
+
+def test_a_missing_policy_is_answered_with_the_nearest(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Did you mean 'clinic.toml'?" in complaint(capsys, 2, "budget", clinic.replace("clinic.", "clinc."))
+
+
+def test_rights_and_budgets_of_analysts_count(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(clinic).write_text(f"{POLICY}\n[analysts.ann]\nepsilon = 1\n[analysts.bob]\nmay = ['explain']\n")
+    ask = ("query", clinic, COUNT, "--epsilon")
+    assert "analyst" in complaint(capsys, 2, *ask, "1")
+    assert "may not release" in complaint(capsys, 2, *ask, "1", "--analyst", "bob")
+    assert "analyst ann" in complaint(capsys, 4, *ask, "1.5", "--analyst", "ann")
+    record(capsys, *ask, "1", "--analyst", "ann")
+    accounts = record(capsys, "budget", clinic)["accounts"]
+    assert [(each["scope"], each["name"]) for each in accounts] == [  # type: ignore[attr-defined]
+        ("dataset", ""),
+        ("analyst", "ann"),
+        ("analyst", "bob"),
+    ]
+
+
+def test_the_log_tells_who_asked_what_for_how_much(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    record(capsys, "query", clinic, COUNT, "--epsilon", "1/4", "--analyst", "ann")
+    assert main(["log", clinic]) == 0
+    text = capsys.readouterr().out
+    assert all(words in text for words in ("opened", "reserved  ann  ε = 0.25", COUNT, "answer to 1"))
+    assert main(["log", clinic, "--json", "--kind", "reserved"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["asked"] == COUNT
+    assert main(["log", clinic, "--json", "--last", "2"]) == 0
+    assert [json.loads(each)["number"] for each in capsys.readouterr().out.splitlines()] == [1, 2]
+
+
+def test_a_cut_or_edited_ledger_is_found(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    head = str(record(capsys, "query", clinic, COUNT, "--epsilon", "1")["head"])
+    assert record(capsys, "verify", clinic, "--head", head)["ok"] is True
+    found = record(capsys, "verify", clinic, "--head", f"2:{'0' * 64}", code=5)
+    assert found["problems"]
+    file = Path(clinic).with_name("clinic.ledger.sqlite")
+    with sqlite3.connect(file) as ledger:
+        ledger.execute("UPDATE lines SET line = replace(line, 'COUNT', 'C0UNT') WHERE number = 1")
+    assert main(["verify", clinic]) == 5
+    assert "NOT in order" in capsys.readouterr().out
+
+
+def test_what_the_owner_declares_is_checked_and_recorded(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fact = "visits: at most 3 rows with the same patient_id"
+    assert record(capsys, "check", clinic)["holds"] == [fact]
+    assert main(["log", clinic, "--kind", "check"]) == 0
+    assert " ".join(fact.split()) in " ".join(capsys.readouterr().out.split())
+    Path(clinic).write_text(POLICY.replace("rows_per_unit = 3", "rows_per_unit = 2"))
+    assert record(capsys, "check", clinic)["exceeded"] == []
+    Path(clinic).write_text(POLICY.replace("rows_per_unit = 3", 'unique = ["patient_id"]'))
+    found = record(capsys, "check", clinic, code=5)
+    assert (found["holds"], found["broken"]) == ([], ["visits: at most 1 row with the same patient_id"])
+
+
+def test_a_unit_with_more_rows_than_count_is_told_to_the_owner(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data = Path(clinic).with_name("visits.csv")
+    data.write_text(data.read_text() + "p1,a,5\np1,a,6\n")
+    assert record(capsys, "check", clinic)["exceeded"] == ["visits: at most 3 rows with the same patient_id"]
+
+
+def test_a_new_version_makes_questions_new_and_no_budget(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    assert record(capsys, "version", "show", clinic)["version"] == "7"
+    assert record(capsys, "version", "new", clinic)["version"] == "8"
+    assert 'version = "8"          # the state of the data\n' in Path(clinic).read_text()
+    asked = record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    assert asked["repeated"] is False
+    assert "does not fit" in complaint(capsys, 4, "query", clinic, f"{COUNT} WHERE cost > 1", "--epsilon", "1")
+    assert "already" in complaint(capsys, 2, "version", "new", clinic, "8")
+    assert record(capsys, "version", "new", clinic, "2027 spring")["was"] == "8"
+    assert "name the new one" in complaint(capsys, 2, "version", "new", clinic)
+
+
+@pytest.mark.parametrize("head", ["[dataset]\nid = 'x'\n", "", "[dataset]  # of ours\n\n"])
+def test_a_version_is_written_where_there_was_none(head: str, tmp_path: Path) -> None:
+    policy = tmp_path / "town.toml"
+    policy.write_text(f"{head}[budget]\nepsilon = 1  # all\n")
+    assert main(["version", "new", str(policy)]) == 0
+    from discreet.tables import Policy
+
+    assert Policy.read(policy).version == "2"
+    assert "epsilon = 1  # all" in policy.read_text()
+
+
+def test_a_version_that_the_ledger_refuses_is_not_written(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    changed = POLICY.replace("[budget]", '[budget]\nneighbors = "change_one"')
+    Path(clinic).write_text(changed)
+    assert main(["version", "new", clinic]) == 1
+    assert Path(clinic).read_text() == changed
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,56 @@
+"""The demo tells its story from nothing, and what it tells is true."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from discreet.apps.cli import main
+from discreet.apps.cli.demonstration import CANCER, QUESTION
+from discreet.ledgers import SQLiteLedger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_the_demo_runs_from_nothing_and_stays_where_it_was_put(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "new" / "hospital"
+    assert main(["demo", "--folder", str(folder), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["hospital"]["patients"] == 5000
+    assert [row["ward"] for row in told["answer"]["rows"]] == ["cardiology", "maternity", "oncology", "surgery"]
+    assert told["answer"]["promise"] == "ε = 0.3"
+    assert told["repeat"]["same"] is True
+    assert told["repeat"]["free"] is True
+    assert "Write instead" in told["refusal"]["refusal"]
+    assert told["budget"]["entries"] == 3
+    _attacks_fail(told)
+    with SQLiteLedger(folder / "hospital.ledger.sqlite") as ledger:
+        assert ledger.verify().ok
+        assert [line.body.get("asked") for line in ledger.entries(kind="reserved")] == [QUESTION]
+    assert main(["query", str(folder / "hospital.toml"), CANCER, "--epsilon", "0.1"]) == 0
+    assert main(["demo", "--folder", str(folder)]) == 2
+    assert "not empty" in capsys.readouterr().err
+
+
+def _attacks_fail(told: dict[str, dict[str, dict[str, float]]]) -> None:
+    """Exact answers tell all; stored answers are equal; the budget ends what is asked anew."""
+    assert told["differencing"]["exact"]["accuracy"] == 1.0
+    assert told["differencing"]["discreet"]["refused"] == 0
+    assert told["averaging"]["uncounted"]["error"] < 1  # 14 standard deviations of the mean of 10,000 answers
+    assert told["averaging"]["same"]["different"] == 1
+    assert told["averaging"]["other"]["answered"] == 8
+    assert told["averaging"]["other"]["refused"] == 2
+
+
+def test_a_person_reads_the_story(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    text = capsys.readouterr().out
+    for words in ("5,000 patients", "oncology", "free: yes", "Attack 1", "20 of 20", "Attack 2", "discreet init"):
+        assert words in text
+    assert "\x1b[" not in text
+    assert max(map(len, text.splitlines())) <= 160
