@@ -90,12 +90,12 @@ def test_floats_that_are_off_are_made_up_for(monkeypatch: pytest.MonkeyPatch, se
     """With wrong sums to draw by, most tuples are rejected and the law stays; without the coin it breaks."""
     monkeypatch.setattr(MODULE, "_TIE_POINTS", 0)
     mechanism, shares, scale = made(ADD_REMOVE)
-    rows, plain = [0, 1, 1, 2, 3, 3], MODULE._Chain._logarithms
+    rows, plain = [0, 1, 1, 2, 3, 3], MODULE._Chain._costs_ahead
 
-    def wrong(chain: object) -> list[np.ndarray]:
-        return [each + np.linspace(0, 2, each.size) for each in plain(chain)]
+    def wrong(chain: object) -> list[Any]:
+        return [MODULE._Costs(each.whole, each.rest + np.linspace(0, 2, each.rest.size)) for each in plain(chain)]
 
-    monkeypatch.setattr(MODULE._Chain, "_logarithms", wrong)
+    monkeypatch.setattr(MODULE._Chain, "_costs_ahead", wrong)
     monkeypatch.setattr(MODULE, "_SLACK", 0.5)  # wrong sums need this much room below 1
 
     def draws() -> list[tuple[int, ...]]:
@@ -122,3 +122,38 @@ def test_many_rows_are_close() -> None:
 def test_fine_grids_are_refused() -> None:
     with pytest.raises(ParameterError, match="at most 4096"):
         JointQuantiles([0.5], lower=0, upper=10_000, grid=1, epsilon=1)
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("scale", ["1/100", "1", "1000"])
+def test_sums_of_weights_are_those_of_all_tuples(monkeypatch: pytest.MonkeyPatch, scale: str, large: bool) -> None:  # noqa: FBT001
+    """Read off from stretches of points in whole numbers, of 64 bits or of any size."""
+    monkeypatch.setattr(MODULE, "_MOST_PARTS", 0 if large else 1 << 24)
+    twice, rows, width, parts = np.array([1, 2, 2, 7, 10, 14]), 7, Fraction(scale), (1, 2, 3, 4)
+    for step, found in enumerate(MODULE._Chain((10, parts), width, twice, rows)._ahead):
+        for start in range(twice.size):
+            tails = itertools.combinations_with_replacement(range(start, twice.size), 2 - step)
+            places = [[*(10 * twice[[start, *tail]]), 20 * rows] for tail in tails]
+            gaps = [zip(np.diff(each), parts[step + 1 :], strict=True) for each in places]
+            costs = [sum(abs(int(gap) - 2 * part * rows) for gap, part in each) for each in gaps]
+            least = min(costs)
+            rest = math.log(sum(math.exp(-float((cost - least) / (2 * width))) for cost in costs))
+            off = float(Fraction(least - int(found.whole[start])) / (2 * width))
+            assert found.rest[start] == pytest.approx(rest - off, abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-400", "1e-5", "1e30", "1e400"])
+def test_any_epsilon_is_answered_with_rows_and_without(epsilon: str) -> None:
+    mechanism = JointQuantiles(["0.25", "0.5"], lower=0, upper=10, epsilon=epsilon)
+    for rows in ([], [1.0, 2.0, 3.0]):
+        assert mechanism.release(rows).value.shape == (2,)
+
+
+def test_shares_of_many_digits_are_taken() -> None:
+    rows = np.arange(100_000) % 1_000
+    found = JointQuantiles(["0.12345679", "0.87654321"], lower=0, upper=1_000, grid=4, epsilon=1).release(rows).value
+    assert np.abs(found - [123, 877]).max() <= 8
+    shares = [f"1/{prime}" for prime in (9973, 9967, 9949, 9941, 9931, 9929, 9923, 9907, 9901, 9887)] * 3
+    with pytest.raises(ParameterError, match="common denominator"):
+        JointQuantiles([f"{k}/{99999989 - 2 * k}" for k in range(1, 12)], lower=0, upper=9, epsilon=1)
+    assert JointQuantiles(shares, lower=0, upper=9, epsilon=1).release(rows).value.shape == (30,)

@@ -249,3 +249,42 @@ def test_trees_and_flat_sums_agree_without_noise(monkeypatch: pytest.MonkeyPatch
 def test_bad_arguments_are_named(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         call()
+
+
+@pytest.mark.parametrize("size", [1, 2, 10, 50])
+def test_making_shares_rise_brings_none_of_them_further_off(size: int) -> None:
+    rising = sys.modules[m.Cdf.__module__]._rising
+    for seed in range(50):
+        source = np.random.default_rng(seed)
+        truth = np.sort(source.uniform(0, 1, size)) * (seed % 3) / 2  # all 0 for a third of them
+        noisy = truth + source.laplace(0, 0.3, size)
+        found = rising(noisy)
+        assert (np.diff(found) >= 0).all()
+        assert np.sum((found - truth) ** 2) <= np.sum((noisy - truth) ** 2) + 1e-12
+        assert np.abs(found - truth).max() <= np.abs(noisy - truth).max() + 1e-12
+
+
+@pytest.mark.parametrize("branching", [2, 3, 8, 31])
+@pytest.mark.parametrize("neighbors", [ADD_REMOVE, CHANGE_ONE])
+def test_the_error_of_a_distribution_function_counts_all_noises(branching: int, neighbors: Any) -> None:  # noqa: ANN401
+    """A noise of 1 on every node, of either sign, moves no share by more than the number of noises that is counted."""
+    size = None if neighbors is ADD_REMOVE else 100
+    made = m.Cdf(range(30), epsilon=1, branching=branching, size=size, neighbors=neighbors)
+    module, rows, truth = sys.modules[m.Cdf.__module__], np.full(100, 29.0), np.zeros(30)
+    seen: list[tuple[int, float]] = []
+
+    def reach(_noise: object, terms: int, chance: float) -> float:
+        seen.append((terms, chance))
+        return float(terms)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_sum_reach", reach)
+        bound = made._bound(100, 0.95)
+        for seed in range(40):
+            source = np.random.default_rng(seed)
+            patch.setattr(module, "noisy_counts", lambda counts, *_, s=source: counts + s.choice([-1, 1], counts.shape))
+            answer = made.release(rows)
+            off = np.abs(answer.value[:-1] - truth[:-1]).max()
+            assert off <= seen[0][0] / max(int(answer.details["count"]), 1)  # type: ignore[call-overload]
+    assert seen[0][1] == pytest.approx(0.05 / (60 if size is None else 30))
+    assert bound == pytest.approx(min(1.0, seen[0][0] / 100))

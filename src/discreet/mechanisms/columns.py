@@ -157,7 +157,14 @@ def default_grid(lower: Fraction, upper: Fraction, *, bits: int, whole: bool = F
     >>> default_grid(Fraction(0), Fraction(9), bits=9, whole=True).step
     Fraction(1, 1)
     """
-    fine = Grid.below(upper - lower, bits=bits)
+    try:
+        fine = Grid.below(upper - lower, bits=bits)
+    except ParameterError:
+        msg = (
+            f"bounds is ({shown(lower)}, {shown(upper)}); the bounds are so close or so far apart that no grid between "
+            "2**-1000 and 2**900 lies between them. Count in other units."
+        )
+        raise ParameterError(msg) from None
     if whole and lower.denominator == upper.denominator == 1:
         return fine if fine.step >= 1 else Grid(1)
     farthest = max(abs(lower), abs(upper))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -23,8 +24,6 @@ from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import Group, group_size
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from numpy.typing import NDArray
 
     from discreet.mechanisms.columns import Clamp
@@ -211,7 +210,7 @@ def _cells(ranked: Ranked, target: RankTarget, width: int, scale: Fraction) -> _
     """Lay out the rows and gaps near the target, and what lies on either side of them as one cell each."""
     count, slope = ranked.count, target.a + target.b
     center = max(0, min((target.b * count + target.c) // slope, count))
-    reach = 2 + math.ceil(min((math.log(width + 1) + _NEGLIGIBLE) * float(scale) / slope, float(count)))
+    reach = 2 + math.ceil(min(Fraction(math.log(width + 1) + _NEGLIGIBLE) * scale / slope, Fraction(count)))
     first, last = max(0, center - reach), min(count, center + reach)
     window, before, after = ranked.window(first, last)
     points, places = np.unique(window, return_index=True)

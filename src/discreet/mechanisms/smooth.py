@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
 from discreet.mechanisms.additive import assign, read_choice, read_positive
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.smoothing import Law, SmoothNoise, calibrated, chosen
+from discreet.mechanisms.smoothing import LOOSEST, Law, SmoothNoise, calibrated, chosen, loosest
 from discreet.mechanisms.spreads import FINEST_SMOOTHING
 from discreet.mechanisms.values import private_number
 from discreet.noise import SYSTEM, BitSource, rounded
@@ -20,11 +19,13 @@ from discreet.privacy import ZCDP, Approximate, NeighborRelation, Pure
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.exact import Grid, Number
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-__all__ = ["Smooth", "changes_one", "read_claim", "read_private"]
+__all__ = ["Smooth", "changes_one", "read_claim", "read_private", "require_smoothing"]
 
 _SHARE = 8  # the part of epsilon that the smoothing is, unless stated
 
@@ -51,6 +52,20 @@ def read_claim(
         msg = f"delta is {shown(delta)}; it must be above 0 and below 1, or left out for a pure promise."
         raise ParameterError(msg)
     return Approximate(size, chance, neighbors=relation)
+
+
+def require_smoothing(smoothing: Fraction) -> None:
+    """Refuse smoothings below what rounding can tell apart, and above what any noise is made for.
+
+    >>> from fractions import Fraction
+    >>> require_smoothing(Fraction(1, 8))
+    """
+    if not FINEST_SMOOTHING <= smoothing <= LOOSEST:
+        msg = (
+            f"smoothing is {shown(smoothing)}; it must lie between 2**-20, which a tiny epsilon does not allow, and "
+            f"{LOOSEST}."
+        )
+        raise ParameterError(msg)
 
 
 def changes_one(neighbors: Relation) -> bool:
@@ -100,11 +115,8 @@ class Smooth(Mechanism[Any, float]):
     ) -> None:
         """Set the fields of the promise and of the noise; for constructors alone."""
         claim = read_claim(epsilon, delta, rho, neighbors)
-        root = claim.epsilon if not isinstance(claim, ZCDP) else Fraction(math.sqrt(2 * claim.rho))
-        t = root / _SHARE if smoothing is None else rational(smoothing, name="smoothing")
-        if t < FINEST_SMOOTHING:
-            msg = f"smoothing is {shown(t)}; it must be at least 2**-20, which a tiny epsilon does not allow."
-            raise ParameterError(msg)
+        t = loosest(claim) / _SHARE if smoothing is None else rational(smoothing, name="smoothing")
+        require_smoothing(t)
         noise = _noise(claim, t, law, shape)
         changes_one(claim.neighbors)
         assign(
@@ -182,6 +194,7 @@ def _noise(
 def read_private(value: Number, lower: Fraction, upper: Fraction, *, missing: Fraction) -> Fraction:
     """Read a private number without an error: NaN and what is no number as `missing`, the rest clamped.
 
+    >>> from fractions import Fraction
     >>> read_private(7, Fraction(0), Fraction(5), missing=Fraction(0))
     Fraction(5, 1)
     """

@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import float_down, float_up
+from discreet.exact import float_down, float_up, sqrt_lower
 from discreet.noise import families
 from discreet.privacy import Approximate, Pure, approximate, gaussian, pure, zcdp
 
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from discreet.noise.families import Family
     from discreet.privacy import ZCDP, Curve
 
-__all__ = ["Law", "SmoothNoise", "calibrated", "candidates", "chosen"]
+__all__ = ["LOOSEST", "Law", "SmoothNoise", "calibrated", "candidates", "chosen", "loosest"]
 
 _MARGIN = 2.0**-40
 """What is given away of each bound: float formulas of a dozen operations are right to 2**-48."""
+LOOSEST = Fraction(500)
+"""The largest epsilon for which noise is made."""
 _TANGENT = math.sqrt(2 / math.pi)
 _SECH_SLOPE = 0.6627434193491816
 """The largest value of w / cosh(w), at the root of w tanh(w) = 1; the last digit is rounded up."""
@@ -126,6 +128,18 @@ def _variance(law: Law, shape: float) -> float:
     return sizes[law]
 
 
+def loosest(claim: Pure | Approximate | ZCDP) -> Fraction:
+    """Return the epsilon for which noise is made, for rho the epsilon of sqrt(2 rho), rounded down; at most 500.
+
+    Noise for 500 keeps every larger promise too; beyond, formulas would leave the range of floats.
+
+    >>> loosest(Pure(10**400)), loosest(Pure(1))
+    (Fraction(500, 1), Fraction(1, 1))
+    """
+    size = claim.epsilon if isinstance(claim, (Pure, Approximate)) else sqrt_lower(2 * min(claim.rho, Fraction(10**6)))
+    return min(size, LOOSEST)
+
+
 def calibrated(law: Law, shape: Fraction, smoothing: Fraction, claim: Pure | Approximate | ZCDP) -> SmoothNoise:
     """Return the least noise of this family and shape that keeps the claim with bounds of this smoothing.
 
@@ -161,16 +175,12 @@ def _require_shape(law: Law, shape: Fraction) -> None:
 def _largest_move(law: Law, shape: Fraction, smoothing: Fraction, claim: Pure | Approximate | ZCDP) -> float:
     """Return the largest s that the claim allows, rounded down; not above 0 where none is."""
     size, t = float(shape), float_up(smoothing)
-    if law in _PURE:
-        if isinstance(claim, (Pure, Approximate)):
-            epsilon = float_down(claim.epsilon)
-        else:  # epsilon-DP is epsilon**2 / 2 zCDP (Bun, Steinke 2016, Proposition 1.4)
-            epsilon = math.sqrt(2 * float_down(claim.rho)) * (1 - _MARGIN)
-        return _PURE[law](size, t, epsilon) * (1 - _MARGIN)
+    if law in _PURE:  # epsilon-DP is epsilon**2 / 2 zCDP (Bun, Steinke 2016, Proposition 1.4)
+        return _PURE[law](size, t, float_down(loosest(claim))) * (1 - _MARGIN)
     if isinstance(claim, Approximate) and claim.delta > 0:
         return _approximate_move(law, size, t, claim)
     if not isinstance(claim, (Pure, Approximate)) and law not in {Law.LAPLACE, Law.GAUSSIAN}:
-        return _concentrated_move(law, size, t, math.sqrt(2 * float_down(claim.rho)))
+        return _concentrated_move(law, size, t, float_down(loosest(claim)))
     return 0.0
 
 
@@ -237,7 +247,7 @@ def _slope(law: Law, shape: float) -> float:
 
 def _approximate_move(law: Law, shape: float, t: float, claim: Approximate) -> float:
     """Spend epsilon on the change of scale until delta is kept, the rest on the move."""
-    epsilon, delta = float_down(claim.epsilon), float_down(claim.delta)
+    epsilon, delta = float_down(loosest(claim)), float_down(claim.delta)
     if law is Law.GAUSSIAN:
         return _gaussian_move(t, epsilon, delta)
     scaling = _scaling_epsilon(law, shape, t, delta)
@@ -341,10 +351,7 @@ def candidates(claim: Pure | Approximate | ZCDP, smoothing: Fraction) -> tuple[S
 
 def _tails(claim: Pure | Approximate | ZCDP, smoothing: Fraction) -> tuple[Fraction, ...]:
     """The lightest tail that the smoothing allows, epsilon / t, as a fraction with few digits."""
-    if isinstance(claim, (Pure, Approximate)):
-        epsilon = float_down(claim.epsilon)
-    else:
-        epsilon = math.sqrt(2 * float_down(claim.rho)) * (1 - _MARGIN)
+    epsilon = float_down(loosest(claim))
     tail = math.floor(epsilon / float_up(smoothing) * 64 * (1 - 4 * _MARGIN))
     return (Fraction(min(tail, 2**20 * 64), 64),) if tail > 65 else ()
 

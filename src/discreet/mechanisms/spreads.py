@@ -21,7 +21,7 @@ from discreet.exact import float_down
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FINEST_SMOOTHING", "eased", "ranked", "reach", "rounded_up", "smooth_maximum", "spreads"]
+__all__ = ["FINEST_SMOOTHING", "eased", "ranked", "reach", "rounded_up", "smooth_maximum", "spreads", "widest_window"]
 
 _SLACK = 2.0**-36
 """What rounding may do to a bound: sums of 2**14 floats and a dozen operations stay within 2**-38 of the truth."""
@@ -53,6 +53,16 @@ def spreads(rows: NDArray[np.int64], top: int, bottom: int, width: int, most: in
     below = ranked(rows, bottom - np.arange(most + 1), width)[::-1]
     found = [int((above[: k + 1] - below[most - k :]).max()) for k in range(most + 1)]
     return np.array(found, dtype=np.int64)
+
+
+def widest_window(rows: NDArray[np.int64], rank: int, width: int, length: int) -> int:
+    """Return the largest x_(rank + i) - x_(rank - j) with i + j = length, as `spreads` does for all lengths.
+
+    >>> widest_window(np.array([1, 5, 6]), 2, 10, 2)
+    5
+    """
+    ends = np.arange(length + 1)
+    return int((ranked(rows, rank + ends, width) - ranked(rows, rank - ends[::-1], width)).max())
 
 
 def ranked(rows: NDArray[np.int64], ranks: NDArray[np.int64], width: int) -> NDArray[np.int64]:

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.mechanisms.columns import exact_sum
-from discreet.mechanisms.smooth import changes_one
-from discreet.mechanisms.smoothing import chosen
-from discreet.mechanisms.spreads import ranked, spreads
-from discreet.privacy import ZCDP
+from discreet.mechanisms.smooth import changes_one, require_smoothing
+from discreet.mechanisms.smoothing import chosen, loosest
+from discreet.mechanisms.spreads import FINEST_SMOOTHING, ranked, spreads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.privacy import Approximate, Pure
+    from discreet.privacy import ZCDP, Approximate, Pure
 
 __all__ = ["best_trim", "left_out", "move_bounds", "trimmed_mean"]
 
@@ -108,11 +107,12 @@ def best_trim(count: int, spread: float, claim: Pure | Approximate | ZCDP) -> tu
     >>> best_trim(1000, 1 / 64, Pure(1))
     (25, Fraction(1, 7))
     """
-    root = claim.epsilon if not isinstance(claim, ZCDP) else Fraction(math.sqrt(2 * claim.rho))
+    root = loosest(claim)
     exchanged = changes_one(claim.neighbors)
     trims = np.array(sorted({min(round(1.15**i), int(0.49 * count)) for i in range(150)} | {0}))
+    require_smoothing(root / _SHARES[0])
     best = (math.inf, 0, root / _SHARES[0])
-    for share in _SHARES:
+    for share in (each for each in _SHARES if root / each >= FINEST_SMOOTHING):
         rms = chosen(claim, root / share).rms
         errors = (rms * _ideal_bound(count, trims, spread, float(root / share), exchanged=exchanged)) ** 2
         errors += _ideal_sampling(count, trims, spread)

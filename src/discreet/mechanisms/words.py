@@ -34,6 +34,8 @@ def number_up(value: Fraction | float, digits: int = 6) -> str:
     exact = Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
     context = Context(prec=digits, rounding=ROUND_CEILING)
     rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    if exact and not 1e-300 < abs(exact) < 1e300:  # beyond floats, where 1e-400 would print as 0
+        return f"{rounded.normalize():e}"
     return f"{float(rounded):.{digits}g}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,8 +38,13 @@ _GRID_BITS = 9
 _MOST_POINTS = 4096
 _TIE_POINTS = 2048
 _MOST_PARTS = 1 << 24  # so that this many times four times 2**36 rows fit into 64 bits
+_LARGEST_UNIT = 1 << 256
+_STEEPEST = Fraction(10) ** 200
 _SLACK = 2.0**-20
+_UP = 1 - 2.0**-48  # a rate a little too small makes scores a little too large
+_FARTHEST = -700.0
 _NEAR = 2.0**-28
+_NEVER = Fraction(-(10**6))  # exp of it is 0 in floats
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -58,8 +63,8 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
 
     There are about points^m / m! tuples. They are drawn from last to first by the sums of all weights to the right of a
     point, in floats; each step is an exact lottery for its floats, and the tuple is kept with the chance that makes up
-    for what the floats were off, to as many digits as that takes. So the law is exact (rejection). Time and memory grow
-    with points^2, whatever the number of rows: the grid has at most 4096 points.
+    for what the floats were off, to as many digits as that takes. So the law is exact (rejection). Time grows with the
+    number of points and its logarithm, whatever the number of rows: the grid has at most 4096 points.
 
     For few quantiles this is closer to the true ranks than the recursion of `Quantiles`, but no closer than its grid.
 
@@ -105,10 +110,10 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
         price = read_positive(epsilon, "epsilon", zero="every tuple would be equally likely")
         assign(self, qs=read_shares(qs), lower=low, upper=high, grid=clamp.grid, epsilon=price)
         assign(self, neighbors=require_relation(neighbors))
-        if self._shares[0] > _MOST_PARTS:
+        if self._shares[0] > _LARGEST_UNIT:
             msg = (
-                f"qs have a common denominator of more than {_MOST_PARTS}, with which rows are multiplied. Write them "
-                "with fewer digits, or as '1/3'; or see Quantiles."
+                "qs have a common denominator of more than 2**256, with which rows are multiplied. Write them with "
+                "fewer digits, or as '1/3'; or see Quantiles."
             )
             raise ParameterError(msg)
 
@@ -183,59 +188,65 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
 class _Chain:
     """Rising tuples with weights that are products over neighbors, drawn exactly.
 
-    `twice` is, for each point, twice the number of rows below it. Step j from point g to h has the log-weight
-    f_j(g, h) = -|unit (twice_h - twice_g) - 2 share_j n| / (2 scale), the end after the last point likewise with 2 n.
+    `twice` is, for each point, twice the number of rows below it. Step j from point g to h has the cost
+    |unit (twice_h - twice_g) - 2 share_j n|, a whole number, the end after the last point likewise with 2 n; a tuple
+    has the weight exp(-sum of costs / (2 scale)).
     """
 
     def __init__(
         self, shares: tuple[int, tuple[int, ...]], scale: Fraction, twice: NDArray[np.int64], rows: int
     ) -> None:
-        self._unit, self._shares = shares
-        self._scale, self._twice, self._rows = 2 * scale, twice.astype(np.int64), rows
-        self._ahead = self._logarithms()
-        most = max(float(np.abs(each).max()) for each in self._ahead)
-        self._slack = Fraction((len(self._shares) + 1) * (_SLACK + most * 2.0**-44))
+        unit, parts = shares
+        kind = np.int64 if unit <= _MOST_PARTS else object  # whole numbers of any size where 64 bits do not hold them
+        self._scale = 2 * scale
+        self._rate = float(min(1 / self._scale, _STEEPEST))
+        self._places = twice.astype(kind) * unit  # in the unit of the costs
+        self._whole = 2 * rows * unit
+        self._wanted = [2 * part * rows for part in parts]
+        self._ahead = self._costs_ahead()
+        self._slack = Fraction((len(parts) + 1) * _SLACK)
 
-    def _exponents(self, step: int, start: int, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return -f_j times 2 scale, whole numbers."""
-        return np.abs(self._unit * (ends - start) - 2 * self._shares[step] * self._rows)
+    def _costs_ahead(self) -> list[_Costs]:
+        """Return for each step and each point the sum of all weights after it.
 
-    def _exponent(self, step: int, start: int, end: int) -> Fraction:
-        """Return -f_j."""
-        return abs(self._unit * (end - start) - 2 * self._shares[step] * self._rows) / self._scale
-
-    def _logarithms(self) -> list[NDArray[np.float64]]:
-        """Return for each step and each point the logarithm of the sum of all weights after it, in floats.
-
-        They guide the draw and decide nothing: what they are off is made up for in `_chance`.
+        The cost of a step falls with the place of its end until it is as far as wanted, and rises from there on. So the
+        sum over all ends is one over those before and one over those after, in which the start is a common factor: two
+        sums over stretches of points, read off from sums over stretches of lengths 1, 2, 4, ….
         """
-        rate = 1 / float(self._scale)
-        rest = self._exponents(len(self._shares) - 1, 0, 2 * self._rows - self._twice)
-        ahead = [np.asarray(-rate * rest, dtype=np.float64)]
-        for step in range(len(self._shares) - 2, 0, -1):
-            last, found = ahead[0], np.empty(self._twice.size)
-            for g in range(self._twice.size):
-                terms = last[g:] - rate * self._exponents(step, int(self._twice[g]), self._twice[g:])
-                top = terms.max()
-                found[g] = top + math.log(np.exp(terms - top).sum())
-            ahead.insert(0, found)
+        places = self._places
+        ahead = [_Costs(np.abs(self._whole - places - self._wanted[-1]), np.zeros(places.size))]
+        starts, last = np.arange(places.size), np.full(places.size, places.size)
+        for wanted in reversed(self._wanted[1:-1]):
+            after = ahead[0]
+            split = np.maximum(np.searchsorted(places, places + wanted), starts)
+            near = _Costs(after.whole - places, after.rest).over(starts, split, self._rate)
+            far = _Costs(after.whole + places, after.rest).over(split, last, self._rate)
+            near = _Costs(near.whole + (places + wanted), near.rest)
+            far = _Costs(far.whole - (places + wanted), far.rest)
+            ahead.insert(0, near.joined(far, self._rate))
         return ahead
 
-    def _scores(self, step: int, start: int, first: int) -> NDArray[np.float64]:
-        """Return the floats by which the next point is drawn, from `first` on."""
-        rate = 1 / float(self._scale)
-        found: NDArray[np.float64] = self._ahead[step][first:] - rate * self._exponents(
-            step, start, self._twice[first:]
-        )
-        return found
+    def _cost(self, step: int, start: int, end: int) -> int:
+        return abs(end - start - self._wanted[step])
+
+    def _scores(self, step: int, start: int, first: int) -> tuple[NDArray[np.float64], int]:
+        """Return the floats by which the next point is drawn, from `first` on, and the cost that counts as 0 there.
+
+        They are rounded up, and far ones are raised to -700: what a point is drawn too often is made up for.
+        """
+        after = self._ahead[step]
+        costs = np.abs(self._places[first:] - start - self._wanted[step]) + after.whole[first:]
+        least = costs.min()
+        found = after.rest[first:] - (costs - least).astype(np.float64) * (self._rate * _UP)
+        return np.maximum(found, _FARTHEST), int(least)
 
     def draw(self, bits: BitSource) -> list[int]:
         """Return a tuple with probability proportional to its weight."""
         while True:
             points, start, first = [], 0, 0
-            for step in range(len(self._shares) - 1):
-                first += lottery(self._scores(step, start, first), 1, bits=bits)
-                start = int(self._twice[first])
+            for step in range(len(self._wanted) - 1):
+                first += lottery(self._scores(step, start, first)[0], 1, bits=bits)
+                start = int(self._places[first])
                 points.append(first)
             if self._kept(points, bits):
                 return points
@@ -244,29 +255,66 @@ class _Chain:
         """Toss the coin that turns the law of the lotteries into that of the weights.
 
         The lotteries drew these points with probability prod exp(s_j) / Z_j, where s_j is the float that stood for
-        point j and Z_j the sum of exp over all of step j. The weight is prod exp(f_j), so a chance proportional to
-        exp(sum f_j - sum s_j) prod Z_j is needed; Z_1 is the same for all tuples and left out. s_j was computed as f_j
-        plus the logarithm of what follows, and Z_(j+1) is that sum, so the sum of logarithms is 0 but for rounding:
-        floats of magnitude M are off by less than 2**-46 M here, and sums of 4096 terms by less than 2**-30. `slack`
-        is far above both for all steps together, and keeps the chance below 1.
+        point j and Z_j the sum of exp over all of step j. The weight is exp(-costs / scale), so a chance in proportion
+        to exp(-costs / scale - sum s_j) prod Z_j is needed; Z_1 is the same for all tuples and left out, and the least
+        cost of all step 1 is added. But for rounding, s_j is the logarithm of the weight of step j and of all that
+        follows, above the least cost, and Z_(j+1) is that sum: the exponents cancel. A float is off by less than 2**-40
+        here where it is above -700, as large numbers are subtracted as whole ones, and sums of 4096 terms are too.
+        `slack` is far above that for all steps together, and keeps the chance below 1; so does rounding s_j up.
         """
         exponent, sums, start, first = -self._slack, [], 0, 0
         for step, point in enumerate(points):
-            scores = self._scores(step, start, first)
-            exponent -= self._exponent(step, start, int(self._twice[point]))
-            exponent -= Fraction(float(scores[point - first]))
+            scores, least = self._scores(step, start, first)
+            end = int(self._places[point])
+            exponent -= self._cost(step, start, end) / self._scale + Fraction(float(scores[point - first]))
             if step:
-                top = float(scores.max())
-                exponent += Fraction(top)
-                sums.append(scores - top)
-            start, first = int(self._twice[point]), point
-        return _toss(exponent - self._exponent(len(self._shares) - 1, start, 2 * self._rows), sums, bits)
+                sums.append(scores)
+            else:
+                exponent += least / self._scale
+            start, first = end, point
+        return _toss(exponent - self._cost(len(self._wanted) - 1, start, self._whole) / self._scale, sums, bits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Costs:
+    """Sums of weights, as exp(rest - rate * whole): the large part is a whole number, so that nothing is rounded off.
+
+    A sum over nothing has a rest of minus infinity.
+    """
+
+    whole: NDArray[Any]
+    rest: NDArray[np.float64]
+
+    def joined(self, other: _Costs, rate: float) -> _Costs:
+        """Return the sums of both."""
+        least = np.where(np.isneginf(self.rest), other.whole, np.minimum(self.whole, other.whole))
+        least = np.where(np.isneginf(other.rest), self.whole, least)
+        ours, theirs = (
+            np.where(np.isneginf(each.rest), -np.inf, each.rest - (each.whole - least).astype(np.float64) * rate)
+            for each in (self, other)
+        )
+        return _Costs(least, np.logaddexp(ours, theirs))
+
+    def over(self, starts: NDArray[np.int64], ends: NDArray[np.int64], rate: float) -> _Costs:
+        """Return the sums over stretches of points, from each start up to before its end."""
+        found = _Costs(np.zeros(starts.size, dtype=self.whole.dtype), np.full(starts.size, -np.inf))
+        table, length, at = self, 1, starts
+        while length <= starts.size:
+            taken = ((ends - starts) & length) > 0
+            inside = np.minimum(at, table.rest.size - 1)
+            piece = _Costs(table.whole[inside], np.where(taken, table.rest[inside], -np.inf))
+            found, at = found.joined(piece, rate), at + np.where(taken, length, 0)
+            if table.rest.size > length:
+                left = _Costs(table.whole[:-length], table.rest[:-length])
+                table = left.joined(_Costs(table.whole[length:], table.rest[length:]), rate)
+            length *= 2
+        return found
 
 
 def _toss(exponent: Fraction, sums: list[NDArray[np.float64]], bits: BitSource) -> bool:
     """Toss a coin with chance exp(exponent) times the product of the sums of exp of each array."""
     chance = LazyUniform(bits, bits.integer(64), 64)
-    near = math.exp(float(exponent) + sum(math.log(np.exp(each).sum()) for each in sums))
+    near = math.exp(float(max(exponent, _NEVER)) + sum(math.log(np.exp(each).sum()) for each in sums))
     if abs(chance.digits * 2.0**-64 - near) > _NEAR:
         return chance.digits * 2.0**-64 < near
 

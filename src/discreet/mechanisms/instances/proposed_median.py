@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -15,7 +16,7 @@ from discreet.mechanisms.instances.propose_test_release import ProposeTestReleas
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import changes_one
-from discreet.mechanisms.spreads import ranked, spreads
+from discreet.mechanisms.spreads import ranked, widest_window
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import Approximate, NeighborRelation
 
@@ -138,10 +139,10 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
         clamp = Clamp.of(self.lower, self.upper, self.grid)
         rows = np.sort(clamp.steps(value, missing=0 if changes_one(self.neighbors) else None))
         rank = max(min(1, rows.size), (rows.size + 1) // 2)
-        farthest = self.proposal.far_enough(1 - 2**-30)
-        windows = spreads(rows, rank, rank, clamp.width, farthest + 1)[1:]
-        wide = np.flatnonzero(windows > int(self.bound / self.grid.step))
-        distance = int(wide[0]) if wide.size else farthest
+        farthest, allowed = self.proposal.far_enough(1 - 2**-30), int(self.bound / self.grid.step)
+        last = min(farthest, rows.size + 2)  # windows of more ranks than there are rows reach from bound to bound
+        found = bisect_right(range(last), allowed, key=lambda k: widest_window(rows, rank, clamp.width, k + 1))
+        distance = found if found < last or clamp.width > allowed else farthest
         median = clamp.low + int(ranked(rows, np.array([rank]), clamp.width)[0])
         return median * self.grid.step, distance
 

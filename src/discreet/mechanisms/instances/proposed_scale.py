@@ -143,7 +143,7 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
         rows = np.sort(clamp.steps(value, missing=0 if changes_one(self.neighbors) else None))
         first, third = (max(min(1, rows.size), math.ceil(q * rows.size)) for q in (_QUARTER, _THREE))
         farthest = self.proposal.far_enough(1 - 2**-30)
-        k = np.arange(farthest + 2)
+        k = np.arange(min(farthest, rows.size) + 2)  # beyond the last row no range is safe
         widest = ranked(rows, third + k, clamp.width) - ranked(rows, first - k, clamp.width)
         least = ranked(rows, third - k, clamp.width) - ranked(rows, first + k, clamp.width)
         safe = [

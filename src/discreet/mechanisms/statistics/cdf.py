@@ -48,7 +48,8 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
 
     One level is the plain histogram, summed up. Its error grows with the number of points, that of a tree with a power
     of its logarithm: by default the branching with the least mean variance is taken, from the number of points alone.
-    Afterwards the shares are made to rise from 0 to 1, which costs nothing and never hurts.
+    Afterwards the nearest shares that rise from 0 to 1 are taken. That costs nothing, and as the true shares rise too
+    it moves the released ones no further from them, in the sum of squares and in the largest error.
 
     Hay, Rastogi, Miklau & Suciu 2010 (arXiv:0904.0942); Qardaji, Yang & Li 2013, "Understanding hierarchical methods
     for differentially private histograms", on the branching.
@@ -66,7 +67,7 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
         "The counts of all nodes of a tree with h levels, which one row moves by h together under add/remove and by "
         "2 h under change-one, with noise for that on each, keep the noise's promise; sums of them are post-processing."
     )
-    accuracy: ClassVar[str] = "a Chernoff bound on the sum of the noises in a share, over the noisy number of rows"
+    accuracy: ClassVar[str] = "a Chernoff bound on the sums of noises in all shares, over the noisy number of rows"
     source: ClassVar[str] = "Hay, Rastogi, Miklau & Suciu 2010, arXiv:0904.0942"
 
     points: tuple[Fraction, ...]
@@ -125,7 +126,7 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
         return ("a unit owns one row.", "the points were not read from the rows.")
 
     def error(self, confidence: float = 0.95) -> float | None:
-        """Return the error of each share where the number of rows is public; None under add/remove."""
+        """Return the error of all shares together where the number of rows is public; None under add/remove."""
         return None if self.size is None else self._bound(self.size, confidence)
 
     @property
@@ -134,19 +135,24 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
         return "the error depends on the number of rows, which is private; a release has a ± from its noisy number."
 
     def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> float:
-        """Return the error of each share of one release, from its noisy number of rows."""
+        """Return the error of all shares of one release together, from its noisy number of rows."""
         del value
         return self._bound(self.size or cast("int", details["count"]), confidence)
 
     def _bound(self, count: int, confidence: float) -> float:
-        """Bound a share's error: ((1 - F) z - F z') / count for the noises z up to the point and z' beyond it.
+        """Bound the error of all shares together, which making them rise does not increase.
 
-        Both are sums of at most 2 h (branching - 1) + branching noises; each keeps its bound with half of the miss.
+        A share is off by ((1 - F) z - F z') / count for the noises z up to the point and z' beyond it, by z / count
+        where the count is public. Each of these sums keeps its bound with an equal part of the miss.
         """
         if count <= 0:
             return 1.0
-        terms = 2 * self.levels * (self.branching - 1) + self.branching
-        return min(1.0, _sum_reach(self.noise, terms, float(miss(confidence)) / 2) / count)
+        cells = len(self.points) + 1
+        tops, lower = _nodes(np.arange(1, cells + 1), self.branching, self.levels)
+        terms, sums = int((tops + lower)[:-1].max()), len(self.points)
+        if self.size is None:
+            terms, sums = max(terms, int((tops[-1] - tops + lower[-1] + lower)[:-1].max())), 2 * sums
+        return min(1.0, _sum_reach(self.noise, terms, float(miss(confidence)) / sums) / count)
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[NDArray[np.float64]]:
         """Return the private shares, one per point; `value` holds the rows."""
@@ -163,9 +169,8 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
             parents = ends // self.branching * self.branching if level + 1 < self.levels else 0 * ends
             sums += before[ends] - before[parents]
         count = int(sums[len(self.points) + 1]) if self.size is None else self.size
-        shares = np.clip(sums[1 : len(self.points) + 1] / max(count, 1), 0.0, 1.0)
-        rising = (np.maximum.accumulate(shares) + np.minimum.accumulate(shares[::-1])[::-1]) / 2
-        return Release(rising, self, MappingProxyType({"count": count}))
+        shares = sums[1 : len(self.points) + 1] / max(count, 1)
+        return Release(_rising(shares), self, MappingProxyType({"count": count}))
 
     @classmethod
     def examples(cls) -> tuple[Example[ArrayLike], ...]:
@@ -176,6 +181,31 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
             Example(cls([0, 1, 2], epsilon=2, branching=2), [0, 1], [0, 1, 1]),
             Example(cls([0, 1], epsilon=2, size=2, neighbors=change), [0, 1], [0, 5]),
         )
+
+
+def _rising(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest shares, in the sum of squares, that rise and lie between 0 and 1.
+
+    A projection to a convex set moves nothing away from any point of that set. As it keeps the order of its inputs, and
+    moves with them if all are moved alike, the largest distance from rising shares does not grow either.
+
+    >>> _rising(np.array([0.5, 0.25, 1.5])).tolist()
+    [0.375, 0.375, 1.0]
+    """
+    from scipy.optimize import isotonic_regression
+
+    found: NDArray[np.float64] = np.clip(isotonic_regression(shares).x, 0.0, 1.0)
+    return found
+
+
+def _nodes(ends: NDArray[np.int64], branching: int, levels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many nodes of the top level, and of all lower ones, add up to the count before each leaf.
+
+    >>> [each.tolist() for each in _nodes(np.array([3, 5]), 2, 3)]
+    [[0, 1], [2, 1]]
+    """
+    lower = sum((ends // branching**level % branching for level in range(levels - 1)), start=0 * ends)
+    return ends // branching ** (levels - 1), lower
 
 
 def _levels(cells: int, branching: int) -> int:
