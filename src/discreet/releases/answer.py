@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.plans.expressions import Column
+from discreet.releases.arithmetic import computed, names_in, together
 from discreet.releases.decoding import Cell, decoder
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ __all__ = ["Answer"]
 
 _WIDEST = 24
 _USUAL = 0.95
-_COMPUTED = "it is computed from several noisy values; ask for these to see their ±."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,15 +89,26 @@ class Answer:
         keys = {name: places[plan.key_column(name)] for name, _ in plan.request.keys}
         readers = {name: decoder(self.recipe, name, self.numbers, confidence) for name, _ in plan.request.measures}
         return [
-            {name: Cell(group[place], None, "keys are exact.") for name, place in keys.items()}  # type: ignore[arg-type]
+            {name: Cell(group[place], None, "keys are exact.", exact=True) for name, place in keys.items()}  # type: ignore[arg-type]
             | {name: read(number) for name, read in readers.items()}
             for number, group in enumerate(self.groups)
         ]
 
     def cells(self, confidence: float = 0.95) -> list[dict[str, Cell]]:
         """Give the rows as cells: value, ±, and why there is none where there is none."""
-        rows = self._usual if confidence == _USUAL else self._released(confidence)
-        return [{name: _cell(each, rows[place]) for name, each in self.plan.request.outputs} for place in self._order]
+        outputs = self.plan.request.outputs
+        used = {name: names_in(each) for name, each in outputs}
+        levels = {confidence} | {together(confidence, len(names)) for names in used.values() if len(names) > 1}
+        known = {level: self._usual if level == _USUAL else self._released(level) for level in levels}
+        released = self.plan.request.released
+
+        def cell(name: str, expression: Expression, place: int) -> Cell:
+            if isinstance(expression, Column):
+                return known[confidence][place][expression.name]
+            row = known[together(confidence, len(used[name]))][place]
+            return computed(expression, row, {each: facts.kind for each, facts in released.items()})
+
+        return [{name: cell(name, each, place) for name, each in outputs} for place in self._order]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give the rows as dictionaries."""
@@ -144,13 +155,6 @@ class Answer:
 def _evaluated(expression: Expression, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
     """Compute with released values."""
     return row[expression.name] if isinstance(expression, Column) else expression.evaluate(row)
-
-
-def _cell(expression: Expression, row: Mapping[str, Cell]) -> Cell:
-    """A measure or key as it is; what is computed of them has no ± of its own."""
-    if isinstance(expression, Column):
-        return row[expression.name]
-    return Cell(_evaluated(expression, {name: cell.value for name, cell in row.items()}), None, _COMPUTED)
 
 
 def _plain(value: object) -> object:
