@@ -220,3 +220,14 @@ def test_answers_are_filtered_sorted_and_cut_from_python_too(db: Database) -> No
     assert all(row["y"] < 60 and row["n"] > 20 for row in found)
     with pytest.raises(dp.QueryRefused, match="cannot be computed with"):
         db.table("visits").group_by("ward").order_by("q").agg(q=dp.agg.quantile("y", 0.1, 0.9))
+
+
+def test_columns_of_an_answer_are_its_cells(db: Database) -> None:
+    sql = """SELECT y, ward, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, MEDIAN(x) AS m, COUNT(*) + 1 AS more FROM visits
+        GROUP BY y, ward {}"""
+    for rest in ("", "HAVING COUNT(*) > 3 ORDER BY s DESC LIMIT 40"):
+        answer = db.sql(sql.format(rest)).release(epsilon=9)
+        columns, rows = answer.to_arrow().to_pydict(), answer.to_dicts()
+        assert len(rows) == (202 if not rest else 40)
+        assert columns == {name: [row[name] for row in rows] for name in columns}
+        assert any(value is None for value in columns["a"]) == (not rest)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import computed, names_in, together
-from discreet.releases.decoding import Cell, decoder
+from discreet.releases.decoding import Cell, decoder, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +66,8 @@ class Answer:
     def _order(self) -> tuple[int, ...]:
         """Which groups are shown, in which order: HAVING, ORDER BY and LIMIT on released values."""
         request = self.plan.request
+        if request.having is None and not request.order:
+            return tuple(range(len(self.groups)))[: request.limit]
         rows = self._usual
         values = [{name: cell.value for name, cell in row.items()} for row in rows]
         kept = [
@@ -128,14 +132,41 @@ class Answer:
 
         kinds = {"integer": pa.int64(), "float": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
         kinds |= {"date": pa.date32(), "timestamp": pa.timestamp("us")}
-        rows = self.to_dicts()
         fields = []
         for name, expression in self.plan.request.outputs:
             kind = kinds[self.plan.columns[name].kind.value]
             measure = dict(self.plan.request.measures).get(getattr(expression, "name", ""))
             fields.append((name, pa.list_(kind) if measure is not None and measure.size > 1 else kind))
-        arrays = [pa.array([row[name] for row in rows], kind) for name, kind in fields]
+        columns = self._shown_columns()
+        arrays = [pa.array(columns[name], kind, from_pandas=True) for name, kind in fields]
         return pa.Table.from_arrays(arrays, names=[name for name, _ in fields])
+
+    def _shown_columns(self) -> dict[str, Any]:
+        """The values of each column: as arrays where a measure is read for all groups at once, else cell by cell."""
+        outputs = self.plan.request.outputs
+        measures = dict(self.plan.request.measures)
+        arrays = {
+            name: values_of(self.recipe, expression.name, self.numbers)
+            for name, expression in outputs
+            if isinstance(expression, Column) and expression.name in measures
+        }
+        places = {key.column: place for place, key in enumerate(self.plan.aggregate.keys)}
+        keys = {name: places[self.plan.key_column(name)] for name, _ in self.plan.request.keys}
+        order = np.array(self._order, dtype=np.intp)
+        found: dict[str, Any] = {}
+        for name, expression in outputs:
+            array = arrays.get(name)
+            if array is not None:
+                found[name] = array[order]
+            elif isinstance(expression, Column) and expression.name in keys:
+                found[name] = [self.groups[place][keys[expression.name]] for place in self._order]
+            else:
+                found[name] = [_plain(row[name].value) for row in self._shown]
+        return found
+
+    @cached_property
+    def _shown(self) -> list[dict[str, Cell]]:
+        return self.cells()
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas is optional
         """Give the rows as a pandas data frame."""

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.plans import aggregates as agg
 from discreet.plans.statistics import RankedCells, RowCount, ValueCount
@@ -17,13 +19,15 @@ from discreet.releases.recipe import levels_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from discreet.plans.aggregates import Measure
     from discreet.plans.statistics import Snapped, Statistic
     from discreet.releases.blocks import Terms
     from discreet.releases.numbers import NoisyNumbers
     from discreet.releases.recipe import Recipe
 
-__all__ = ["Cell", "decoder", "rounding_of_product"]
+__all__ = ["Cell", "decoder", "rounding_of_product", "values_of"]
 
 Value = int | float | tuple[int, ...] | tuple[float | None, ...] | None
 
@@ -83,6 +87,10 @@ class _Numbers:
     def value(self, index: int, group: int) -> float:
         return self._values[index][group]
 
+    def array(self, index: int) -> NDArray[np.float64]:
+        """One number of all groups."""
+        return np.array(self._values[index])
+
     def reach_of_ratio(self, index: int, confidence: float) -> float:
         """Bound |z - r z'| for the noise z of a sum and z' of its count, for every r that a mean can be.
 
@@ -136,6 +144,25 @@ def decoder(recipe: Recipe, name: str, noisy: NoisyNumbers, confidence: float) -
     numbers = _Numbers(recipe, recipe.plan.statistics_of(name), noisy, confidence)
     read = next(read for kind, read in _READERS if isinstance(measure, kind))
     return lambda group: read(measure, numbers, group)
+
+
+def values_of(recipe: Recipe, name: str, noisy: NoisyNumbers) -> NDArray[Any] | None:
+    """Read a count, a sum or a mean for all groups at once, NaN for NULL; None for other measures.
+
+    The values are those of `decoder`, which computes the same one by one.
+    """
+    measure = dict(recipe.plan.request.measures)[name]
+    numbers = _Numbers(recipe, recipe.plan.statistics_of(name), noisy, 0.95)
+    if isinstance(measure, agg.Count | agg.CountDistinct):
+        return np.rint(numbers.array(0)).astype(np.int64)
+    if isinstance(measure, agg.Sum):
+        return numbers.array(0) * float(numbers.factor(0).step)
+    if not isinstance(measure, agg.Mean):
+        return None
+    counts, factor = numbers.array(0), numbers.factor(1)
+    known = counts > numbers.enough
+    shares = np.clip(numbers.array(1) / np.where(known, counts, 1.0), *factor.reach)
+    return np.where(known, (factor.center + shares) * float(factor.step), np.nan)
 
 
 _UNKNOWN = "the noisy count is too small for a ratio."
