@@ -129,7 +129,7 @@ def test_points_are_drawn_by_their_law(seed: int) -> None:
     assert chi_square(counts, wrong) > 47.0
 
 
-def chi_square(counts: np.ndarray, chances: list[float]) -> float:  # type: ignore[type-arg]
+def chi_square(counts: Cells, chances: list[float]) -> float:
     wanted = np.array(chances) * counts.sum()
     return float(((counts - wanted) ** 2 / wanted).sum())
 

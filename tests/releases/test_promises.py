@@ -186,14 +186,20 @@ def test_a_budget_that_is_spent_refuses_before_the_engine_runs() -> None:
     assert purse.remaining == Pure("0.5")
 
 
-def alone_in(groups: int, delta: str, units: int = 1) -> tuple[PartitionSelection, Aggregates]:
-    policy = Policy.from_toml(TOML.replace("delta = 1e-6", "delta = 0.5"))
-    plan = plan_sql(policy, UNKNOWN[0])
-    selection = protected(policy, UNKNOWN[0], epsilon=1, delta=delta).selection
-    assert selection is not None
+HALF = Policy.from_toml(TOML.replace("delta = 1e-6", "delta = 0.5").replace("rows_per_unit = 3", "rows_per_unit = 900"))
+LAPLACE = (Bounding(groups=3, rows_per_group=1), 20, "0.1")  # all of the delta is the selection's
+GAUSSIAN = (Bounding(groups=40, rows_per_group=1), 1, "0.2")  # half of it is the noise's
+
+
+def alone_in(limit: Bounding, epsilon: int, delta: str) -> tuple[Protection, PartitionSelection, Aggregates]:
+    """A question for groups that are not known, and a database in which a unit is alone in all that it may touch."""
+    plan = plan_sql(HALF, UNKNOWN[0], bounding=limit)
+    protection = Protection.of(Recipe.of(plan), Price.read(HALF, epsilon=epsilon, delta=delta))
+    assert protection.selection is not None
+    groups = limit.groups or 0
     names: list[tuple[Any, ...]] = [(f"rare {number}",) for number in range(groups)]
     numbers = [[[1]] * groups] * len(plan.aggregate.statistics)
-    return selection, Aggregates(plan.aggregate, names, numbers, [units] * groups)
+    return protection, protection.selection, Aggregates(plan.aggregate, names, numbers, [1] * groups)
 
 
 def share_shown(selection: PartitionSelection, aggregates: Aggregates, seed: int, draws: int = 4000) -> float:
@@ -201,15 +207,24 @@ def share_shown(selection: PartitionSelection, aggregates: Aggregates, seed: int
     return sum(bool(_selected(selection, aggregates, bits)) for _ in range(draws)) / draws
 
 
-def test_promise_6_a_unit_alone_in_g_keys_is_seen_with_at_most_delta(seed: int) -> None:
-    selection, aggregates = alone_in(groups=3, delta="0.1")
-    assert selection.keys == 3
-    assert 1 - (1 - selection.keep(1)) ** 3 <= Fraction(1, 10)
-    assert abs(share_shown(selection, aggregates, seed) - float(selection.delta)) < SIX
+@pytest.mark.parametrize("limit, epsilon, delta", [LAPLACE, GAUSSIAN])
+def test_promise_6_a_unit_alone_in_g_keys_is_seen_with_at_most_delta(
+    limit: Bounding, epsilon: int, delta: str, seed: int
+) -> None:
+    protection, selection, aggregates = alone_in(limit, epsilon, delta)
+    assert protection.gaussian == (limit is GAUSSIAN[0])
+    assert selection.delta == Fraction(1, 10)
+    assert selection.keys == limit.groups
+    assert protection.delta == Fraction(delta)  # charged once, with the noise's
+    assert 1 - (1 - selection.keep(1)) ** selection.keys <= Fraction(1, 10)
+    assert abs(share_shown(selection, aggregates, seed) - 0.1) < SIX
 
 
-def test_promise_6_a_threshold_for_each_key_alone_is_caught(seed: int) -> None:
-    _, aggregates = alone_in(groups=3, delta="0.1")
+@pytest.mark.parametrize("limit, epsilon, delta", [LAPLACE, GAUSSIAN])
+def test_promise_6_a_threshold_for_each_key_alone_is_caught(
+    limit: Bounding, epsilon: int, delta: str, seed: int
+) -> None:
+    _, _, aggregates = alone_in(limit, epsilon, delta)
     forgetful = PartitionSelection(epsilon=1, delta="0.1", keys=1)
     assert share_shown(forgetful, aggregates, seed) > 0.1 + SIX
 

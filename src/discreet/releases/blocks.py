@@ -81,6 +81,8 @@ class Parts:
     places: tuple[int, ...]
     matrix: tuple[tuple[int, ...], ...]
     unit: int
+    summands: int = 2
+    """How many times the unit a row can add to the terms of one part, before they cancel."""
 
     def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
         """The unit times that of the count."""
@@ -89,8 +91,7 @@ class Parts:
     def exact(self, aggregates: Aggregates) -> NDArray[np.int64] | NDArray[np.object_]:
         """The parts: one row per group, one column per part."""
         columns = [aggregates.unprotected(place) for place in self.places]
-        # Coefficients times sums are at most a few times the unit times the number of rows.
-        wide = any(column.dtype == object for column in columns) or 8 * self.unit * 2**36 > _FITS
+        wide = any(column.dtype == object for column in columns) or self.summands * self.unit * 2**36 > _FITS
         if wide:
             columns = [column.astype(object) for column in columns]
         found: NDArray[np.int64] | NDArray[np.object_] = (
@@ -106,7 +107,7 @@ class Parts:
         """
         inside = tuple((0, *each) for each in self.matrix)
         missing = (self.unit, -self.unit, *(0 for _ in self.places[1:]))
-        return Parts((rows, *self.places), (*inside, missing), self.unit)
+        return Parts((rows, *self.places), (*inside, missing), self.unit, self.summands)
 
     def terms(self, block: int) -> dict[int, Terms]:
         """Solve for the statistics: each as a combination of the parts, exactly."""
@@ -156,7 +157,7 @@ def squares(count: int, total: int, square: int, ends: tuple[int, int]) -> Parts
     """
     low, high = ends
     below, middle, above = (high**2, -2 * high, 1), (-2 * low * high, 2 * (low + high), -2), (low**2, -2 * low, 1)
-    return Parts((count, total, square), (below, middle, above), (high - low) ** 2)
+    return Parts((count, total, square), (below, middle, above), (high - low) ** 2, summands=4)
 
 
 def corners(count: int, sums: tuple[int, int], product: int, ends: tuple[tuple[int, int], tuple[int, int]]) -> Parts:
@@ -169,7 +170,7 @@ def corners(count: int, sums: tuple[int, int], product: int, ends: tuple[tuple[i
     # (s - x)(t - y) for corners of even sign, (s - x)(y - t) for odd ones
     even = [(x * y, -y, -x, 1) for x, y in ((low, down), (high, up))]
     odd = [(-x * y, y, x, -1) for x, y in ((low, up), (high, down))]
-    return Parts((count, *sums, product), (*even, *odd), (high - low) * (up - down))
+    return Parts((count, *sums, product), (*even, *odd), (high - low) * (up - down), summands=4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.plans import aggregates as agg
 from discreet.plans.statistics import RankedCells, RowCount, ValueCount
@@ -17,13 +19,15 @@ from discreet.releases.recipe import levels_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from discreet.plans.aggregates import Measure
     from discreet.plans.statistics import Snapped, Statistic
     from discreet.releases.blocks import Terms
     from discreet.releases.numbers import NoisyNumbers
     from discreet.releases.recipe import Recipe
 
-__all__ = ["Cell", "decoder"]
+__all__ = ["Cell", "decoder", "rounding_of_product", "values_of"]
 
 Value = int | float | tuple[int, ...] | tuple[float | None, ...] | None
 
@@ -32,6 +36,8 @@ Value = int | float | tuple[int, ...] | tuple[float | None, ...] | None
 class Cell:
     """A released value with its ±, both from noisy numbers alone; `reason` says why where there is no ±.
 
+    Keys are `exact`.
+
     >>> Cell(12, 3.0).error
     3.0
     """
@@ -39,6 +45,7 @@ class Cell:
     value: Value
     error: float | None
     reason: str = ""
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,10 @@ class _Numbers:
     def value(self, index: int, group: int) -> float:
         return self._values[index][group]
 
+    def array(self, index: int) -> NDArray[np.float64]:
+        """One number of all groups."""
+        return np.array(self._values[index])
+
     def reach_of_ratio(self, index: int, confidence: float) -> float:
         """Bound |z - r z'| for the noise z of a sum and z' of its count, for every r that a mean can be.
 
@@ -119,9 +130,7 @@ class _Numbers:
 
     def rounding(self, index: int) -> float:
         """By how much the snapping of rows moves their mean at most."""
-        step = self.factor(index).step
-        slack = self.recipe.slack.get(self.places[index], step if step != 1 else Fraction(0))
-        return float(slack) / 2
+        return float(self.recipe.rounding(self.places[index]))
 
     def counted(self, group: int) -> float | None:
         """The noisy count, or None where it says nothing."""
@@ -135,6 +144,25 @@ def decoder(recipe: Recipe, name: str, noisy: NoisyNumbers, confidence: float) -
     numbers = _Numbers(recipe, recipe.plan.statistics_of(name), noisy, confidence)
     read = next(read for kind, read in _READERS if isinstance(measure, kind))
     return lambda group: read(measure, numbers, group)
+
+
+def values_of(recipe: Recipe, name: str, noisy: NoisyNumbers) -> NDArray[Any] | None:
+    """Read a count, a sum or a mean for all groups at once, NaN for NULL; None for other measures.
+
+    The values are those of `decoder`, which computes the same one by one.
+    """
+    measure = dict(recipe.plan.request.measures)[name]
+    numbers = _Numbers(recipe, recipe.plan.statistics_of(name), noisy, 0.95)
+    if isinstance(measure, agg.Count | agg.CountDistinct):
+        return np.rint(numbers.array(0)).astype(np.int64)
+    if isinstance(measure, agg.Sum):
+        return numbers.array(0) * float(numbers.factor(0).step)
+    if not isinstance(measure, agg.Mean):
+        return None
+    counts, factor = numbers.array(0), numbers.factor(1)
+    known = counts > numbers.enough
+    shares = np.clip(numbers.array(1) / np.where(known, counts, 1.0), *factor.reach)
+    return np.where(known, (factor.center + shares) * float(factor.step), np.nan)
 
 
 _UNKNOWN = "the noisy count is too small for a ratio."
@@ -174,23 +202,38 @@ def _mean_of(numbers: _Numbers, index: int, group: int, confidence: float) -> tu
 
 
 def _product_of(numbers: _Numbers, index: int, group: int, confidence: float) -> tuple[float, float] | None:
-    """The mean product of two centered numbers, and its ±; snapping moves a factor by half a step at most."""
+    """The mean product of two centered numbers, and its ±."""
     count = numbers.counted(group)
     if count is None:
         return None
     first, second = numbers.factor(index), numbers.factor(index, 1)
     steps = float(first.step * second.step)
     error = numbers.reach_of_ratio(index, confidence) / count * steps
-    most = [max(abs(end) for end in factor.reach) for factor in (first, second)]
-    if steps != 1:
-        error += steps * (most[0] + most[1] + 1) / 2
-    return numbers.value(index, group) / count * steps, error
+    return numbers.value(index, group) / count * steps, error + rounding_of_product(numbers.recipe, first, second)
 
 
-def _centered_product(numbers: _Numbers, sums: tuple[int, int], product: int, group: int) -> tuple[float, float] | None:
+def rounding_of_product(recipe: Recipe, first: Snapped, second: Snapped) -> float:
+    """By how much grids move a product: each factor by half a step times the other, and both together.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.tables import Column, Policy, Table
+    >>> people = Table("people", row_is_unit=True, columns=[Column("age", lower=0, upper=120)])
+    >>> recipe = Recipe.of(plan_sql(Policy([people], epsilon=1), "SELECT VARIANCE(age) FROM people"))
+    >>> rounding_of_product(recipe, *recipe.plan.statistics[2].factors)  # whole numbers are not rounded
+    0.0
+    """
+    far = [max(abs(end) for end in factor.reach) * factor.step for factor in (first, second)]
+    off = [recipe.half_step(factor) for factor in (first, second)]
+    return float(off[0] * far[1] + off[1] * far[0] + off[0] * off[1])
+
+
+def _centered_product(
+    numbers: _Numbers, sums: tuple[int, int], product: int, group: int, confidence: float | None = None
+) -> tuple[float, float] | None:
     """E[(x - a)(y - b)] - (E x - a)(E y - b), and its ±: all three ratios within theirs, together."""
     parts = 3 if sums[0] != sums[1] else 2
-    each = 1 - (1 - numbers.confidence) / parts
+    each = 1 - (1 - (numbers.confidence if confidence is None else confidence)) / parts
     found = [_mean_of(numbers, index, group, each) for index in sums]
     mixed = _product_of(numbers, product, group, each)
     if found[0] is None or found[1] is None or mixed is None:
@@ -236,16 +279,29 @@ def _covariance(measure: Measure, numbers: _Numbers, group: int) -> Cell:
 
 
 def _correlation(measure: Measure, numbers: _Numbers, group: int) -> Cell:
-    """The covariance over both deviations; NULL where a variance does not exceed its own ±."""
+    """The covariance over both deviations; NULL where a variance does not exceed its ± of 95 percent.
+
+    Covariance and variances lie within their ±, all three with the confidence; so the correlation lies between the
+    least and the largest of their ratios.
+    """
     del measure
-    cross = _centered_product(numbers, (1, 2), 5, group)
-    spreads = [_centered_product(numbers, (1, 1), 3, group), _centered_product(numbers, (2, 2), 4, group)]
-    if cross is None or spreads[0] is None or spreads[1] is None:
+    usual, each = 0.95, 1 - (1 - numbers.confidence) / 3
+    clear = [_centered_product(numbers, (one, one), two, group, usual) for one, two in ((1, 3), (2, 4))]
+    cross = _centered_product(numbers, (1, 2), 5, group, each)
+    spreads = [_centered_product(numbers, (one, one), two, group, each) for one, two in ((1, 3), (2, 4))]
+    if cross is None or None in clear or spreads[0] is None or spreads[1] is None:
         return Cell(None, None, _UNKNOWN)
-    if any(value <= error for value, error in (spreads[0], spreads[1])):
+    if any(found is not None and found[0] <= found[1] for found in clear):
         return Cell(None, None, "a noisy variance is too small for a ratio.")
-    root = math.sqrt(spreads[0][0] * spreads[1][0])
-    return Cell(min(max(cross[0] / root, -1.0), 1.0), None, "the error of a correlation depends on the data.")
+    (x, off_x), (y, off_y) = spreads[0], spreads[1]
+    value = min(max(cross[0] / math.sqrt(x * y), -1.0), 1.0)
+    least = max(x - off_x, 0.0) * max(y - off_y, 0.0)
+    roots = [math.sqrt(least), math.sqrt((x + off_x) * (y + off_y))]
+    if not roots[0]:
+        return Cell(value, max(1 - value, 1 + value))
+    ends = [(cross[0] + sign * cross[1]) / root for sign in (-1, 1) for root in roots]
+    low, high = max(min(ends), -1.0), min(max(ends), 1.0)
+    return Cell(value, max(high - value, value - low))
 
 
 def _histogram(measure: Measure, numbers: _Numbers, group: int) -> Cell:

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from discreet.releases.recipe import Recipe
     from discreet.tables import Policy
 
-__all__ = ["Price", "Protection"]
+__all__ = ["Price", "Protection", "rough_sigma"]
 
 _MOST_KEYS = 1 << 20
+_ROUGH = (1e-3, 30.0)  # epsilons for which plain floats tell about Gaussian noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +131,9 @@ class Protection:
                 instead="the number itself.",
             )
         blocks = _Blocks(recipe, moves)
-        laplace, normal = blocks.laplace(price), blocks.gaussian(price)
-        noises = normal if normal is not None and _gain(laplace, normal) > 0 else laplace
+        laplace = blocks.laplace(price)
+        normal = blocks.gaussian(price, laplace)
+        noises = laplace if normal is None else normal
         if plan.aggregate.known:
             return Protection(price, noises, None, plan.policy.filter)
         delta = price.delta / 2 if noises is normal and price.epsilon is not None else price.delta
@@ -221,20 +223,28 @@ class _Blocks:
             found.append(DiscreteLaplace(move.l1, scale=_scale(move.l1 / each), neighbors=self._neighbors))
         return tuple(found)
 
-    def gaussian(self, price: Price) -> tuple[Noise | RankChoice, ...] | None:
-        """Gaussian noise, and choices; None where the price has no delta or the sampler does not hold the noise."""
+    def gaussian(self, price: Price, laplace: tuple[Noise | RankChoice, ...]) -> tuple[Noise | RankChoice, ...] | None:
+        """Gaussian noise, and choices; None where Laplace noise varies less, or Gaussian noise cannot be had."""
+        if price.epsilon is not None and not price.delta:
+            return None
         split = self.shares(gaussian=True)
         blocks = self.recipe.blocks
         all_shares = sum(
             (x for x, block in zip(split, blocks, strict=False) if not isinstance(block, Choice)), Fraction(0)
         )
-        if not all_shares or (price.epsilon is not None and not price.delta):
+        if not all_shares:
             return None
         if price.epsilon is not None:
             delta = price.delta if self.recipe.plan.aggregate.known else price.delta / 2
-            unit = _unit_sigma(price.epsilon * all_shares, delta) * sqrt_upper(all_shares)
+            paid = price.epsilon * all_shares
+            rough = sqrt_lower(all_shares) * rational(rough_sigma(float(paid), float(delta)))
+            if self._gain(laplace, rough, split) < 0:  # by far: a search for the exact sigma would change nothing
+                return None
+            unit = _unit_sigma(paid, delta) * sqrt_upper(all_shares)
         else:
             unit = sqrt_upper(1 / (2 * (price.rho or 1)))
+        if self._gain(laplace, unit, split) <= 0:
+            return None
         found: list[Noise | RankChoice] = []
         for block, move, share in zip(blocks, self.moves, split, strict=False):
             if isinstance(block, Choice):
@@ -247,6 +257,14 @@ class _Blocks:
             found.append(Gaussian(length, sigma=sigma, grid=1, inputs="snapped", neighbors=self._neighbors))
         return tuple(found)
 
+    def _gain(self, laplace: tuple[Noise | RankChoice, ...], unit: Fraction, split: list[Fraction]) -> float:
+        """How much smaller the variances of Gaussian noise are, as the sum of the logarithms of their ratios."""
+        return sum(
+            math.log(2 * noise.scale**2) - math.log(max(unit**2 * move.l2_squared / share, Fraction(1, 10**30)))
+            for noise, move, share in zip(laplace, self.moves, split, strict=False)
+            if isinstance(noise, DiscreteLaplace)
+        )
+
     def _choice(self, block: Choice, move: Sensitivity, price: Price, share: Fraction) -> RankChoice:
         statistic = self.recipe.plan.statistics[block.place]
         assert isinstance(statistic, RankedCells)  # noqa: S101 - the recipe chooses for these alone
@@ -254,13 +272,28 @@ class _Blocks:
         return RankChoice.of(block.levels, statistic.width, move, self._neighbors, epsilon=part.epsilon, rho=part.rho)
 
 
-def _gain(laplace: tuple[Noise | RankChoice, ...], normal: tuple[Noise | RankChoice, ...]) -> float:
-    """How much smaller the variances of Gaussian noise are, as the sum of the logarithms of their ratios."""
-    return sum(
-        math.log(2 * one.scale**2) - 2 * math.log(other.sigma)
-        for one, other in zip(laplace, normal, strict=True)
-        if isinstance(one, DiscreteLaplace) and isinstance(other, Gaussian)
-    )
+def rough_sigma(epsilon: float, delta: float) -> float:
+    """Return a little less than the sigma that Gaussian noise needs for a sensitivity of 1, without certainty.
+
+    The delta of Gaussian noise (Balle & Wang 2018, arXiv:1805.06530, Theorem 8) in plain floats, by halving; 0 where
+    floats do not tell. It decides only whether the certified search is worth its time.
+
+    >>> round(rough_sigma(1.0, 1e-6), 2)
+    4.18
+    """
+
+    def above(sigma: float) -> bool:
+        near, far = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+        tails = [math.erfc(-each / math.sqrt(2)) / 2 for each in (near, far)]
+        return tails[0] - math.exp(epsilon) * tails[1] > delta
+
+    if not _ROUGH[0] <= epsilon <= _ROUGH[1] or delta < 1e-13:
+        return 0.0
+    low, high = 1e-3, 1e6
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if above(middle) else (low, middle)
+    return 0.99 * low
 
 
 def _rho_of(noise: Noise | RankChoice) -> Fraction:

@@ -10,6 +10,7 @@ from discreet.errors import BudgetError, EngineError, ParameterError
 from discreet.exact import shown
 from discreet.noise import SYSTEM
 from discreet.plans.statistics import RankedCells
+from discreet.releases.accuracy import price_within
 from discreet.releases.answer import Answer
 from discreet.releases.blocks import Choice, Parts
 from discreet.releases.choices import RankChoice
@@ -86,28 +87,36 @@ class Question:
         self.require_right("explain")
         return "\n".join([self.plan.explain(), *self._noise_lines()])
 
-    def preview(
+    def preview(  # noqa: PLR0913 - prices and what is known
         self,
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number | None = None,
+        within: Number | Mapping[str, Number] | None = None,
         expected_count: int | None = None,
         confidence: float = 0.95,
     ) -> Preview:
         """Say what a release at this price would promise, cost and err by; nothing is read or spent.
 
-        The ± of a mean depends on the number of rows, which is private: give the number that you expect in a group, or
-        get a formula.
+        With `within` in place of a price, it is the least epsilon for which the columns are within that distance: one
+        for all of them, or by name. The ± of a mean depends on the number of rows, which is private: give the number
+        that you expect in a group, or get a formula.
         """
         self.require_right("preview")
-        protection = self._protection(epsilon, rho, delta)
+        protection = self._protection(epsilon, rho, delta, within, confidence)
         return Preview.of(self.recipe, protection, self._remaining, expected_count, confidence)
 
     def release(
-        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        within: Number | Mapping[str, Number] | None = None,
+        confidence: float = 0.95,
     ) -> Answer:
-        """Answer the question; `epsilon` or `rho` is the price of all of it.
+        """Answer the question; `epsilon` or `rho` is the price of all of it, or what `within` needs: see `preview`.
 
         A question that was answered before for at least this price gets the stored release, free for the dataset. Else
         the order is fixed: the source is alive; the cost is reserved; the engine computes; noise is added; the answer
@@ -115,7 +124,7 @@ class Question:
         would depend on the data.
         """
         self.require_right("release")
-        protection = self._protection(epsilon, rho, delta)
+        protection = self._protection(epsilon, rho, delta, within, confidence)
         entry = self.entry(protection)
         found = self.purse.find(protection.cost, entry)
         repeated = None if found is None else self.repeated(found)
@@ -212,7 +221,20 @@ class Question:
             return self._prepared
         return self.engine.prepare(replace(aggregate, statistics=tuple(statistics)))
 
-    def _protection(self, epsilon: Number | None, rho: Number | None, delta: Number | None) -> Protection:
+    def _protection(
+        self,
+        epsilon: Number | None,
+        rho: Number | None,
+        delta: Number | None,
+        within: Number | Mapping[str, Number] | None,
+        confidence: float,
+    ) -> Protection:
+        if within is not None:
+            if epsilon is not None or rho is not None:
+                msg = "within stands in place of epsilon or rho; give one of them."
+                raise ParameterError(msg)
+            price = price_within(self.recipe, within, delta=delta, confidence=confidence)
+            return Protection.of(self.recipe, price)
         price = Price.read(self.plan.policy, epsilon=epsilon, rho=rho, delta=delta)
         return Protection.of(self.recipe, price)
 

@@ -10,6 +10,7 @@ from discreet.plans.aggregates import Count, CountDistinct, Extreme, Histogram, 
 from discreet.plans.bounding import Shape
 from discreet.plans.statistics import Moment, RankedCells, RowCount, ValueCount
 from discreet.releases.blocks import Choice, Parts, Single, combined, corners, halves, pair, squares
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.plans import Plan
@@ -27,7 +28,7 @@ class Recipe:
     Sums, squares and products of the same rows share their count in `Parts`, which move no farther than the count
     alone; the rest of them, and everything else, are a `Single` each, and ranks a `Choice`. A sum that follows from
     another one and a count (the same values counted from another center, or on a finer grid) is not released again:
-    `slack` says by how much its rows were rounded more than its own grid does.
+    `slack` says by how much its rows were rounded where that is not half a step of its own.
 
     >>> from discreet.plans import plan_sql
     >>> from discreet.tables import Column, Policy, Table
@@ -35,7 +36,7 @@ class Recipe:
     >>> policy = Policy([Table("people", row_is_unit=True, columns=columns)], epsilon=1)
     >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*), SUM(age), AVG(age) FROM people"))
     >>> recipe.blocks
-    (Parts(places=(0, 2), matrix=((60, 1), (60, -1)), unit=120),)
+    (Parts(places=(0, 2), matrix=((60, 1), (60, -1)), unit=120, summands=2),)
     """
 
     plan: Plan
@@ -49,6 +50,17 @@ class Recipe:
         found = _Arrangement(plan)
         found.arrange()
         return Recipe(plan, tuple(found.blocks), found.terms, found.slack)
+
+    def rounding(self, place: int) -> Fraction:
+        """By how much the grid of a sum moves a row's value at most: half a step, but nothing for whole numbers."""
+        statistic = self.plan.statistics[place]
+        assert isinstance(statistic, Moment)  # noqa: S101 - sums have grids
+        return self.slack.get(place, self.half_step(statistic.factors[0]))
+
+    def half_step(self, factor: Snapped) -> Fraction:
+        """By how much a factor's grid moves a value at most."""
+        whole = factor.value.facts(self.plan.row_schema).kind is Kind.INTEGER and factor.step == 1
+        return Fraction(0) if whole else factor.step / 2
 
     def bins(self, place: int) -> int:
         """Give the block of a statistic of several numbers."""
@@ -195,7 +207,7 @@ class _Arrangement:
         count = self.terms[self.counts[place]]
         self.terms[place] = combined((self.terms[base], ratio), (count, ratio * there.center - here.center))
         if here.step != there.step:
-            self.slack[place] = there.step
+            self.slack[place] = there.step / 2
 
     def _levels(self, place: int) -> tuple[Fraction, ...]:
         """All levels that measures ask of one statistic, in rising order."""

@@ -29,8 +29,9 @@ def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: 
     epsilon (scale l1 / epsilon), p = 1 for shares of a rho or of Gaussian noise (variance l2^2 / 2 rho). Columns are in
     units of their own, so the product of all V_o is made least. Setting the derivatives of sum ln V_o to those of the
     sum of shares gives x_b in proportion to the sum over columns of (c_ob / x_b^p) / V_o: every column has the same
-    weight, and gives it to blocks as they add to its variance. That rule is repeated until it holds. With one block per
-    column, blocks get as many shares as they have columns.
+    weight, and gives it to blocks as they add to its variance. That rule is repeated until it holds, each time moving
+    1/(1 + p) of the way (in logarithms), which for two blocks of one column ends there at once, where all of the way
+    would overshoot. With one block per column, blocks get as many shares as they have columns.
 
     A mean, a variance or a covariance combines several blocks by numbers that depend on the data. In their place stand
     those of values spread evenly over their public range.
@@ -47,6 +48,8 @@ def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: 
     [0.59, 0.41]
     """
     count = len(moves) + others
+    if count == 1:
+        return [Fraction(1)]
     columns = [_column(recipe, name, measure, moves, gaussian) for name, measure in recipe.plan.request.measures]
     columns = [each for each in columns if each] + [{len(moves) + place: 1.0} for place in range(others)]
     found = [1 / count] * count
@@ -58,7 +61,14 @@ def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: 
             total = sum(parts.values())
             for block, part in parts.items():
                 weights[block] += part / total
-        found = [max(weight / len(columns), 1 / _PARTS) for weight in weights]
+        towards = [max(weight / len(columns), 1 / _PARTS) for weight in weights]
+        last, found = (
+            found,
+            [a ** (power / (1 + power)) * b ** (1 / (1 + power)) for a, b in zip(found, towards, strict=True)],
+        )
+        found = [each / sum(found) for each in found]
+        if max(abs(a - b) for a, b in zip(last, found, strict=True)) < 1 / (8 * _PARTS):
+            break
     whole = [max(1, round(each * _PARTS)) for each in found]
     return [Fraction(each, sum(whole)) for each in whole]
 
@@ -80,7 +90,7 @@ def _column(
     for terms in _combinations(recipe, measure, places):
         for block, _, coefficient in terms:
             square = moves[block].l2_squared if gaussian else moves[block].l1 ** 2
-            found[block] = found.get(block, 0.0) + float(coefficient**2 * square)
+            found[block] = found.get(block, 0.0) + float(coefficient) ** 2 * square
     return {block: part for block, part in found.items() if part} or {_block(recipe, places[0]): 1.0}
 
 

@@ -128,11 +128,12 @@ def _counted(groups: list[Row], rows: Iterable[Row], size: int, width: int) -> l
 
 def _cells(groups: list[Row], rows: Iterable[Row], width: int) -> list[list[int]]:
     """Read cells near ranks, in rising order; engines return them in any."""
-    found: dict[Row, list[list[int]]] = {group: [] for group in groups}
+    found: dict[Row, list[Row]] = {group: [] for group in groups}
     for row in rows:
-        if row[:width] in found:
-            found[row[:width]].append([int(part) for part in row[width:]])  # type: ignore[call-overload]
-    return [list(itertools.chain.from_iterable(sorted(found[group]))) for group in groups]
+        here = found.get(row[:width])
+        if here is not None:
+            here.append(row[width:])
+    return [[int(part) for row in sorted(found[group]) for part in row] for group in groups]  # type: ignore[call-overload]
 
 
 def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
