@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.plans.facts import Facts
     from discreet.tables.kinds import Kind
 
-__all__ = ["Cell", "Writing"]
+__all__ = ["Cell", "Unread", "Writing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,15 @@ class Cell:
         return self.facts.kind
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A stored double as it is, and the ends that reading clamps it into."""
+
+    sql: SQL
+    low: float
+    high: float
+
+
 class Writing(Binding, Protocol):
     """The rows of a relation, over which expressions are written."""
 
@@ -42,5 +51,11 @@ class Writing(Binding, Protocol):
     def once(self, key: Hashable, value: Callable[[], SQL]) -> SQL:
         """Bind a value under a key; the same key gives the same column again."""
 
+    def shared(self, key: Hashable) -> SQL | None:
+        """Give the column that was bound under a key, if there is one."""
+
     def cell(self, expression: Expression) -> Cell:
         """Give the SQL of an expression."""
+
+    def unread(self, expression: Expression) -> Unread | None:
+        """Give the stored double behind an expression that is nothing but a bounded column, if it is at hand."""

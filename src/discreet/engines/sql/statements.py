@@ -13,7 +13,7 @@ from discreet.engines.sql.statistics import count_distinct, count_rows, is_narro
 from discreet.engines.sql.words import alias, all_of, any_of, between, column, is_null, listed, not_null, select
 from discreet.plans.expressions import Column
 from discreet.plans.refusals import refuse
-from discreet.plans.statistics import BinCounts, RankedCells
+from discreet.plans.statistics import BinCounts, RankedCells, ValueCount
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -140,7 +140,10 @@ def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
     keys, wanted = [], []
     for each in aggregate.keys:
         cell = rows.cell(Column(each.column))
-        keys.append(cell.sql)
+        short = rows.dialect.short_key(cell, each.known)
+        keys.append(cell.sql if short is None else rows.bind(short))
+        if short is not None:
+            continue
         if each.known is None:
             wanted.append(not_null(cell.sql))
         elif _is_range(each.known):
@@ -164,12 +167,11 @@ def _scalars(aggregate: Aggregate, emitter: Emitter) -> SQL:
     child = emitter.relation(aggregate.child)
     rows = emitter.rows(child)
     keys, wanted = _keys(aggregate, rows)
-    columns = [
-        part
-        for statistic in aggregate.statistics
-        if not isinstance(statistic, _APART)
-        for part in statistic_sql(statistic, rows)
-    ]
+    written = {}
+    for place, statistic in sorted(enumerate(aggregate.statistics), key=lambda each: isinstance(each[1], ValueCount)):
+        if not isinstance(statistic, _APART):  # counts of values last: they use what sums have written
+            written[place] = statistic_sql(statistic, rows)
+    columns = [part for _, parts in sorted(written.items()) for part in parts]
     if not aggregate.known:
         columns.append(_units(aggregate, child))
     if not keys and not columns:
