@@ -13,8 +13,7 @@ from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.binding import Binding
-    from discreet.engines.sql.cells import Cell, Unread
+    from discreet.engines.sql.binding import Binding, Cell, Unread
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
 

@@ -26,8 +26,7 @@ from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import EARLIEST, LARGEST_FLOAT, LATEST, SMALLEST_FLOAT, Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.binding import Binding
-    from discreet.engines.sql.cells import Cell, Unread
+    from discreet.engines.sql.binding import Binding, Cell, Unread
     from discreet.plans.facts import Facts
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value

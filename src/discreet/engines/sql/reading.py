@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.engines.sql.cells import Unread
+from discreet.engines.sql.binding import Unread
 from discreet.engines.sql.expressions import converted
 from discreet.engines.sql.words import SQL, case, clamp, is_null, listed, not_null
 from discreet.errors import ParameterError, QueryRefused
@@ -14,7 +14,7 @@ from discreet.plans.facts import Facts
 from discreet.tables.kinds import Kind, as_date, as_timestamp
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.cells import Writing
+    from discreet.engines.sql.writing import Writing
     from discreet.tables import Column, Table, Value
 
 __all__ = ["conditions", "read_cell", "unread_cell"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from discreet.engines.sql.cells import Cell, Unread
+from discreet.engines.sql.binding import Cell, Unread
 from discreet.engines.sql.expressions import aligned
 from discreet.engines.sql.ranks import rank
 from discreet.engines.sql.reading import conditions, read_cell, unread_cell

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.sql.cells import Cell, Unread
+from discreet.engines.sql.binding import Cell, Unread
 from discreet.engines.sql.expressions import emitted
 from discreet.engines.sql.words import SQL, alias, column, select
 from discreet.plans.expressions import Column, Expression, Literal, Operation

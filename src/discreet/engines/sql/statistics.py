@@ -25,8 +25,9 @@ from discreet.plans.statistics import (
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.cells import Cell, Writing
+    from discreet.engines.sql.binding import Cell
     from discreet.engines.sql.dialect import Dialect
+    from discreet.engines.sql.writing import Writing
     from discreet.plans.expressions import Expression
     from discreet.plans.facts import Facts, Schema
     from discreet.plans.statistics import Snapped, Statistic, UnitStatistic

@@ -1,8 +1,7 @@
-"""An expression that is written already, and where the next one is written."""
+"""Where expressions are written: the rows of a relation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.engines.sql.binding import Binding
@@ -10,35 +9,12 @@ from discreet.engines.sql.binding import Binding
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from discreet.engines.sql.binding import Cell, Unread
     from discreet.engines.sql.dialect import Dialect
     from discreet.engines.sql.words import SQL
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Facts
-    from discreet.tables.kinds import Kind
 
-__all__ = ["Cell", "Unread", "Writing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """An expression as SQL, with its facts."""
-
-    sql: SQL
-    facts: Facts
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the value."""
-        return self.facts.kind
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A stored double as it is, and the ends that reading clamps it into."""
-
-    sql: SQL
-    low: float
-    high: float
+__all__ = ["Writing"]
 
 
 class Writing(Binding, Protocol):
