@@ -45,12 +45,14 @@ def known_places(keys: tuple[GroupKey, ...], columns: Columns, count: int) -> ND
 
 
 def _places(known: tuple[object, ...], column: Sequence[object] | NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    if isinstance(column, np.ndarray) and all(type(key) is int for key in known):
+    if isinstance(column, np.ndarray) and known and None not in known:  # keys are of one kind, here whole numbers
         order = np.array(known, dtype=np.int64)
+        if np.all(np.diff(order) == 1):
+            found = column - order[0]
+            return np.where((column >= order[0]) & (column <= order[-1]), found, -1)
         sorting = np.argsort(order, kind="stable")
-        at = np.minimum(np.searchsorted(order, column, sorter=sorting), len(known) - 1)
-        found = sorting[at]
-        return np.where(order[found] == column, found, -1)
+        at = np.minimum(np.searchsorted(order[sorting], column), len(known) - 1)
+        return np.where(order[sorting[at]] == column, sorting[at], -1)
     index = {key: place for place, key in enumerate(known)}
     cells = column.tolist() if isinstance(column, np.ndarray) else column
     return np.fromiter(map(index.get, cells, itertools.repeat(-1)), dtype=np.int64, count=count)
