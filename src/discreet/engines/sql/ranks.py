@@ -22,7 +22,8 @@ from discreet.tables.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.engines.sql.cells import Cell, Writing
+    from discreet.engines.sql.binding import Cell
+    from discreet.engines.sql.writing import Writing
 
 __all__ = ["rank"]
 

@@ -6,15 +6,15 @@ except those of stored tables and their columns, which are quoted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from discreet.engines.sql.cells import Cell
+from discreet.engines.sql.binding import Cell, Unread
 from discreet.engines.sql.expressions import aligned
 from discreet.engines.sql.ranks import rank
-from discreet.engines.sql.reading import conditions, read_cell
+from discreet.engines.sql.reading import conditions, read_cell, unread_cell
 from discreet.engines.sql.rows import Rows
 from discreet.engines.sql.statistics import finished, unit_statistic_sql
 from discreet.engines.sql.words import (
@@ -80,11 +80,16 @@ class Catalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation as a SELECT of c0, c1, … and, where the unit has a name, u."""
+    """A relation as a SELECT of c0, c1, … and, where the unit has a name, u.
+
+    Beside c1 may stand d1, the stored double of the same row that c1 was read from. Nodes that keep rows as they are
+    carry it along.
+    """
 
     query: SQL
     schema: Schema
     unit: Facts | None
+    unread: Mapping[str, Unread] = field(default_factory=dict)
 
     @property
     def names(self) -> dict[str, str]:
@@ -95,6 +100,11 @@ class Relation:
     def columns(self) -> list[str]:
         """All SQL names, the unit's last."""
         return [*self.names.values(), *([UNIT] if self.unit is not None else [])]
+
+    @property
+    def carried(self) -> list[str]:
+        """All SQL names, and those of stored doubles."""
+        return [*self.columns, *(each.sql.name for each in self.unread.values())]
 
 
 class Emitter:
@@ -122,7 +132,7 @@ class Emitter:
 
     def rows(self, relation: Relation) -> Rows:
         """Start to compute with the rows of a relation."""
-        return Rows(relation.query, relation.schema, relation.names, self.dialect)
+        return Rows(relation.query, relation.schema, relation.names, self.dialect, relation.unread)
 
     def _scan(self, node: Scan) -> Relation:
         table = node.table
@@ -136,23 +146,35 @@ class Emitter:
         columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells.values())]
         if table.unit is not None:
             columns.append(alias(cells[table.unit], UNIT))
+        unread = {}
+        for place, each in enumerate(table.columns):
+            found = unread_cell(each, column(f"x{place}"), raw.columns[each.name], rows)
+            if found is not None:
+                columns.append(alias(found.sql, f"d{place}"))
+                unread[each.name] = replace(found, sql=column(f"d{place}"))
         needed = conditions(table, cells)
         query = select(columns, rows.computed(), where=all_of(needed) if needed else None)
-        return Relation(query, node.schema, None if table.unit is None else node.schema[table.unit])
+        return Relation(query, node.schema, None if table.unit is None else node.schema[table.unit], unread)
 
     def _filter(self, node: Filter) -> Relation:
         child = self.relation(node.child)
         rows = self.rows(child)
         condition = rows.cell(node.predicate).sql
-        query = select([column(name) for name in child.columns], rows.computed(), where=condition)
-        return Relation(query, node.schema, child.unit)
+        query = select([column(name) for name in child.carried], rows.computed(), where=condition)
+        return Relation(query, node.schema, child.unit, child.unread)
 
     def _project(self, node: Project) -> Relation:
         child = self.relation(node.child)
         rows = self.rows(child)
         cells = [rows.cell(expression).sql for _, expression in node.columns]
         columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells)]
-        return self._carrying(columns, rows, node.schema, child.unit)
+        unread = {}
+        for place, (name, expression) in enumerate(node.columns):
+            found = rows.unread(expression)
+            if found is not None:
+                columns.append(alias(found.sql, f"d{place}"))
+                unread[name] = replace(found, sql=column(f"d{place}"))
+        return replace(self._carrying(columns, rows, node.schema, child.unit), unread=unread)
 
     @staticmethod
     def _carrying(columns: list[SQL], rows: Rows, schema: Schema, unit: Facts | None) -> Relation:
@@ -193,8 +215,8 @@ class Emitter:
         there: SQL = exp.Exists(this=select([number(1)], right.query, where=condition, name="b"))
         if node.keep is Keep.UNMATCHED:
             there = negated(there)
-        query = select([column(name, "a") for name in left.columns], left.query, where=there, name="a")
-        return Relation(query, node.schema, left.unit)
+        query = select([column(name, "a") for name in left.carried], left.query, where=there, name="a")
+        return Relation(query, node.schema, left.unit, left.unread)
 
     def _union(self, node: UnionAll) -> Relation:
         sides = [self.relation(node.left), self.relation(node.right)]
