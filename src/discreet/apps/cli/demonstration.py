@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from rich.console import Console
+
     from discreet.apps.cli.hospital import Patient
     from discreet.releases import Answer
 
@@ -49,6 +51,12 @@ class Step:
     title: str
     shown: tuple[object, ...]
     record: dict[str, object]
+
+    def show(self, lines: Console) -> None:
+        """Print the step for a person."""
+        lines.print(f"\n[bold magenta]{self.title}[/]")
+        for part in self.shown:
+            lines.print(part)
 
 
 def story(folder: Path) -> Iterator[Step]:
