@@ -12,6 +12,7 @@ from discreet.exact import shown
 from discreet.ledgers.amounts import amount_text, covers, difference, least, left_of, read_text, spend
 from discreet.ledgers.heads import Head
 from discreet.ledgers.line import Line
+from discreet.ledgers.page import MemoryPage
 from discreet.ledgers.rules import apply
 from discreet.ledgers.statement import Statement
 from discreet.ledgers.terms import DATASET, Limits, Terms
@@ -83,11 +84,13 @@ class Ledger(ABC):
         self._heads = heads
         self._limits: Limits
         self._policy: Policy
-        if export is not None:
-            lines = checked(export)
-            with self._page(write=True) as page:
-                copy_into(page, lines)
-        self._join(policy)
+        try:
+            if export is not None:
+                self._import(checked(export))
+            self._join(policy)
+        except BaseException:  # whoever is refused holds no file or connection open
+            self.close()
+            raise
 
     @abstractmethod
     def _page(self, *, write: bool) -> AbstractContextManager[Page]:
@@ -276,6 +279,17 @@ class Ledger(ABC):
         self._policy, self._limits = policy, Limits(policy)
         with self._page(write=True) as page:
             self._enter(page, policy)
+
+    def _import(self, lines: list[Line]) -> None:
+        """Write an export; one that lacks an entry which the head file knows is older than the ledger was."""
+        kept = self._heads.read() if self._heads is not None else None
+        if kept is not None:
+            page = MemoryPage.empty()
+            copy_into(page, lines)
+            page.commit()
+            self._recognize(page, kept)
+        with self._page(write=True) as target:
+            copy_into(target, lines)
 
     def _recognize(self, page: Page, kept: Head) -> None:
         line = page.line(kept.number)

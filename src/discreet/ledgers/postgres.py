@@ -177,8 +177,12 @@ class PostgresLedger(Ledger):
         if self._connection is None:
             found = psycopg.connect(self._address, connect_timeout=10)
             self._connection, self._process = found, os.getpid()
-            with found.transaction(), found.cursor() as cursor:
-                self._prepare(cursor)
+            try:
+                with found.transaction(), found.cursor() as cursor:
+                    self._prepare(cursor)
+            except BaseException:
+                self.close()
+                raise
         return self._connection
 
     def _prepare(self, cursor: Cursor[tuple[Any, ...]]) -> None:

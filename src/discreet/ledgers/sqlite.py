@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,8 +49,29 @@ CREATE TABLE state (
     only INTEGER PRIMARY KEY CHECK (only = 0), number INTEGER NOT NULL, hash TEXT NOT NULL, time TEXT NOT NULL
 ) STRICT;
 """
-_LEFT_BEHIND: list[sqlite3.Connection] = []
-"""Connections that a fork brought along: SQLite forbids to use or close them in the child."""
+_OPEN: weakref.WeakSet[SQLiteLedger] = weakref.WeakSet()
+_HELD: list[SQLiteLedger] = []
+
+
+def _before_fork() -> None:
+    """Close all connections, so that a child inherits none.
+
+    SQLite counts the locks of a process in memory. A child with an inherited connection believes that it holds the
+    parent's locks, which the system does not pass on; the parent then takes itself for the last user of the file, and
+    what the child writes is lost with the write-ahead log. Both open anew when they need it.
+    """
+    for ledger in list(_OPEN):
+        ledger._pause()  # noqa: SLF001 - its own module
+        _HELD.append(ledger)
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop()._resume()  # noqa: SLF001 - its own module
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 class _Page:
@@ -144,6 +166,7 @@ class SQLiteLedger(Ledger):
             if export is None:
                 self._refuse_to_forget(policy, heads)
             self._begin()
+        _OPEN.add(self)
         super().__init__(policy, name=str(path), heads=heads, export=export)
 
     @property
@@ -157,6 +180,15 @@ class SQLiteLedger(Ledger):
             if self._connection is not None and self._process == os.getpid():
                 self._connection.close()
             self._connection = None
+
+    def _pause(self) -> None:
+        """Let nobody use the file until `_resume`; a transaction of this very thread (a signal's fork) stays open."""
+        self._thread_lock.acquire()
+        if self._connection is not None and not self._connection.in_transaction:
+            self.close()
+
+    def _resume(self) -> None:
+        self._thread_lock.release()
 
     def _refuse_to_forget(self, policy: Policy | None, heads: HeadFile) -> None:
         """Create nothing without a policy, nor where a ledger once was."""
@@ -193,8 +225,11 @@ class SQLiteLedger(Ledger):
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and self._process != os.getpid():
-            _LEFT_BEHIND.append(self._connection)
-            self._connection = None
+            msg = (
+                f"the ledger {self._path} was in use when this process was forked, and SQLite cannot be used here any "
+                "more; nothing was spent. Fork first and open the database then, or start a new process."
+            )
+            raise LedgerError(msg)
         if self._connection is None:
             if self._path.stat().st_size == 0:
                 msg = "it is empty"
