@@ -253,9 +253,9 @@ def test_a_command_without_a_section_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["qury"]) == 2
+    assert main(["queryy"]) == 2
     assert "Did you mean 'query'?" in capsys.readouterr().err
-    assert main(["account", "gausian"]) == 2
+    assert main(["account", "gaussiann"]) == 2
     assert "gaussian" in capsys.readouterr().err
 
 
