@@ -82,3 +82,20 @@ def test_declared_facts_are_verified_in_all_rows(ids: list[str | None], *, rows:
             Declared("visits", ("id",), 1): unique,
             Declared("visits", ("ward", "cost"), 1): not any(ids),  # rows without a unit are no rows
         }
+
+
+@pytest.mark.engine
+def test_a_server_verifies_declared_facts_too() -> None:
+    """The first column is a truth value, of which PostgreSQL has no MAX; counts of it have one."""
+    from discreet.engines.postgres import Postgres
+    from tests.engines.servers import fill_postgres, postgres
+
+    columns = [Column("sick", keys=[False, True]), Column("day", type="date")]
+    policy = Policy([Table("t", unit="id", rows_per_unit=2, unique=[["sick", "day"]], columns=columns)], epsilon=1)
+    rows = [{"id": "x", "sick": True, "day": None}, {"id": "x", "sick": True, "day": None}]
+    fill_postgres(postgres(), "declared", policy, {"t": rows})
+    with Postgres(policy, postgres(), schema="declared") as engine:
+        assert list(engine.verify(policy).values()) == [True, True]
+    public = Policy([Table("t", public=True, unique=[["sick", "day"]], columns=columns)], epsilon=1)
+    with Postgres(public, postgres(), schema="declared") as engine:
+        assert list(engine.verify(public).values()) == [True]
