@@ -19,7 +19,8 @@ SPELLINGS = [
     SICK,
     "select count(*) n from people where sick = 'yes'",
     "SELECT COUNT(*) AS n FROM people AS p WHERE p.sick IN ('yes')",
-    "SELECT COUNT(1) AS n FROM people WHERE 'yes' = sick",
+    "SELECT COUNT(*) AS n FROM people WHERE 'yes' = sick",
+    "SELECT COUNT(*) AS how_many FROM (SELECT sick FROM people) AS t WHERE sick = 'yes'",
 ]
 
 
@@ -43,7 +44,7 @@ def ask(db: Database, sql: str, price: str) -> float:
 
 def test_a_question_in_any_spelling_has_one_answer_and_one_cost(db: Database) -> None:
     found = averaging(lambda sql: ask(db, sql, "1/2"), SPELLINGS * 3, truth=50)
-    assert (found.answered, found.different, found.refused) == (12, 1, 0)
+    assert (found.answered, found.different, found.refused) == (15, 1, 0)
     assert str(db.remaining) == "Pure(epsilon=0.5)"
 
 
