@@ -17,7 +17,7 @@ endif
 .PHONY: help demo test test-all test-spark lint format docs pictures bench constraints clean
 
 help:
-	@echo "make demo      a noisy count with its error bar"
+	@echo "make demo      a hospital: answers, a budget, a refusal, two attacks"
 	@echo "make test      tests, doctests and the code blocks of the documents"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make test-spark  the tests on a Spark cluster of this machine"
@@ -42,7 +42,7 @@ $(VENV)/.tools: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@ $(VENV)/.package
 
 demo: $(VENV)/.package
-	@$(BIN)/python examples/hello_noise.py
+	@$(BIN)/discreet demo
 
 test: $(VENV)/.tools
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow and not spark" $(ARGS)
@@ -85,6 +85,7 @@ constraints:
 
 pictures: $(VENV)/.tools
 	$(BIN)/python -m docs.pictures
+	$(BIN)/python -m docs.recordings
 
 clean:
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,7 +1,7 @@
 """What the command line costs before it does anything: `python -m benchmarks.command_line`.
 
 CPU seconds of fresh interpreters, the least of several runs, interleaved; help may cost twice an import of typer. The
-demo's time is that of a clock, from nothing to its last line; it may take ten seconds on a machine that does nothing else.
+demo's time is that of a clock, from nothing to its last line; it may take ten seconds on an idle machine.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -253,9 +256,9 @@ def test_a_command_without_a_section_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["qury"]) == 2
+    assert main(["queryy"]) == 2
     assert "Did you mean 'query'?" in capsys.readouterr().err
-    assert main(["account", "gausian"]) == 2
+    assert main(["account", "gaussiann"]) == 2
     assert "gaussian" in capsys.readouterr().err
 
 
@@ -296,3 +299,29 @@ def test_an_interrupt_is_said_in_a_sentence(
     monkeypatch.setattr("discreet.checks.reports.explanation.Facts.of", interrupted)
     assert main(["explain", "--epsilon", "1"]) == 130
     assert "stays spent" in capsys.readouterr().err
+
+
+def on_a_terminal(*arguments: str, **settings: str) -> str:
+    """Run the program with a terminal as its output."""
+    ours, its = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "TERM": "xterm-256color", **settings}
+    command = [sys.executable, "-m", "discreet.apps.cli", *arguments]
+    with subprocess.Popen(command, stdout=its, stderr=its, stdin=subprocess.DEVNULL, env=environment) as run:
+        os.close(its)
+        found = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                found += chunk
+        except OSError:  # the other end is closed
+            pass
+        assert run.wait() == 0
+    os.close(ours)
+    return found.decode()
+
+
+def test_colors_are_for_terminals_and_for_who_wants_them() -> None:
+    colored = on_a_terminal("--help", NO_COLOR="")
+    plain = on_a_terminal("--help", NO_COLOR="1")
+    assert "\x1b[" in colored
+    assert "\x1b[" not in plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain

@@ -226,3 +226,30 @@ def test_a_version_that_the_ledger_refuses_is_not_written(clinic: str, capsys: p
     assert main(["version", "new", clinic]) == 1
     assert Path(clinic).read_text() == changed
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("damage", ["truncated", "no ledger", "cut", "a folder"])
+def test_a_damaged_ledger_is_refused_in_a_sentence(
+    clinic: str, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    """No answer without its ledger: whatever is wrong with the file, nothing is shown."""
+    file = Path(clinic).with_name("clinic.ledger.sqlite")
+    record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    for beside in file.parent.glob("clinic.ledger.sqlite-*"):
+        beside.unlink()
+    if damage == "truncated":
+        file.write_bytes(file.read_bytes()[:5000])
+    elif damage == "no ledger":
+        file.write_text("not a database at all " * 100)
+    elif damage == "cut":
+        file.unlink()  # the head file knows that there was one
+    else:
+        file.unlink()
+        file.mkdir()
+    for command in (
+        ["query", clinic, COUNT, "--epsilon", "1"],
+        ["budget", clinic],
+        ["log", clinic],
+        ["verify", clinic],
+    ):
+        assert "ledger" in complaint(capsys, 1, *command)

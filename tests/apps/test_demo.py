@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.apps.cli import main
@@ -10,9 +12,9 @@ from discreet.apps.cli.demonstration import CANCER, QUESTION
 from discreet.ledgers import SQLiteLedger
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
+
+RECORDING = Path(__file__).resolve().parents[2] / "docs" / "recordings" / "demo.svg"
 
 
 def test_the_demo_runs_from_nothing_and_stays_where_it_was_put(
@@ -54,3 +56,15 @@ def test_a_person_reads_the_story(capsys: pytest.CaptureFixture[str]) -> None:
         assert words in text
     assert "\x1b[" not in text
     assert max(map(len, text.splitlines())) <= 160
+    _recorded(text)
+
+
+def _recorded(text: str) -> None:
+    """The picture of a run tells the same steps; each title follows an empty line."""
+    picture = RECORDING.read_text(encoding="utf-8").replace("&#160;", " ")
+    lines = text.splitlines()
+    titles = [after for line, after in pairwise(lines) if not line]
+    assert len(titles) == 9
+    for title in titles[:-1]:
+        assert f">{title.replace('&', '&amp;')}<" in picture, "run: python -m docs.recordings"
+    assert "http" not in picture.replace("http://www.w3.org/2000/svg", "")

@@ -19,7 +19,8 @@ __all__ = ["open_engine"]
 def open_engine(policy: Policy, source: object = None, *, relative_to: str | Path | None = None) -> Engine:
     """Open a source of data for the tables of a policy.
 
-    - a path of a folder of CSV or Parquet files, or of a .duckdb file, or a mapping of tables to data frames: `DuckDB`;
+    - a path of a CSV, Parquet or Arrow file, of a folder of such files, or of a .duckdb file; a mapping of tables to
+      data frames: `DuckDB`;
     - `postgresql://…`: `Postgres`;
     - a Spark session, `spark://…` (a master) or `sc://…` (Spark Connect): `Spark`.
 

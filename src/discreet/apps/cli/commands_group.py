@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import pkgutil
 import re
 import shutil
@@ -99,17 +100,22 @@ class Commands(TyperGroup):
         rows = {name: summary(name) for name in names()}
         formatter.write(f"{ctx.get_usage()}\n\n{_ABOUT}\n")
         for section in SECTIONS:
-            formatter.write(f"\n{typer.style(section, bold=True)}\n")
+            formatter.write(f"\n{_styled(section, bold=True)}\n")
             for name, (own, text) in rows.items():
                 if own == section:
                     short = text if len(text) <= room else f"{text[: room - 1]}…"
-                    formatter.write(f"  {typer.style(name.ljust(width), fg='cyan')}  {short}\n")
-        formatter.write(f"\n{typer.style('Options', bold=True)}\n")
+                    formatter.write(f"  {_styled(name.ljust(width), fg='cyan')}  {short}\n")
+        formatter.write(f"\n{_styled('Options', bold=True)}\n")
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx)
             if record is not None:
                 formatter.write(f"  {record[0].split()[0].ljust(22)}  {record[1]}\n")
         formatter.write("\ndiscreet COMMAND --help explains a command and shows an example.\n")
+
+
+def _styled(text: str, **style: Any) -> str:  # noqa: ANN401  the framework's words for styles
+    """Style a text for a terminal, unless its owner wants none; where there is no terminal, echo takes it off."""
+    return text if os.environ.get("NO_COLOR") else typer.style(text, **style)
 
 
 def build() -> TyperGroup:

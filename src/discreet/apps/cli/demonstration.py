@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from rich.console import Console
+
     from discreet.apps.cli.hospital import Patient
     from discreet.releases import Answer
 
@@ -50,6 +52,12 @@ class Step:
     shown: tuple[object, ...]
     record: dict[str, object]
 
+    def show(self, lines: Console) -> None:
+        """Print the step for a person."""
+        lines.print(f"\n[bold magenta]{self.title}[/]")
+        for part in self.shown:
+            lines.print(part)
+
 
 def story(folder: Path) -> Iterator[Step]:
     """Make a hospital in a folder, ask, repeat, be refused, attack; each step is given as soon as it is done."""
@@ -76,7 +84,7 @@ def _asked(db: Database) -> Iterator[Step]:
     question = db.sql(QUESTION)
     preview = question.preview(epsilon=PRICE, expected_count=1000)
     errors = {name: error for name, error in preview.errors.items() if error is not None}
-    foreseen = ", ".join(f"{name} ± {error:,.0f}" for name, error in errors.items())
+    foreseen = ", ".join(f"{name} ± {math.ceil(error):,}" for name, error in errors.items())
     yield Step(
         "preview",
         "A question, before it costs anything",
@@ -190,17 +198,18 @@ def _attacked_by_averaging(policy: Path, everybody: Sequence[Patient]) -> Step:
         ours = averaging(lambda sql: _count(db, sql, AVERAGING_PRICE), [CANCER, *varied], truth=truth)
     alone = careless.error(confidence=0.95)
     rows = [
-        _averaged("noise that nobody counts", naive, alone),
-        _averaged("Discreet, the same question", same, alone),
-        _averaged("Discreet, always another one", ours, alone),
+        _averaged("noise, uncounted", naive, alone),
+        _averaged("Discreet, asked again", same, alone),
+        _averaged("Discreet, asked anew", ours, alone),
     ]
-    columns = ["asked", "answers", "different", "refused", "mean ±", "this time off by"]
+    columns = ["answers from", "asked", "different", "refused", "mean ±", "off by"]
     return Step(
         "averaging",
         "Attack 2: ask until the noise is gone",
         (
             table(columns, rows, numbers=columns[1:]),
-            f"each answer costs ε = {AVERAGING_PRICE}; the ledger ends the attack",
+            f"each answer costs ε = {AVERAGING_PRICE}; a mean within ± 1 would show a single patient",
+            "the ledger ends the attack before that",
         ),
         {"uncounted": _averaging(naive), "same": _averaging(same), "other": _averaging(ours)},
     )
@@ -218,7 +227,7 @@ def _count(db: Database, sql: str, price: str) -> float:
 def _averaged(who: str, found: Averaging, alone: float) -> list[str]:
     """Write what averaging brought: k independent answers leave 1/√k of one answer's ±, equal ones leave all of it."""
     left = alone if found.different == 1 else alone / math.sqrt(found.answered)
-    numbers = (f"{found.answered:,}", f"{found.different:,}", f"{found.refused:,}")
+    numbers = (f"{found.answered + found.refused:,}", f"{found.different:,}", f"{found.refused:,}")
     return [who, *numbers, f"{left:.2g}", f"{found.error:.2g}"]
 
 

@@ -55,7 +55,7 @@ rows_per_unit = 4                    # of a patient with more visits, four are k
 [tables.visits.columns]
 ward = { keys = ["cardiology", "maternity", "oncology", "surgery"], nullable = false }
 day = { lower = 2026-01-01, upper = 2026-06-30, nullable = false }
-cost = { lower = 0, upper = 20_000, nullable = false }
+cost = { lower = 0, upper = 12_000, nullable = false }
 diagnosis = { type = "text", nullable = false }
 """
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.errors import ParameterError
-from discreet.privacy.relations import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.privacy.curve import Curve
+    from discreet.privacy.relations import NeighborRelation
 
 __all__ = ["Delta", "Json", "Neighbors", "Plot", "Rate", "Sensitivity", "Steps", "draw", "print_json", "print_lines"]
 
@@ -42,6 +42,8 @@ class Neighbors(StrEnum):
     @property
     def relation(self) -> NeighborRelation:
         """The relation behind the word."""
+        from discreet.privacy.relations import NeighborRelation
+
         return NeighborRelation[self.name]
 
 

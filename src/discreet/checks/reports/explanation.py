@@ -83,7 +83,7 @@ def explain(
 ) -> Explanation:
     """Say what a promise means; `n` is the number of protected units, if it is public.
 
-    >>> print(explain(epsilon=1, audience="policy").statements[1].text[34:])
+    >>> print(explain(epsilon=1, audience="policy").statements[1].text[35:])
     the odds that a given record was used change by a factor of at most 2.72, up or down.
     """
     register = _read_audience(audience)

@@ -16,7 +16,7 @@ _JUDGMENTS = (
     (0.55, "That is little better than tossing a coin."),
     (0.75, "That is better than tossing a coin, and far from certain."),
     (0.95, "That is a weak protection: most guesses may be right."),
-    (1.0, "That is next to no protection; it takes a smaller ε, or a smaller δ, to be one."),
+    (1.0, "That is next to no protection."),
 )
 
 
@@ -32,8 +32,8 @@ def odds(facts: Facts) -> Statement:
     who = "the odds that a given record was used"
     if facts.factor is None:
         text = (
-            f"For {who} there is no bound worth stating: with a δ of {chance(facts.delta)} it would fail too often to "
-            "mean anything."
+            f"For {who} there is no bound worth stating: with a failure chance of {chance(facts.delta)} it would "
+            "not hold often enough to mean anything."
         )
         return Statement("odds", text)
     numbers = {"log_odds": facts.log_odds or 0.0, "exception": float(facts.exception)}
@@ -58,15 +58,15 @@ def population(facts: Facts) -> Statement | None:
         return None
     if facts.n is None or facts.exposed is None:
         text = (
-            f"A δ of {chance(facts.delta)} makes sense for far fewer than {_more(facts):,} people: from there on, "
-            "publishing the whole record of somebody picked at random would not break the promise."
+            f"A chance of {chance(facts.delta)} is small only among far fewer than {_more(facts):,} people: among "
+            "more, publishing the whole record of somebody picked at random would not break the promise."
         )
         return Statement("population", text, {"largest": float(_more(facts) - 1)})
     numbers = {"exposed": facts.exposed, "n": float(facts.n)}
     if facts.delta * facts.n >= 1:
         text = (
-            f"Warning: among {facts.n:,} people a δ of {chance(facts.delta)} allows a mechanism that publishes the "
-            "whole record of somebody, picked at random. Choose a δ far below 1 divided by the number of people."
+            f"Warning: among {facts.n:,} people, a chance of {chance(facts.delta)} for each allows a program that "
+            "publishes the whole record of somebody picked at random. It should be far below 1 in the number of people."
         )
         return Statement("warning", text, numbers)
     text = f"Among {facts.n:,} people, such failures expose at most {count(facts.exposed)} of them on average."
@@ -81,17 +81,17 @@ def _more(facts: Facts) -> int:
 def error(facts: Facts) -> Statement:
     """Say what the promise costs in accuracy."""
     if facts.count_error is None:
-        text = "The price is accuracy: noise for so small an ε drowns every count of people."
+        text = "The price is accuracy: so much noise drowns every count of people."
         return Statement("error", text)
     if facts.count_error == 0:
         text = (
-            "The price is accuracy, and here it is nothing: if all of ε is spent on one count of people, that count is "
-            "exact in 95 of 100 cases or more. So little noise hides little."
+            "The price is accuracy, and here it is nothing: if the whole promise is spent on one count of people, that "
+            "count is exact in 95 of 100 cases or more. So little noise hides little."
         )
         return Statement("error", text, {"count_error": 0.0})
     text = (
-        "The price is accuracy: if all of ε is spent on one count of people, that count is off by no more than "
-        f"{count(facts.count_error)} in 95 of 100 cases."
+        "The price is accuracy: if the whole promise is spent on one count of people, that count is off by no more "
+        f"than {count(facts.count_error)} in 95 of 100 cases."
     )
     return Statement("error", text, {"count_error": facts.count_error})
 

@@ -39,10 +39,10 @@ _READ = {"BIGINT", "BOOLEAN", "DOUBLE", "INTEGER", "TIMESTAMP", "UINTEGER", "UTI
 class DuckDB(SQLEngine):
     """Questions to files, data frames or a DuckDB database.
 
-    `source` is a folder with a NAME.parquet or NAME.csv for each table, a DuckDB file (opened read-only), or a
-    mapping of tables to pandas, polars or Arrow data. `store` is a file of the engine's own for limited rows (see
-    `discreet.engines.duckdb.store`); without it a temporary one is used and removed. It holds copies of private
-    rows: protect it like the source.
+    `source` is a folder with a NAME.parquet, .arrow, .feather or .csv for each table, one such file, a DuckDB file
+    (opened read-only), or a mapping of tables to pandas, polars or Arrow data. `store` is a file of the engine's own
+    for limited rows (see `discreet.engines.duckdb.store`); without it a temporary one is used and removed. It holds
+    copies of private rows: protect it like the source.
 
     The connection reads the files of the policy's tables and no others, loads no extension, and its settings are
     locked. `memory` (in megabytes), `threads` and `seconds` (per question) limit it.

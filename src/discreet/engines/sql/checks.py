@@ -9,6 +9,7 @@ from discreet.engines.sql.statistics import count_rows
 from discreet.engines.sql.words import alias, all_of, column, not_null, select
 from discreet.errors import ParameterError
 from discreet.plans.nodes import Scan
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +68,7 @@ def most_alike(table: Table, columns: Sequence[str], emitter: Emitter) -> str:
     scan = emitter.relation(Scan(table))
     keys = [column(scan.names[name]) for name in columns]
     grouped = select([alias(count_rows(), "n")], scan.query, where=all_of([not_null(key) for key in keys]), group=keys)
-    largest = select([alias(emitter.dialect.largest(column("n"), scan.schema[columns[0]].kind), "n")], grouped)
+    largest = select([alias(emitter.dialect.largest(column("n"), Kind.INTEGER), "n")], grouped)
     return emitter.dialect.written(largest)
 
 

@@ -56,10 +56,8 @@ def _show(steps: Iterable[Step], folder: Path | None) -> None:
 
     lines = screen()
     for step in steps:
-        lines.print(f"\n[bold]{step.title}[/]")
-        for part in step.shown:
-            lines.print(part)
-    lines.print("\n[bold]And now[/]")
+        step.show(lines)
+    lines.print("\n[bold magenta]And now[/]")
     if folder is not None:
         lines.print(f"discreet log {folder}/hospital.toml")
         lines.print(f'discreet query {folder}/hospital.toml "{CANCER}" --epsilon 0.1')

@@ -10,7 +10,6 @@ from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, op
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, price
 from discreet.apps.cli.screen import amounts, charge_text, left_text
-from discreet.privacy.readings import cost_text
 
 if TYPE_CHECKING:
     from discreet.releases import Preview
@@ -61,6 +60,8 @@ def preview(
 
 def _show(found: Preview, plan: str | None) -> None:
     """Write the preview for a person."""
+    from discreet.privacy.readings import cost_text
+
     if plan is not None:
         typer.echo(f"{plan}\n")
     for name, error in found.errors.items():

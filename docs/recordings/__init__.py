@@ -1,0 +1,1 @@
+"""Recordings of the terminal: each is made by running the command."""

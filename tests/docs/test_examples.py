@@ -1,0 +1,30 @@
+"""Every example runs, and prints something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def output(script: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    run = subprocess.run([sys.executable, str(script)], env=environment, check=True, capture_output=True, text=True)
+    return run.stdout
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=[path.stem for path in EXAMPLES])
+def test_an_example_runs(script: Path) -> None:
+    assert "±" in output(script)
+
+
+def test_a_broken_example_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import discreet\ndiscreet.nothing\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        output(tmp_path / "broken.py")

@@ -1,0 +1,101 @@
+"""Arrow files and single files are sources like folders of CSV files; the owner's check tells what is declared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather
+
+from discreet.engines import open_engine
+from discreet.engines.sql.checks import Declared
+from discreet.errors import ParameterError
+from discreet.plans import plan_sql
+from discreet.tables import Column, Policy, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLUMNS = [Column("ward", keys=["a", "b"]), Column("cost", lower=0, upper=9)]
+VISITS = Table("visits", unit="id", rows_per_unit=2, columns=COLUMNS)
+POLICY = Policy([VISITS], epsilon=1)
+DATA = pa.table({"id": ["x", "x", "y", None], "ward": ["a", "b", "a", "a"], "cost": [1, 99, 3, 4]})
+QUESTION = plan_sql(POLICY, "SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY ward")
+
+
+def write(path: Path) -> None:
+    if path.suffix == ".csv":
+        path.write_text("id,ward,cost\nx,a,1\nx,b,99\ny,a,3\n,a,4\n")
+    elif path.suffix == ".parquet":
+        pq.write_table(DATA, path)
+    else:
+        feather.write_feather(DATA, path, compression="lz4" if path.suffix == ".feather" else "uncompressed")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "feather"])
+def test_a_file_is_read_in_its_folder_and_by_itself(tmp_path: Path, ending: str) -> None:
+    write(tmp_path / f"visits.{ending}")
+    for source in (tmp_path, tmp_path / f"visits.{ending}"):
+        with open_engine(POLICY, source) as engine:
+            found = engine.prepare(QUESTION.aggregate).run()
+            sums = {found.unprotected(place).ravel().tolist()[0] for place in range(len(QUESTION.statistics))}
+            assert found.groups == (("a",), ("b",))
+            assert sums == {2, 4}  # of ward a: two rows with a unit, and their costs together
+
+
+def test_a_file_alone_is_one_table(tmp_path: Path) -> None:
+    write(tmp_path / "visits.csv")
+    write(tmp_path / "others.csv")
+    both = Policy([VISITS, Table("others", unit="id", rows_per_unit=1)], epsilon=1)
+    with open_engine(both, tmp_path):
+        pass
+    with pytest.raises(ParameterError, match="no table 'others'; it has visits"):
+        open_engine(both, tmp_path / "visits.csv")
+
+
+def test_a_file_that_is_no_arrow_file_is_refused_without_its_content(tmp_path: Path) -> None:
+    (tmp_path / "visits.arrow").write_text("SECRET" * 100)
+    with pytest.raises(ParameterError, match=r"visits\.arrow is no Arrow file") as raised:
+        open_engine(POLICY, tmp_path)
+    assert "SECRET" not in str(raised.value)
+    assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "ids, rows, unique",
+    [
+        (["x", "y", "z"], True, True),
+        (["x", "x", "z"], True, False),
+        (["x", "x", "x"], False, False),
+        ([None, None, None], True, True),
+    ],
+)
+def test_declared_facts_are_verified_in_all_rows(ids: list[str | None], *, rows: bool, unique: bool) -> None:
+    data = {"visits": pa.table({"id": pa.array(ids, pa.string()), "ward": ["a"] * 3, "cost": [1] * 3})}
+    with open_engine(POLICY, data) as engine:
+        assert dict(engine.verify(POLICY)) == {Declared("visits", ("id",), 2): rows}
+    alone = Policy([Table("visits", unit="id", unique=["id", ["ward", "cost"]], columns=COLUMNS)], epsilon=1)
+    with open_engine(alone, data) as engine:
+        assert dict(engine.verify(alone)) == {
+            Declared("visits", ("id",), 1): unique,
+            Declared("visits", ("ward", "cost"), 1): not any(ids),  # rows without a unit are no rows
+        }
+
+
+@pytest.mark.engine
+def test_a_server_verifies_declared_facts_too() -> None:
+    """The first column is a truth value, of which PostgreSQL has no MAX; counts of it have one."""
+    from discreet.engines.postgres import Postgres
+    from tests.engines.servers import fill_postgres, postgres
+
+    columns = [Column("sick", keys=[False, True]), Column("day", type="date")]
+    policy = Policy([Table("t", unit="id", rows_per_unit=2, unique=[["sick", "day"]], columns=columns)], epsilon=1)
+    rows = [{"id": "x", "sick": True, "day": None}, {"id": "x", "sick": True, "day": None}]
+    fill_postgres(postgres(), "declared", policy, {"t": rows})
+    with Postgres(policy, postgres(), schema="declared") as engine:
+        assert list(engine.verify(policy).values()) == [True, True]
+    public = Policy([Table("t", public=True, unique=[["sick", "day"]], columns=columns)], epsilon=1)
+    with Postgres(public, postgres(), schema="declared") as engine:
+        assert list(engine.verify(public).values()) == [True]
