@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from discreet.errors import BudgetError, ParameterError
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
+from discreet.releases.choices import RankChoice
 from discreet.releases.protection import Price, Protection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.exact import Number
+    from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
+    from discreet.mechanisms.numbers.gaussian import Gaussian
     from discreet.releases.answer import Answer
     from discreet.releases.preview import Preview
     from discreet.releases.purse import Purse
@@ -121,4 +124,9 @@ class Questions:
     def _noise(self, part: Price) -> float:
         """The sum over all noises of the logarithm of their error."""
         protections = [Protection.of(question.recipe, part) for question in self.questions]
-        return math.fsum(math.log(max(noise.error(), 1e-9)) for each in protections for noise in each.noises)
+        return math.fsum(math.log(max(_width(noise), 1e-9)) for each in protections for noise in each.noises)
+
+
+def _width(noise: DiscreteLaplace | Gaussian | RankChoice) -> float:
+    """How far a noise reaches, up to a factor that the price does not change; of ranks, the widest scale."""
+    return float(max(noise.scales)) if isinstance(noise, RankChoice) else noise.error()
