@@ -220,13 +220,13 @@ class _Work:
         self.counts = counts
         self.delta = delta
         self.uses = sum(counts)
-        self.reserve = reserve(direction) if sampled_only(direction) else math.inf
+        self.direction = direction if sampled_only(direction) else None
         self.ends = [loss.trimmed(1e-9 * delta / self.uses, 1e4).cut for loss in losses]
         self.sketches: list[tuple[Reals, Reals]] = []
 
     def convolve(self, epsilon: float, start: float, goal: float, rate: float) -> Convolution | None:
         """Plan and carry out one convolution up to this epsilon, with an error near the goal (relative)."""
-        level = epsilon * (1 + ROUGH) + self.reserve
+        level = epsilon * (1 + ROUGH) + (reserve(self.direction, epsilon) if self.direction else math.inf)
         cuts = [loss.z_of(level) if math.isfinite(level) else math.inf for loss in self.losses]
         jumps = all(cut < end for cut, end in zip(cuts, self.ends, strict=True))
         self.sketches = [_sketch(*each) for each in zip(self.losses, cuts if jumps else self.ends, strict=True)]
