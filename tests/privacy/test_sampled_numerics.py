@@ -67,6 +67,7 @@ def double_delta(sigma: float, rate: float, epsilon: float) -> mpmath.mpf:
         (1.2, 4e-5, 0.09),
         (5.0, 0.002, 0.01),
         (0.8, 0.3, 6.0),
+        (1.0, 1e-5, 3e-5),
     ],
 )
 def test_two_uses_equal_an_integral(sigma: float, rate: float, epsilon: float) -> None:

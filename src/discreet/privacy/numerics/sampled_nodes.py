@@ -140,6 +140,24 @@ class Nodes:
         return self.loss.kept(self.z)
 
     @cached_property
+    def _slip(self) -> Reals:
+        """How far the exponent l = z / sigma - 1 / (2 sigma^2) may be off at each node, that of z included.
+
+        For a small sigma its two terms are far larger than their difference.
+        """
+        return (3 * ULP) * (np.abs(self.z) / self.loss.sigma + 0.5 / self.loss.sigma**2)
+
+    @cached_property
+    def _slope(self) -> Reals:
+        """The derivative of log(1 + x) with respect to l: q exp(l) / (1 + x), between 0 and 1."""
+        return np.asarray(-np.expm1(np.minimum(math.log1p(-self.loss.rate) - self.ratio, 0.0)))
+
+    @cached_property
+    def slack(self) -> Reals:
+        """How far log(1 + x) may be off at each node."""
+        return self._slope * self._slip + 2 * ULP * np.abs(self.ratio)
+
+    @cached_property
     def log_moment(self) -> tuple[float, float]:
         """K(c), between two ends."""
         if _is_near_one(self.loss, self.tilt, self.lower, self.upper):
@@ -154,7 +172,7 @@ class Nodes:
             + abs(self.tilt) * float(pieces @ np.abs(self.ratio)) / mass
             + 0.5 * float(pieces @ self.z**2) / mass
         )
-        error = 8 * ULP * (4 + size) + 2 * LEAK
+        error = 8 * ULP * (4 + size) + 2 * LEAK + abs(self.tilt) * float(pieces @ self.slack) / mass
         value = peak + math.log(mass * self.step / math.sqrt(2 * math.pi))
         return value - error, value + error
 
@@ -170,6 +188,9 @@ class Nodes:
         growth = np.exp(np.maximum(a * self.ratio, 0.0))
         second = float((self.ratio**2 * growth) @ weights)
         error = 8 * ULP * size + 4 * ULP * a * a * second + 4 * ULP * abs(a) * float(np.abs(bend) @ weights)
+        # d/dl of a piece is a p (exp(a ratio) - 1 - x) with p = d ratio / dl.
+        moved = np.abs(a * self.ratio) * growth + np.abs(x)
+        error += abs(a) * float((self._slope * self._slip * moved) @ weights)
         # Off the real line the pieces are about a^2 x^2 / 2 with |x| <= q (exp(l) + 1): E[(exp(l) + 1)^2] is
         # exp(1/sigma^2) + 3, below 6 for sigma >= 1, and below four times E[(exp(l) - 1)^2] for smaller sigma.
         error += LEAK * (4 * size + (6 * (a * self.loss.rate) ** 2 if self.loss.sigma >= 1 else 0.0))
@@ -188,10 +209,12 @@ class Nodes:
         log = -0.5 * self.z * self.z + self.tilt * values + self._kept
         weights = np.exp(np.minimum(log - center, 700.0)) * (self.step / math.sqrt(2 * math.pi))
         # Each weight's logarithm is off by a few ulps of its terms.
-        blurs = weights * (ULP * (8 + 0.5 * self.z * self.z + np.abs(self.tilt * values) + abs(center)))
+        blurs = ULP * (8 + 0.5 * self.z * self.z + np.abs(self.tilt * values) + abs(center))
+        blurs = weights * (blurs + abs(self.tilt) * self.slack)
         keep = weights > 0
-        values, weights, blurs = values[keep], weights[keep], blurs[keep]
+        values, weights, blurs, slack = values[keep], weights[keep], blurs[keep], self.slack[keep]
         sums, errors = _all_turns(values, weights, blurs, heights)
+        errors = errors + heights * float(slack @ weights)
         if self.loss.add:
             sums = sums.conj()
         noise = spread + 2 * ULP * abs(center)
