@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -9,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from benchmarks.accounting_cases import Case, Family, Mechanism
 from discreet import privacy
-from discreet.privacy.part import pair_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from benchmarks.accounting_cases import Answer
 
@@ -37,9 +37,36 @@ def curve(mechanism: Mechanism) -> privacy.Curve:
             return privacy.approximate(scale, extra)
 
 
+def caches() -> list[Callable[[], None]]:
+    """Return how to clear each cache of the accountant's modules: functions, and methods of classes."""
+    found = {}
+    for name, module in sys.modules.items():
+        if name.startswith("discreet.privacy"):
+            for value in vars(module).values():
+                members = vars(value).values() if isinstance(value, type) else ()
+                for each in (value, *(getattr(member, "__func__", member) for member in members)):
+                    if hasattr(each, "cache_clear"):
+                        found[id(each)] = each.cache_clear
+    return list(found.values())
+
+
+def forget() -> None:
+    """Clear every cache; they are listed anew when more modules were loaded."""
+    if len(_KNOWN) != len(sys.modules):
+        _KNOWN.clear()
+        _KNOWN.update(dict.fromkeys(sys.modules))
+        _CLEAR[:] = caches()
+    for clear in _CLEAR:
+        clear()
+
+
+_KNOWN: dict[str, None] = {}
+_CLEAR: list[Callable[[], None]] = []
+
+
 def interval(case: Case) -> tuple[float, float]:
-    """Return both ends; what was learned about a mechanism in an earlier call is forgotten first."""
-    pair_of.cache_clear()
+    """Return both ends; what was learned in an earlier call is forgotten first."""
+    forget()
     total = reduce(add, (curve(mechanism) * count for mechanism, count in case.terms))
     return total.interval(delta=Fraction(case.delta))
 

@@ -109,3 +109,10 @@ def test_impossible_parameters_are_refused() -> None:
         p.gaussian_sigma(epsilon=1, delta=0)
     with pytest.raises(ParameterError, match="sensitivity"):
         p.laplace_scale(epsilon=1, sensitivity=0)
+
+
+def test_no_rate_for_hardly_any_noise_is_said_in_these_words() -> None:
+    with pytest.raises(ParameterError, match=r"sigma is .0\.01.; below 1/15"):
+        p.dpsgd_rate(epsilon=1, delta="1e-5", sigma="0.01", steps=10)
+    assert p.dpsgd_rate(epsilon=1, delta="1e-5", sigma="0.01", steps=1) == pytest.approx(1e-5, rel=1e-4)
+    assert p.dpsgd_rate(epsilon=1, delta="1e-5", sigma="0.07", steps=10) == pytest.approx(1e-6, rel=1e-4)

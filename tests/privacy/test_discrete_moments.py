@@ -17,9 +17,9 @@ def exact(sigma: float, shift: int, order: complex) -> mpmath.mpc:
     square, s = 2 * mpmath.mpf(sigma) ** 2, mpmath.mpc(order)
     reach = int(45 * sigma + abs(order.real) * shift) + 5
     integers = range(-reach, reach)
-    whole = mpmath.fsum(mpmath.exp(-mpmath.mpf(x) ** 2 / square) for x in integers)
+    whole = mpmath.fsum(mpmath.exp(-(mpmath.mpf(x) ** 2) / square) for x in integers)
     tilted = mpmath.fsum(
-        mpmath.exp(-mpmath.mpf(x) ** 2 / square + s * (shift * shift - 2 * x * shift) / square) for x in integers
+        mpmath.exp(-(mpmath.mpf(x) ** 2) / square + s * (shift * shift - 2 * x * shift) / square) for x in integers
     )
     return tilted / whole
 

@@ -13,7 +13,7 @@ import pytest
 from discreet import privacy as p
 from discreet.privacy.numerics import convolution, jumps, sampled_tail
 from discreet.privacy.numerics.account import delta_interval, epsilon_interval
-from discreet.privacy.numerics.contour import line_through, search_order
+from discreet.privacy.numerics.contour import line_through, place, search_order, with_probe
 from discreet.privacy.numerics.loss import Direction
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
 
@@ -67,6 +67,7 @@ def double_delta(sigma: float, rate: float, epsilon: float) -> mpmath.mpf:
         (1.2, 4e-5, 0.09),
         (5.0, 0.002, 0.01),
         (0.8, 0.3, 6.0),
+        (1.0, 1e-5, 3e-5),
     ],
 )
 def test_two_uses_equal_an_integral(sigma: float, rate: float, epsilon: float) -> None:
@@ -181,9 +182,10 @@ def test_jumps_change_nothing(sigma: float, rate: float, uses: int, delta: float
     cut = jumps.without_jumps(trimmed, upper, delta, order)
     assert cut is not trimmed
     order = search_order(cut, math.log(delta))
-    line = line_through(cut, order, upper, math.log(delta))
+    where = place(cut, order, upper, math.log(delta))
+    line = line_through(cut, where, upper, math.log(delta))
     if line is None:
-        line = line_through(cut, order, upper, math.log(delta), 1e-3)
+        line = with_probe(cut, where, upper, math.log(delta), 1e-3)
     assert line is not None
     low, high = line.delta(upper)
     reference = delta_interval(whole, upper)

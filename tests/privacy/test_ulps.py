@@ -15,6 +15,7 @@ from discreet.privacy.numerics.gaussian import GaussianLoss, gaussian_delta
 from discreet.privacy.numerics.laplace import LaplaceLoss
 from discreet.privacy.numerics.loss import ULP
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.sampled_nodes import Nodes
 from discreet.privacy.numerics.transform import exponential_sums
 
 if TYPE_CHECKING:
@@ -153,3 +154,15 @@ def test_gaussian_profile_has_a_small_relative_error(mu: mp.mpf) -> None:
         x = mp.mpf(float(e))
         exact = mp.ncdf(m / 2 - x / m) - mp.exp(x) * mp.ncdf(-m / 2 - x / m)
         assert abs(found - exact) <= 2.0**-38 * abs(exact) + 1e-307
+
+
+def test_losses_of_little_noise_are_off_by_more_than_their_own_ulps() -> None:
+    """For a small sigma the exponent is a small difference of large numbers; the grant knows."""
+    mp.mp.dps = 40
+    loss = SampledGaussianLoss(0.3, 1e-5, add=False)
+    nodes = Nodes.at(loss, 2.0, 0.0)
+    sigma, rate = mp.mpf(loss.sigma), mp.mpf(loss.rate)
+    exact = [mp.log1p(rate * mp.expm1(mp.mpf(float(z)) / sigma - 1 / (2 * sigma**2))) for z in nodes.z]
+    errors = np.asarray([float(abs(mp.mpf(float(f)) - e)) for f, e in zip(nodes.ratio, exact, strict=True)])
+    assert (MARGIN * errors <= nodes.slack).all()
+    assert (errors > 2 * ULP * np.abs(nodes.ratio)).any()

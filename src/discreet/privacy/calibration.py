@@ -44,6 +44,8 @@ _FAR = 745.0  # the logarithm of the smallest float: how far off an epsilon of 0
 _SMALLEST_DELTA = Fraction(1, 10**300)
 _LARGEST_EPSILON = 10**30
 _MOST_STEPS = 10**12
+_LEAST_NOISE = Fraction(1, 15)  # below it a sampled Gaussian is bounded by the whole one, see numerics.envelope
+_LEAST_RATE = 1e-90
 
 Build = Callable[[float], Curve]
 Gap = Callable[[float], float]
@@ -361,6 +363,12 @@ def dpsgd_rate(*, epsilon: Number, delta: Number, sigma: Number, steps: int) -> 
     whole = _dpsgd_goal(lambda rate: _dpsgd(noise, rate, count), epsilon, delta)
     if whole.gap(1.0) <= 0 and whole.agrees(1.0):
         return 1.0
+    if noise < _LEAST_NOISE and whole.gap(_LEAST_RATE) > 0:
+        msg = (
+            f"sigma is {shown(sigma)}; below 1/15, several sampled steps are accounted for as if nothing were sampled, "
+            f"so no rate keeps this promise over {shown(steps)} steps. Use a sigma of at least 0.07, or take one step."
+        )
+        raise ParameterError(msg)
     goal = _Goal(lambda inverse: _dpsgd(noise, min(1.0, 1 / inverse), count), whole.epsilon, whole.delta)
     log_rate = math.log(_central_mu(goal)) - 0.5 * (math.log(count) + _step_size(Fraction(1), noise))
     return 1 / _least(goal, math.exp(min(max(-log_rate, 0.01), 130.0)), _DPSGD_WIDTH)

@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.exact import exp_upper, integer, rational, shown
 from discreet.privacy.curves.approximate import approximate
 from discreet.privacy.curves.laplace import laplace
-from discreet.privacy.relations import NeighborRelation, Relation
+from discreet.privacy.relations import Group, NeighborRelation, Relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -28,15 +28,22 @@ def partition_selection(
     1. A key that nobody else holds appears with probability d = exp(-(threshold - 1) / scale) / 2, and then reveals the
     unit: all `keys` of them, d' = 1 - (1 - d)^keys. With a the Laplace profile, each case's profile is at most
     d' + (1 - d') a, the composition of Laplace noise and a box (0, d') (Korolova et al. 2009; Desfontaines, Voss,
-    Gipson &
-    Mandayam 2022, arXiv:2006.03684, Section 1).
+    Gipson & Mandayam 2022, arXiv:2006.03684, Section 1). Under change-one a unit leaves its keys and another enters
+    others, so twice as many keys are touched. Several units may share a key, which this does not cover: for groups
+    build the curve for single units and ask for `.group(k)`.
 
     >>> curve = partition_selection(scale=1, threshold=20)
     >>> round(curve.epsilon(delta=1e-8), 6)
     1.0
     """
+    if isinstance(neighbors, Group):
+        msg = (
+            f"neighbors is {neighbors.value}; units of a group may share a key. Build the curve with "
+            f"neighbors={neighbors.relation.value}, then ask for .group({neighbors.size})."
+        )
+        raise ParameterError(msg)
     noise = laplace(scale, neighbors=neighbors)
-    count = integer(keys, name="keys", least=1)
+    count = integer(keys, name="keys", least=1) * (1 if neighbors is NeighborRelation.ADD_REMOVE else 2)
     spread = rational(scale, name="scale")
     bar = rational(threshold, name="threshold")
     if bar < 1:

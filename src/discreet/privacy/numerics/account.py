@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.contour import GAP, Inverse, line_through, renyi_bound, search_order
+from discreet.privacy.numerics.contour import (
+    GAP,
+    LOST,
+    Inverse,
+    line_through,
+    place,
+    renyi_bound,
+    search_order,
+    with_probe,
+)
 from discreet.privacy.numerics.convolution import convolve_at, solve
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
@@ -24,6 +33,7 @@ from discreet.privacy.numerics.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.lattice import on_lattice
 from discreet.privacy.numerics.loss import ULP, Direction, Loss, log_conversion
 from discreet.privacy.numerics.search import minimize
+from discreet.privacy.numerics.split import jump_guess, split_through
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +52,12 @@ SEARCHED = 100.0
 
 LOOSE = 1e-3
 """An interval of epsilon that is wider, relatively, is worth a line for every step towards the answer."""
+
+FEW_NODES = 1500
+"""A plain contour with more nodes than this is not tried before small and large losses are taken apart."""
+
+FEW_USES = 3
+"""With so few uses small losses are hardly smaller than large ones, and three times as many nodes are tried."""
 
 POWERS = np.append(np.arange(-60, 64), np.arange(64, 520, 8))
 """The powers of two among which a crossing is looked for first."""
@@ -180,11 +196,12 @@ def _renyi(direction: Direction, delta: float, room: float) -> Ends:
 
     How sharply these are cut off depends on the order, so it is found in a few rounds.
     """
-    order = SEARCHED
+    order, start = SEARCHED, None
     for _ in range(4):
         trial = direction.trimmed(0.5 * room, order)
         target = math.log(delta - trial.infinity)
-        last, order = order, search_order(trial, target)
+        last, order = order, search_order(trial, target, start)
+        start = order
         if trial is direction or 0.8 * last < order < 1.25 * last:
             break
     trial = direction.trimmed(0.5 * room, order)
@@ -194,18 +211,19 @@ def _renyi(direction: Direction, delta: float, room: float) -> Ends:
 def _refine(direction: Direction, order: float, upper: float, delta: float) -> Ends:
     """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line."""
     target = math.log(delta - direction.infinity)
-    lower = 0.0
+    lower, near = 0.0, jump_guess(direction, upper, math.exp(target))
     for _ in range(3):
-        line, order = _sharpen(direction, order, upper, target)
-        contour = _contour(line, order, upper, target)
+        line, order = _sharpen(direction, order, near, target)
+        contour = _contour(line, order, near, target)
         if contour is None:
             break
-        ends = contour.epsilon(delta, upper)
-        gained = ends[1] < 0.9 * upper
+        ends = contour.epsilon(delta, near)
+        short = ends[1] > near  # a guess was too low
+        gained = short or ends[1] < 0.98 * near
         lower, upper = _meet((lower, upper), ends)
         if not gained or not _wide(lower, upper):
             break
-        order = _chernoff(direction, upper)[0]
+        order, near = _chernoff(direction, upper)[0], upper
     if _wide(lower, upper):  # heavy tails: no decay, or no digits left
         lower, upper = _meet((lower, upper), solve(direction, upper, math.exp(target)))
     if _wide(lower, upper) and contour is None:
@@ -251,7 +269,7 @@ def _sharpen(direction: Direction, order: float, epsilon: float, target: float) 
     if not direction.infinity > direction.certain or not sampled_only(direction):
         return direction, order
     cut = without_jumps(direction, epsilon, math.exp(target), order)
-    order = search_order(cut, target)
+    order = search_order(cut, target, order)
     if cut is direction:
         return direction, order
     return without_jumps(direction, epsilon, math.exp(target), order), order
@@ -296,14 +314,25 @@ def _contour(direction: Direction, order: float, epsilon: float, log_delta: floa
         lattice = on_lattice(direction, *shared, order, epsilon, log_delta)
         if lattice:
             return lattice
-    return line_through(direction, order, epsilon, log_delta)
+    where = place(direction, order, epsilon, log_delta)
+    if not sampled_only(direction):
+        return line_through(direction, where, epsilon, log_delta)
+    few = FEW_NODES if sum(n for _, n in direction.parts) > FEW_USES else 3 * FEW_NODES
+    if direction.rough(where.real) - where.real * epsilon - log_delta > 1.5 * LOST:  # the bulk would cost digits
+        few = 0
+    return (
+        line_through(direction, where, epsilon, log_delta, few)
+        or split_through(direction, where, epsilon, log_delta)
+        or line_through(direction, where, epsilon, log_delta)
+    )
 
 
 def _probe(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
     """Take the contour with the smallest probe that can be summed; None if even one unit of loss is too small."""
     probe = math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
+    where = place(direction, order, epsilon, log_delta)
     while probe <= 1:
-        contour = line_through(direction, order, epsilon, log_delta, probe)
+        contour = with_probe(direction, where, epsilon, log_delta, probe)
         if contour is not None:
             return contour
         probe *= 2
@@ -417,7 +446,7 @@ def _invert(loss: Loss, delta: float) -> Ends:
 
 
 def _scan(loss: Loss, delta: float) -> float:
-    """Find the crossing of a falling profile: powers of two, ever finer grids, all points of each at once, then secants.
+    """Find the crossing of a falling profile: by powers of two, ever finer grids, each evaluated at once, then secants.
 
     Nothing here is certified; whatever is returned, `_step` confirms both ends.
     """

@@ -34,6 +34,8 @@ from discreet.privacy.numerics.loss import ULP, Direction, log_conversion
 from discreet.privacy.numerics.search import crossing, minimize
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.privacy.numerics.loss import Complexes, Reals
 
 LOG_TOLERANCE = math.log(1e-9)
@@ -78,7 +80,11 @@ class Inverse(ABC):
         return (lower, upper) if lower <= upper else (0.0, lower)
 
     def _solve(self, target: float, guess: float) -> float:
-        """Solve log(delta) = log(target) for the upper end, which falls with epsilon."""
+        """Solve log(delta) = log(target) for the upper end."""
+        return self.solve_slowly(target, guess)
+
+    def solve_slowly(self, target: float, guess: float) -> float:
+        """Solve by values alone, which fall with epsilon."""
 
         def excess(epsilon: float) -> float:
             return math.log(max(self._middle(epsilon), 1e-320) / target)
@@ -139,14 +145,19 @@ class Contour(Inverse):
     missing: float
     valid: float
     doubt: float
+    spare: tuple[float, float] = (0.0, -math.inf)
+    """(r, v): compositions of small losses alone, where they were left out, add at most exp(v - r e); see `split`."""
 
     def outside(self, epsilon: float) -> tuple[float, float]:
         """Bound what compositions that were taken out of the finite part add to delta."""
         low, high = self.certain * (1 - 8 * ULP), self.infinity * (1 + 8 * ULP)
+        order, value = self.spare
+        slack = 1e-9 + 4 * ULP * (order * epsilon + (abs(value) if order else 0.0))
+        small = math.exp(min(value - order * epsilon + slack, 1.0))
         if epsilon > self.valid:
-            return low, high
+            return low, high + small
         jumps, slack = self.infinity - math.exp(epsilon) * self.missing, 2.0**-38 * self.infinity
-        return max(low, jumps - slack), min(high, jumps + slack + self.doubt)
+        return max(low, jumps - slack), min(high, jumps + slack + self.doubt) + small
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return a certified (lower, upper) around delta at this epsilon."""
@@ -175,6 +186,29 @@ class Contour(Inverse):
         low += max(lower, 0.0) * size / inflate
         high += upper * size * inflate
         return min(low, 1.0), min(max(high, low), 1.0)
+
+    def _solve(self, target: float, guess: float) -> float:
+        """Solve for the sum alone by Newton's steps, whose derivative the same waves give; else as any profile."""
+        here = guess
+        for _ in range(8):
+            exponents = self.values - self.orders * here
+            shift = float(exponents[0].real)
+            terms = np.exp(exponents - shift) * self.weights
+            scale = (self.step / math.pi) * math.exp(min(shift, 700.0))
+            outside = self.outside(here)[1] - self.certain
+            total = scale * float(terms.real.sum()) + outside
+            fall = scale * float((terms * self.orders).real.sum())
+            if here <= self.valid:
+                fall += math.exp(here) * self.missing
+            if not (total > 0 and 0 < fall < math.inf):
+                break
+            move = math.log(total / target) * total / fall
+            here = max(here + move, 0.0)
+            if -math.inf < self.valid < here:
+                break
+            if abs(move) < 1e-12 * max(here, 1e-6):
+                return here
+        return self.solve_slowly(target, guess)
 
     def _alias(self, epsilon: float, shift: float) -> float:
         """Bound what the trapezoidal sum exceeds the integral by, in units of exp(shift)."""
@@ -206,29 +240,50 @@ class Contour(Inverse):
 
 
 def line_through(
-    direction: Direction, order: float, epsilon: float, log_delta: float, probe: float = 0.0
+    direction: Direction, where: Where, epsilon: float, log_delta: float, most: int = PLAIN_NODES
 ) -> Contour | None:
-    """Build the contour near an order for answers near epsilon and delta, or None if too many nodes would be needed."""
-    real, period, right = place(direction, order, epsilon, log_delta)
-    step = 2 * math.pi / period
-    height = _height(direction, real, epsilon, log_delta, probe, step)
-    if height is None:
+    """Build the contour on a line for answers near epsilon and delta, or None if it would need too many nodes."""
+    heights = nodes_up(lambda height: direction.tail(where.real, height), where, epsilon, log_delta, most)
+    if heights is None or not direction.affordable(where.real, float(heights[-1])):
         return None
-    nodes = max(math.ceil(height / step), 4)
-    heights = step * np.arange(nodes + 1)
-    if not direction.affordable(real, float(heights[-1])):
+    cut = direction.tail(where.real, float(heights[-1]))
+    return integrand(direction, where, heights, direction.line(where.real, heights), cut)
+
+
+def with_probe(direction: Direction, where: Where, epsilon: float, log_delta: float, probe: float) -> Contour | None:
+    """Build the contour with a probe: its own decay suffices, and the parts' is not looked for."""
+    real, level = where.real, direction.moment(where.real)
+
+    def bound(height: float) -> float:
+        return level + _probe_tail(probe, real, height)
+
+    heights = nodes_up(bound, where, epsilon, log_delta, MOST_NODES)
+    if heights is None or not direction.affordable(real, float(heights[-1])):
         return None
-    orders = real + 1j * heights
     values, errors = direction.line(real, heights)
+    orders = real + 1j * heights
+    values = values + (0.5 * probe * probe) * orders * (orders + 1)
+    return integrand(direction, where, heights, (values, errors), bound(float(heights[-1])), probe=probe)
+
+
+def integrand(  # noqa: PLR0913  what makes one line
+    direction: Direction,
+    where: Where,
+    heights: Reals,
+    values: tuple[Complexes, Reals],
+    cut: float,
+    *,
+    probe: float = 0.0,
+    spare: tuple[float, float] = (0.0, -math.inf),
+) -> Contour:
+    """Put together the sum over the nodes at these heights, given the logarithm of the transform there."""
+    orders = where.real + 1j * heights
     weights = 1 / (orders * (orders + 1))
     weights[0] *= 0.5
-    if probe:
-        values = values + (0.5 * probe * probe) * orders * (orders + 1)
-    parts = direction.moment(real) if probe else direction.tail(real, float(heights[-1]))
-    cut = parts + _probe_tail(probe, real, float(heights[-1]))
     top = direction.top + 40 * probe
     ends = direction.infinity, direction.certain, direction.missing, direction.valid, direction.doubt
-    return Contour(real, step, orders, values, errors, weights, cut, right, top, probe, *ends)
+    step = where.step
+    return Contour(where.real, step, orders, *values, weights, cut, where.right, top, probe, *ends, spare)
 
 
 def _probe_tail(probe: float, real: float, height: float) -> float:
@@ -236,9 +291,21 @@ def _probe_tail(probe: float, real: float, height: float) -> float:
     return 0.5 * probe * probe * (real * (real + 1) - height * height)
 
 
-def place(
-    direction: Direction, order: float, epsilon: float, log_delta: float
-) -> tuple[float, float, tuple[tuple[float, float], ...]]:
+@dataclass(frozen=True)
+class Where:
+    """A line, the period of its nodes' aliases, and (order, K + log_conversion) for the alias from the right."""
+
+    real: float
+    period: float
+    right: tuple[tuple[float, float], ...]
+
+    @property
+    def step(self) -> float:
+        """The distance of the nodes."""
+        return 2 * math.pi / self.period
+
+
+def place(direction: Direction, order: float, epsilon: float, log_delta: float) -> Where:
     """Choose the line, the period X that pushes both aliases below the tolerance, and the order for the right one.
 
     The left alias wants c X large, the right one (r - c) X for some order r whose moment is still small; where moments
@@ -255,7 +322,7 @@ def place(
     for factor in (1.6, 2.5):
         if exponent(factor * order) - floor <= 1.2 * period * (factor - 1) * order:
             bound = direction.moment(factor * order) + log_conversion(factor * order)
-            return order, 1.2 * period, ((factor * order, bound),)
+            return Where(order, 1.2 * period, ((factor * order, bound),))
     rights = [(factor * order, exponent(factor * order)) for factor in (0.8, 0.9, 1.0, 1.01, 1.04, 1.25, 1.6, 2.2, 3.5)]
     best = (math.inf, order, order)
     for factor in (1.0, 0.97, 0.93, 0.87, 0.8, 0.7, 0.6, 0.5, 0.4):
@@ -268,43 +335,41 @@ def place(
         best = min(best, (max(-floor / real, wide[0]), real, wide[1]))
     period, real, used = best
     right = tuple((r, direction.moment(r) + log_conversion(r)) for r in ([used] if used else []))
-    return real, period * (1 + 1e-6), right
+    return Where(real, period * (1 + 1e-6), right)
 
 
-def _height(  # noqa: PLR0913, PLR0917  the numbers that make one line
-    direction: Direction, real: float, epsilon: float, log_delta: float, probe: float, step: float
-) -> float | None:
-    """Find a height above which the nodes weigh less than the tolerance, by the proved tail bound alone."""
-    level = direction.moment(real) if probe else 0.0
+def nodes_up(
+    bound: Callable[[float], float], where: Where, epsilon: float, log_delta: float, most: int
+) -> Reals | None:
+    """Return the nodes up to where the rest weighs less than the tolerance, by the proved bound on log |M| alone.
+
+    None if there were more than `most`.
+    """
+    step = where.step
 
     def excess(height: float) -> float:
-        # With the probe its own decay suffices, and the parts' is not looked for.
-        bound = level + _probe_tail(probe, real, height) if probe else direction.tail(real, height)
-        return bound - real * epsilon - math.log(math.pi * height) - log_delta - LOG_TOLERANCE
+        return bound(height) - where.real * epsilon - math.log(math.pi * height) - log_delta - LOG_TOLERANCE
 
-    most = (MOST_NODES if probe else PLAIN_NODES) * step
-    if not 0 < most < math.inf or excess(most) > 0:
+    limit = most * step
+    if not 0 < limit < math.inf or excess(limit) > 0:
         return None
-    height = 4 * step
-    while height < most and excess(height) > 0:
-        height *= 2
-    low = height / 2
-    for _ in range(3):
+    low, height = 4 * step, limit
+    while height > 1.25 * low:  # the bound falls with the height
         middle = math.sqrt(low * height)
         if excess(middle) <= 0:
             height = middle
         else:
             low = middle
-    return height
+    return np.asarray(step * np.arange(max(math.ceil(height / step), 4) + 1))
 
 
-def search_order(direction: Direction, log_delta: float) -> float:
-    """Return roughly the order of the Renyi bound."""
+def search_order(direction: Direction, log_delta: float, start: float | None = None) -> float:
+    """Return roughly the order of the Renyi bound, by a search from a start nearby, where there is one."""
 
     def bound(order: float) -> float:
         return (direction.rough(order) + log_conversion(order) - log_delta) / order
 
-    return minimize(bound)[0]
+    return minimize(bound, start)[0]
 
 
 def renyi_bound(direction: Direction, order: float, log_delta: float) -> float:

@@ -220,13 +220,13 @@ class _Work:
         self.counts = counts
         self.delta = delta
         self.uses = sum(counts)
-        self.reserve = reserve(direction) if sampled_only(direction) else math.inf
+        self.direction = direction if sampled_only(direction) else None
         self.ends = [loss.trimmed(1e-9 * delta / self.uses, 1e4).cut for loss in losses]
         self.sketches: list[tuple[Reals, Reals]] = []
 
     def convolve(self, epsilon: float, start: float, goal: float, rate: float) -> Convolution | None:
         """Plan and carry out one convolution up to this epsilon, with an error near the goal (relative)."""
-        level = epsilon * (1 + ROUGH) + self.reserve
+        level = epsilon * (1 + ROUGH) + (reserve(self.direction, epsilon) if self.direction else math.inf)
         cuts = [loss.z_of(level) if math.isfinite(level) else math.inf for loss in self.losses]
         jumps = all(cut < end for cut, end in zip(cuts, self.ends, strict=True))
         self.sketches = [_sketch(*each) for each in zip(self.losses, cuts if jumps else self.ends, strict=True)]
@@ -356,7 +356,7 @@ def _nodes(plan: Plan, sketch: tuple[Reals, Reals], target: float, offset: float
 def _above(offset: float, span: float, nodes: Reals, profile: Reals, end: float) -> Law:
     """Return the law of the chords; it ends with the slope `end`."""
     ratio = np.exp(offset + span * nodes)
-    heights, falls = _convex(ratio, profile * (1 + ACCURACY), 1 + ACCURACY)
+    heights, falls = _convex(span * nodes, ratio, profile * (1 + ACCURACY), 1 + ACCURACY)
     masses = -np.diff(np.append(falls, min(end, float(falls[-1])))) * ratio * (1 + ACCURACY)
     return Law(offset, span, nodes, masses, (float(heights[-1]) + end * float(ratio[-1]), end))
 
@@ -390,19 +390,21 @@ def _below(  # noqa: PLR0913  the tangents, and how they end
                 places, at = np.append(places, far), np.append(at, math.exp(offset + span * far))
                 heights = np.append(heights, 0.0)
         heights[-1] = 0.0
-    _, falls = _convex(at, heights, float(reach[0]))
+    _, falls = _convex(span * places, at, heights, float(reach[0]))
     masses = -np.diff(np.append(falls, min(end, float(falls[-1])))) * at * (1 - ACCURACY)
     return Law(offset, span, places, masses, (0.0, end))
 
 
-def _convex(ratio: Reals, heights: Reals, start: float) -> tuple[Reals, Reals]:
+def _convex(losses: Reals, ratio: Reals, heights: Reals, start: float) -> tuple[Reals, Reals]:
     """Lower points above the chord of their neighbors until the slopes fall; return heights and slopes, from y = 0 on.
 
-    A convex function below the points stays below, and lowering keeps a bound from below.
+    A convex function below the points stays below, and lowering keeps a bound from below. Points that lie close
+    together have differences that y = exp(loss) itself would round away, so they are formed from the losses.
     """
     x, y = np.append(0.0, ratio), np.append(start, heights)
+    gaps = np.append(ratio[0], ratio[:-1] * np.expm1(np.diff(losses)))
     for reach in (16, 64, 256, len(x)):
-        falls = -np.diff(y) / np.diff(x)
+        falls = -np.diff(y) / gaps
         bad = np.flatnonzero(falls[:-1] < falls[1:] * (1 - ROUNDING)) + 1
         if not len(bad):
             break
@@ -410,7 +412,7 @@ def _convex(ratio: Reals, heights: Reals, start: float) -> tuple[Reals, Reals]:
             part = slice(max(int(window[0]) - reach, 0), int(window[-1]) + reach + 1)
             corners = corner_points(x[part], y[part])
             y[part] = np.interp(x[part], x[part][corners], y[part][corners])
-    falls = -np.diff(y) / np.diff(x)
+    falls = -np.diff(y) / gaps
     return y[1:], np.maximum.accumulate(falls[::-1])[::-1]
 
 
@@ -425,8 +427,7 @@ def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum | None:
     total: Triple = (ones, ones, 0 * ones)
     scale = linear = square = 0.0
     for law, n in zip(laws, counts, strict=True):
-        log = math.log(float(law.masses @ np.exp(plan.tilt * law.values)))
-        weights = law.masses * np.exp(plan.tilt * law.values - log)
+        log, weights = _tilted(law, plan.tilt)
         rare = law.values > plan.limit
         b, r = _transform(law, weights, ~rare, plan), _transform(law, weights, rare, plan)
         total = _times(total, _power((b + r, b, r), n))
@@ -438,6 +439,18 @@ def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum | None:
     noise = FFT * math.log2(plan.points) * (2 * linear + 0.5 * plan.uses * square)
     noise += 16 * ULP * math.log2(2 * plan.uses) * (linear + ULP)
     return _read(laws, counts, plan, np.fft.irfft(total[2], plan.points), scale, noise)
+
+
+def _tilted(law: Law, order: float) -> tuple[float, Reals]:
+    """Return log E[exp(order L)] of a law, and the shares of its points in it."""
+    with np.errstate(divide="ignore"):
+        logs = order * law.values + np.log(law.masses)
+    peak = float(logs.max())
+    if peak == -math.inf:  # nothing is left of the law
+        return -math.inf, np.zeros(len(logs))
+    sizes = np.exp(logs - peak)
+    total = float(sizes.sum())
+    return peak + math.log(total), sizes / total
 
 
 def _transform(law: Law, weights: Reals, keep: NDArray[np.bool_], plan: Plan) -> Complexes:
@@ -483,10 +496,7 @@ def _log_excess(laws: list[Law], counts: list[int], order: float, limit: float) 
     """Return log of ((B + R)^n - B^n) at a real order, rounded up."""
     whole = gap = 0.0
     for law, n in zip(laws, counts, strict=True):
-        logs = order * law.values
-        peak = float(logs.max())
-        sizes = law.masses * np.exp(logs - peak)
-        total, rare = float(sizes.sum()), float(sizes[law.values > limit].sum())
-        whole += n * (peak + math.log(total))
-        gap += n * math.log1p(-min(rare / total, 1 - 1e-15))
+        log, sizes = _tilted(law, order)
+        whole += n * log
+        gap += n * math.log1p(-min(float(sizes[law.values > limit].sum()), 1 - 1e-15))
     return whole + math.log(max(-math.expm1(gap), 5e-324)) + 1e-9

@@ -120,7 +120,7 @@ class FiniteLoss(Loss):
 
     def _near_one(self, orders: Complexes) -> tuple[Complexes, Reals]:
         pieces = _second_order(orders[:, None], self.values)
-        total = pieces @ self.masses - self.infinity * (1 + orders) + orders * self.floor
+        total = (pieces * self.masses).sum(axis=1) - self.infinity * (1 + orders) + orders * self.floor
         size = np.abs(pieces) @ self.masses + (self.infinity + self.floor) * np.abs(1 + orders)
         return log1p(total), (self.accuracy + 8 * ULP) * size / np.abs(1 + total)
 
@@ -146,11 +146,14 @@ def _sums(values: Reals, weights: Reals, heights: Reals, span: float) -> tuple[C
     rounding = 16 * ULP * math.log2(len(values) + 2) * float(weights.sum())
     if span and len(values) > 8 and len(values) * count <= MATRIX and _even(values, span):
         waves = np.exp(1j * heights * float(values[0]))
-        sums = waves * (_powers(np.exp(1j * heights * span), len(values)) @ weights)
+        sums = waves * (_powers(np.exp(1j * heights * span), len(values)) * weights).sum(axis=1)
         return sums, 4 * ULP * spread * heights + 2 * rounding
     rows = max(1, MATRIX // len(values))
     sums = np.concatenate(
-        [np.exp(1j * np.multiply.outer(heights[i : i + rows], values)) @ weights for i in range(0, count, rows)]
+        [
+            (np.exp(1j * np.multiply.outer(heights[i : i + rows], values)) * weights).sum(axis=1)
+            for i in range(0, count, rows)
+        ]
     )
     return sums, 2 * ULP * spread * heights + rounding
 

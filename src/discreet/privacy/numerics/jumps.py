@@ -16,7 +16,7 @@ log-moment function of the add direction, because E_Q[exp(-r L)] = E[(1 + x)^(-r
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from functools import lru_cache
 
 from discreet.privacy.numerics.loss import Direction
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
@@ -25,19 +25,29 @@ from discreet.privacy.numerics.search import minimize
 LOG_DOUBT = math.log(1e-11)
 """How unlikely it must be that the other losses outweigh a jump."""
 
+SMALL = 0.03
+"""A reserve below this share of epsilon is not worth a search for a smaller one."""
+
 
 def sampled_only(direction: Direction) -> bool:
     """Whether all parts are subsampled Gaussians in the remove direction."""
     return all(isinstance(loss, SampledGaussianLoss) and not loss.add for loss, _ in direction.parts)
 
 
-def reserve(direction: Direction) -> float:
-    """Return a: the other losses sum to less than -a with Q-probability at most exp(LOG_DOUBT)."""
-    parts = [
-        (replace(loss, add=True, cut=math.inf), n)
-        for loss, n in direction.parts
-        if isinstance(loss, SampledGaussianLoss)
-    ]
+def reserve(direction: Direction, epsilon: float) -> float:
+    """Return a: the other losses sum to less than -a with Q-probability at most exp(LOG_DOUBT).
+
+    Losses are at least log(1 - q); where their least sum is small beside epsilon, it serves.
+    """
+    losses = [(loss, n) for loss, n in direction.parts if isinstance(loss, SampledGaussianLoss)]
+    least = math.fsum(-n * math.log1p(-loss.rate) for loss, n in losses) * (1 + 1e-12)
+    return least if least < SMALL * epsilon else _reserve(tuple((loss.sigma, loss.rate, n) for loss, n in losses))
+
+
+@lru_cache(maxsize=64)
+def _reserve(uses: tuple[tuple[float, float, int], ...]) -> float:
+    """Return the reserve of subsampled Gaussians, given as sigma, rate and count: cuts do not change it."""
+    parts = [(SampledGaussianLoss(sigma, rate, add=True), n) for sigma, rate, n in uses]
     mirror = Direction(tuple(parts))
     least = math.fsum(-n * math.log1p(-loss.rate) for loss, n in parts) * (1 + 1e-12)
 
@@ -53,7 +63,7 @@ def reserve(direction: Direction) -> float:
 
 def without_jumps(direction: Direction, epsilon: float, delta: float, order: float) -> Direction:
     """Cut jumps off, if that cuts earlier than has been done; answers up to this epsilon stay exact."""
-    level = epsilon + reserve(direction)
+    level = epsilon + reserve(direction, epsilon)
     uses = sum(n for _, n in direction.parts)
     spare = math.log(uses / delta) + epsilon - LOG_DOUBT
     parts: list[tuple[SampledGaussianLoss, int]] = []

@@ -27,6 +27,10 @@ class Lattice(Contour):
     span: float = 0.0
     offset: float = 0.0
 
+    def _solve(self, target: float, guess: float) -> float:
+        """Solve with the lattice's own kernel, which has kinks."""
+        return self.solve_slowly(target, guess)
+
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return a certified (lower, upper) around delta at this epsilon."""
         if epsilon >= self.top:
@@ -64,8 +68,9 @@ def on_lattice(  # noqa: PLR0913, PLR0917  the numbers that make one line
     direction: Direction, span: float, offset: float, order: float, epsilon: float, log_delta: float
 ) -> Lattice | None:
     """Build the sum over one period, or None if it needs too many nodes."""
-    real, period, right = place(direction, order, epsilon, log_delta)
-    points = math.ceil(period / span) + 1
+    where = place(direction, order, epsilon, log_delta)
+    real = where.real
+    points = math.ceil(where.period / span) + 1
     points += points % 2
     if points > MOST_POINTS:
         return None
@@ -83,7 +88,7 @@ def on_lattice(  # noqa: PLR0913, PLR0917  the numbers that make one line
         errors,
         weights,
         -math.inf,
-        right,
+        where.right,
         direction.top,
         0.0,
         direction.infinity,
@@ -91,6 +96,6 @@ def on_lattice(  # noqa: PLR0913, PLR0917  the numbers that make one line
         direction.missing,
         direction.valid,
         direction.doubt,
-        span,
-        offset,
+        span=span,
+        offset=offset,
     )

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CELLS = 4096
 """How finely a profile without a formula for K is cut."""
 
+RAISED = 1 + 2.0**-44
+"""How far the last edge exceeds the largest loss: rounding must not put the mass that lies there beyond the edge."""
+
 
 @dataclass(frozen=True, eq=False)
 class Formula(Loss):
@@ -126,6 +129,8 @@ def _cut(loss: Loss, other: Loss, rate: float, *, add_direction: bool) -> CutLos
     inner = np.linspace(-low, high, CELLS + 1)
     sign = -1.0 if add_direction else 1.0
     edges = sign * np.log1p(rate * np.expm1(np.minimum(sign * inner, 700.0)))
+    if math.isfinite(loss.top):
+        edges[-1] *= RAISED
     infinity = 0.0 if add_direction else rate * loss.infinity
     top = -math.log1p(-rate) if add_direction else float(edges[-1]) if math.isfinite(loss.top) else math.inf
 
@@ -182,6 +187,8 @@ def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
     high = max(reach(forward), reach(backward))
     inner = np.linspace(0.0, high, CELLS + 1)
     positive = np.log1p(rate * np.expm1(np.minimum(inner, 700.0)))
+    if math.isfinite(max(forward.top, backward.top)):
+        positive[-1] *= RAISED
     edges = np.append(-positive[:0:-1], positive)
     infinity = rate * max(forward.infinity, backward.infinity)
     top = float(positive[-1]) if math.isfinite(max(forward.top, backward.top)) else math.inf

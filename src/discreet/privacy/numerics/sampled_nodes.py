@@ -50,11 +50,6 @@ LEAK = math.exp(-38.0)
 """The error of the rule relative to the integral of the absolute integrand on the real line."""
 
 
-def stretch(loss: SampledPair) -> float:
-    """Return the factor of d^2 / 2 in log of the growth of phi(z) w(z) on the line Im z = d."""
-    return 1.0 if math.isinf(loss.cut) else 1 + 1 / loss.soft**2
-
-
 def window(loss: SampledPair, a: float) -> tuple[float, float]:
     """Return an interval of z outside which the integrand of M is below exp(-45) of its largest value.
 
@@ -73,7 +68,7 @@ def window(loss: SampledPair, a: float) -> tuple[float, float]:
             if high - low < 0.1:
                 break
         return low - REACH, high + REACH
-    limit = min(move + REACH, loss.cut + REACH)
+    limit = min(max(move, loss.start) + REACH, loss.cut + REACH)
     z = np.linspace(-REACH, limit, int(2.5 * (limit + REACH)) + 2)
     log = a * loss.ratio(z) - 0.5 * z * z + loss.kept(z)
     keep = np.flatnonzero(log > float(log.max()) - 45)
@@ -92,8 +87,8 @@ class Sketch:
     @staticmethod
     def of(loss: SampledPair) -> Sketch:
         """Draw it: a trimmed loss ends with its cut; the mode of the add direction lies left of 0, but not far."""
-        upper = 10.0 if loss.add else loss.cut + REACH * loss.soft
-        z = np.arange(-25.0 if loss.add else -10.0, upper, min(0.4, loss.sigma, loss.soft))
+        upper = 10.0 if loss.add else min(loss.cut + 3 * REACH * loss.soft, loss.limit + REACH * loss.fade)
+        z = np.arange(-25.0 if loss.add else -10.0, upper, min(0.4, loss.sigma, loss.sharpest))
         ratio = loss.ratio(z)
         logs = loss.kept(z) - 0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi))
         return Sketch(ratio, np.expm1(np.minimum(ratio, 690.0)), np.exp(logs), logs)
@@ -145,6 +140,24 @@ class Nodes:
         return self.loss.kept(self.z)
 
     @cached_property
+    def _slip(self) -> Reals:
+        """How far the exponent l = z / sigma - 1 / (2 sigma^2) may be off at each node, that of z included.
+
+        For a small sigma its two terms are far larger than their difference.
+        """
+        return (3 * ULP) * (np.abs(self.z) / self.loss.sigma + 0.5 / self.loss.sigma**2)
+
+    @cached_property
+    def _slope(self) -> Reals:
+        """The derivative of log(1 + x) with respect to l: q exp(l) / (1 + x), between 0 and 1."""
+        return np.asarray(-np.expm1(np.minimum(math.log1p(-self.loss.rate) - self.ratio, 0.0)))
+
+    @cached_property
+    def slack(self) -> Reals:
+        """How far log(1 + x) may be off at each node."""
+        return self._slope * self._slip + 2 * ULP * np.abs(self.ratio)
+
+    @cached_property
     def log_moment(self) -> tuple[float, float]:
         """K(c), between two ends."""
         if _is_near_one(self.loss, self.tilt, self.lower, self.upper):
@@ -159,7 +172,7 @@ class Nodes:
             + abs(self.tilt) * float(pieces @ np.abs(self.ratio)) / mass
             + 0.5 * float(pieces @ self.z**2) / mass
         )
-        error = 8 * ULP * (4 + size) + 2 * LEAK
+        error = 8 * ULP * (4 + size) + 2 * LEAK + abs(self.tilt) * float(pieces @ self.slack) / mass
         value = peak + math.log(mass * self.step / math.sqrt(2 * math.pi))
         return value - error, value + error
 
@@ -175,6 +188,9 @@ class Nodes:
         growth = np.exp(np.maximum(a * self.ratio, 0.0))
         second = float((self.ratio**2 * growth) @ weights)
         error = 8 * ULP * size + 4 * ULP * a * a * second + 4 * ULP * abs(a) * float(np.abs(bend) @ weights)
+        # d/dl of a piece is a p (exp(a ratio) - 1 - x) with p = d ratio / dl.
+        moved = np.abs(a * self.ratio) * growth + np.abs(x)
+        error += abs(a) * float((self._slope * self._slip * moved) @ weights)
         # Off the real line the pieces are about a^2 x^2 / 2 with |x| <= q (exp(l) + 1): E[(exp(l) + 1)^2] is
         # exp(1/sigma^2) + 3, below 6 for sigma >= 1, and below four times E[(exp(l) - 1)^2] for smaller sigma.
         error += LEAK * (4 * size + (6 * (a * self.loss.rate) ** 2 if self.loss.sigma >= 1 else 0.0))
@@ -193,10 +209,12 @@ class Nodes:
         log = -0.5 * self.z * self.z + self.tilt * values + self._kept
         weights = np.exp(np.minimum(log - center, 700.0)) * (self.step / math.sqrt(2 * math.pi))
         # Each weight's logarithm is off by a few ulps of its terms.
-        blurs = weights * (ULP * (8 + 0.5 * self.z * self.z + np.abs(self.tilt * values) + abs(center)))
+        blurs = ULP * (8 + 0.5 * self.z * self.z + np.abs(self.tilt * values) + abs(center))
+        blurs = weights * (blurs + abs(self.tilt) * self.slack)
         keep = weights > 0
-        values, weights, blurs = values[keep], weights[keep], blurs[keep]
+        values, weights, blurs, slack = values[keep], weights[keep], blurs[keep], self.slack[keep]
         sums, errors = _all_turns(values, weights, blurs, heights)
+        errors = errors + heights * float(slack @ weights)
         if self.loss.add:
             sums = sums.conj()
         noise = spread + 2 * ULP * abs(center)
@@ -243,13 +261,32 @@ def _series(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tupl
 
 
 def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:
-    """Return sum v (exp(itL) - 1) = sum v (-2 sin^2(tL/2) + i sin(tL)), and the error of the sums."""
+    """Return sum v (exp(itL) - 1), and the error of the sums; for heights t = kh, k = 0, 1, ..., from few waves.
+
+    With k = mi + j, a = mihL and b = jhL, exp(i(a + b)) - 1 = (exp(ia) - 1) exp(ib) + (exp(ib) - 1). Each wave minus 1
+    is -2 sin^2 + 2i sin cos of half its phase, so that errors are relative to the sines. Sums of N products are granted
+    8 + sqrt(N) ulps.
+    """
+    count, step = len(heights), float(heights[1]) if len(heights) > 1 else 0.0
+    grant = ((8 + math.sqrt(len(values))) * ULP) * weights + 2 * blurs
+    phases = 2 * ULP * heights * float(np.abs(values) @ weights)
+    if not np.array_equal(heights, step * np.arange(count)):
+        wave, sine = _waves(heights, values)
+        return (wave * weights).sum(axis=1), 2 * (np.abs(sine) @ grant) + phases
+    small = max(math.isqrt(count), 1)
+    wave, sine = _waves(step * np.arange(small), values)
+    far, rise = _waves((step * small) * np.arange(-(-count // small)), values)
+    # einsum stays on one core: products of small complex matrices by threads cost more than they save.
+    sums = np.einsum("ij,kj->ik", far * weights, 1 + wave) + (wave * weights).sum(axis=1)
+    errors = np.add.outer(2 * (np.abs(rise) @ grant), 2 * (np.abs(sine) @ grant))
+    return sums.ravel()[:count], errors.ravel()[:count] + phases
+
+
+def _waves(heights: Reals, values: Reals) -> tuple[Complexes, Reals]:
+    """Return exp(itL) - 1 = 2i sin (cos + i sin) of half the phase, and the sines."""
     half = np.multiply.outer(0.5 * heights, values)
-    sine, cosine = np.sin(half), np.cos(half)
-    real, imaginary = (sine * sine) @ weights, (sine * cosine) @ weights
-    sizes = np.abs(sine) @ (8 * ULP * weights + 2 * blurs)
-    error = sizes + 2 * ULP * heights * float(np.abs(values) @ weights)
-    return -2 * real + 2j * imaginary, error
+    sine = np.sin(half)
+    return 2j * sine * (np.cos(half) + 1j * sine), sine
 
 
 @lru_cache(maxsize=1024)
@@ -263,7 +300,9 @@ def _placed(loss: SampledPair, real: float, height: float) -> tuple[float, float
 
 
 def _is_near_one(loss: SampledPair, a: float, lower: float, upper: float) -> bool:
-    """Decide whether M - 1 is computed instead of M: nowhere do the logarithms grow large."""
+    """Decide whether M - 1 is computed instead of M: nothing is left out, and nowhere do the logarithms grow large."""
+    if math.isfinite(loss.start) or math.isfinite(loss.limit):
+        return False
     z = np.linspace(lower, upper, 12)
     log = a * loss.ratio(z)
     return float(log.max()) < 300 and upper / loss.sigma < 300 and float((log - 0.5 * z * z).max()) < 5
@@ -274,10 +313,13 @@ def _real_step(loss: SampledPair, a: float) -> float:
 
     With a > 0, |1 - q + q exp(l + i theta)| <= 1 + x. With a < 0, it is at least cos(theta / 2) (1 + x).
     """
+    if a > 0:  # the best of all lines: d^2 stretch / 2 = 41
+        away = min(math.sqrt(82.0 / loss.stretch), 0.97 * math.pi * loss.sigma, 9.5)
+        return 2 * math.pi * away / (0.5 * away * away * loss.stretch + 41.0)
     best = 0.0
     for fraction in FRACTIONS:
         theta = min(math.pi * fraction, 9.5 / loss.sigma)
-        growth = 0.5 * (theta * loss.sigma) ** 2 * stretch(loss) + max(-a, 0.0) * -math.log(math.cos(0.5 * theta))
+        growth = 0.5 * (theta * loss.sigma) ** 2 * loss.stretch - a * -math.log(math.cos(0.5 * theta))
         best = max(best, 2 * math.pi * theta * loss.sigma / (growth + 41.0))
     return best
 
@@ -289,7 +331,7 @@ def _step(loss: SampledPair, a: float, lower: float, upper: float, height: float
     exp(t theta) cannot lift the integrand above exp(-45) of the largest value. Within a cell arg is taken at the
     right end.
     """
-    width = min(0.3, 0.5 * loss.soft if math.isfinite(loss.cut) else 0.3, 0.3 * max(loss.sigma, 0.1))
+    width = min(0.3, 0.5 * loss.sharpest, 0.3 * max(loss.sigma, 0.1))
     z = np.arange(lower, upper + BEYOND * width, width)
     exponent = z / loss.sigma - 0.5 / loss.sigma**2
     odds = np.exp(np.minimum(exponent + math.log(loss.rate) - math.log1p(-loss.rate), 300.0))
@@ -311,7 +353,7 @@ def _step(loss: SampledPair, a: float, lower: float, upper: float, height: float
         line = normal[:end] + (0.5 * a) * np.log(real * real + imag * imag) + np.append(turn[1:], turn[-1])
         top = float(line.max())
         growth = math.log(float(np.exp(line - top).sum())) + top - total
-        growth = max(growth, 0.0) + 0.5 * (theta * loss.sigma) ** 2 * stretch(loss)
+        growth = max(growth, 0.0) + 0.5 * (theta * loss.sigma) ** 2 * loss.stretch
         return 2 * math.pi * theta * loss.sigma / (growth + 41.0)
 
     angles = [math.pi * fraction for fraction in FRACTIONS] + [k / height for k in (160.0, 80.0, 40.0, 20.0, 10.0)]

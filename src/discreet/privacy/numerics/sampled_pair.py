@@ -27,6 +27,14 @@ class SampledPair:
     """Where the trimmed edge lies, in z; inf if nothing is trimmed."""
     soft: float = SOFTEST
     """The width of the trimmed edge."""
+    start: float = -math.inf
+    """Where an edge lies below which everything is left out, in z; -inf if nothing is. See `split`."""
+    rise: float = SOFTEST
+    """The width of that edge."""
+    limit: float = math.inf
+    """Where a second edge above the first one lies, in z; inf if there is none."""
+    fade: float = SOFTEST
+    """The width of the second edge."""
 
     @cached_property
     def lost(self) -> tuple[float, float]:
@@ -52,9 +60,41 @@ class SampledPair:
         return np.asarray(np.where(exponent < 30.0, inside, outside))
 
     def kept(self, z: Reals) -> Reals:
-        """Return log w at each z; 0 where nothing is trimmed."""
-        if math.isinf(self.cut):
-            return np.zeros_like(z)
+        """Return the logarithm of what the edges leave at each z; 0 where there are none."""
+        kept = np.zeros_like(z)
+        if self.whole:
+            return kept
         from scipy.special import log_ndtr
 
-        return np.asarray(log_ndtr((self.cut - z) / self.soft))
+        for edge, width in ((self.cut, self.soft), (self.limit, self.fade)):
+            if math.isfinite(edge):
+                kept = kept + log_ndtr((edge - z) / width)
+        if math.isfinite(self.start):
+            kept = kept + log_ndtr((z - self.start) / self.rise)
+        return np.asarray(kept)
+
+    @property
+    def widths(self) -> list[float]:
+        """The widths of all edges."""
+        edges = (self.cut, self.soft), (self.start, self.rise), (self.limit, self.fade)
+        return [width for edge, width in edges if math.isfinite(edge)]
+
+    @property
+    def whole(self) -> bool:
+        """Whether there are no edges."""
+        return not self.widths
+
+    @property
+    def rising(self) -> float:
+        """The factor of d^2 / 2 in log of the growth of the lower edge on the line Im z = d."""
+        return 0.0 if math.isinf(self.start) else self.rise**-2
+
+    @property
+    def stretch(self) -> float:
+        """The factor of d^2 / 2 in log of the growth of phi(z) and the edges on the line Im z = d."""
+        return 1.0 + math.fsum(width**-2 for width in self.widths)
+
+    @property
+    def sharpest(self) -> float:
+        """The width of the sharpest edge; inf if there is none."""
+        return min(self.widths, default=math.inf)

@@ -9,20 +9,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def minimize(bound: Callable[[float], float]) -> tuple[float, float]:
-    """Return (order, minimum) of a quasi-convex function: bracket by factors of four, then golden section."""
-    center, value = 1.0, bound(1.0)
-    for factor in (4.0, 0.25):
-        while 1e-30 < center * factor < 1e30:
-            other = bound(center * factor)
+def minimize(bound: Callable[[float], float], start: float | None = None) -> tuple[float, float]:
+    """Return (order, minimum) of a quasi-convex function: bracket, then golden section; from a start nearby, parabolas.
+
+    The order is good to some percent, which is what bounds need that hold for every order.
+    """
+    factor, rounds = (4.0, 8) if start is None else (1.6, 2)
+    center = 1.0 if start is None else start
+    value = bound(center)
+    ends = {}
+    for way in (factor, 1 / factor):
+        while 1e-30 < center * way < 1e30:
+            other = bound(center * way)
             if not other < value:
+                ends[way] = other
                 break
-            center, value = center * factor, other
-    low, high = math.log(center / 4), math.log(center * 4)
+            ends[1 / way] = value
+            center, value = center * way, other
+        if way > 1 and 1 / way in ends:
+            break
+    low, high = math.log(center / factor), math.log(center * factor)
+    if start is not None and len(ends) > 1:
+        return _parabola(bound, (low, ends[1 / factor]), (math.log(center), value), (high, ends[factor]), rounds)
     golden = (math.sqrt(5) - 1) / 2
     left, right = high - golden * (high - low), low + golden * (high - low)
     at_left, at_right = bound(math.exp(left)), bound(math.exp(right))
-    for _ in range(8):
+    for _ in range(rounds):
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = high - golden * (high - low)
@@ -35,6 +47,30 @@ def minimize(bound: Callable[[float], float]) -> tuple[float, float]:
     return best[1], best[0]
 
 
+Point = tuple[float, float]
+
+
+def _parabola(
+    bound: Callable[[float], float], left: Point, middle: Point, right: Point, rounds: int
+) -> tuple[float, float]:
+    """Step to the lowest point of the parabola through three points (of logarithms of the order) a few times."""
+    for _ in range(rounds):
+        (a, at_a), (b, at_b), (c, at_c) = left, middle, right
+        bend = (b - a) * (at_b - at_c) - (b - c) * (at_b - at_a)
+        if not 0 < abs(bend) < math.inf:
+            break
+        place = b - 0.5 * ((b - a) ** 2 * (at_b - at_c) - (b - c) ** 2 * (at_b - at_a)) / bend
+        if not a < place < c or abs(place - b) < 1e-2:
+            break
+        point = place, bound(math.exp(place))
+        outer, inner = (middle, point) if point[1] > at_b else (point, middle)
+        if outer is middle:  # the middle stays the lowest: the new point becomes an end
+            left, right = (point, right) if place < b else (left, point)
+        else:
+            left, middle, right = (left, point, inner) if place < b else (inner, point, right)
+    return math.exp(middle[0]), middle[1]
+
+
 def climb(value: Callable[[int], float], count: int, first: int) -> tuple[float, int]:
     """Return the best value found by walking over 0..count-1 from `first` as long as it rises, and its place.
 
@@ -42,7 +78,7 @@ def climb(value: Callable[[int], float], count: int, first: int) -> tuple[float,
     where every value is valid and the best is merely wanted.
     """
     place, best = first, value(first)
-    while best <= 0 < place:
+    while best == 0 < place:
         place -= 1
         best = value(place)
     for way in (1, -1):

@@ -7,7 +7,7 @@ doi:10.1137/S003614450343200X). With xi = k/N <= 1/4 the error relative to sum |
 
     alias:       2 sum_{m>=1} exp(-2 pi^2 tau^2 ((m - xi)^2 - xi^2))              <= 2.1 exp(-pi^2 tau^2)
     truncation:  2 sum_{|u|>J/2} exp(-u^2/(2 tau^2)) / (tau sqrt(2 pi)) exp(2 pi^2 tau^2 xi^2)
-    FFT:         8 ULP log2(N) exp(2 pi^2 tau^2 xi^2)
+    FFT:         8 ULP (log2(N) + 8) exp(2 pi^2 tau^2 xi^2), spreading included (docs/proofs/privacy/contour.md)
 
 J = 34 and tau^2 = 3.8 make the first two smaller than 2e-15 altogether.
 """
@@ -37,14 +37,14 @@ def exponential_sums(points: Reals, weights: Reals, step: float, count: int) -> 
     phase = (2 * ULP * step * float((np.abs(weights) * np.abs(points)).sum())) * np.arange(count)
     if count * len(points) <= DIRECT:
         waves = np.exp(1j * np.multiply.outer(step * np.arange(count), points))
-        return waves @ weights, phase + mass * 16 * ULP * math.log2(len(points) + 2)
+        return (waves * weights).sum(axis=1), phase + mass * 16 * ULP * math.log2(len(points) + 2)
     size = 1 << max(6, math.ceil(math.log2(4 * count)))
     positions = points * (step * size / (2 * math.pi))
     spread = _spread(positions, weights, size)
     sums = np.fft.rfft(spread)[:count].conj()
     ratio = np.arange(count) / size
     correction = np.exp(2 * math.pi**2 * VARIANCE * ratio * ratio)
-    error = 2e-15 + 8 * ULP * math.log2(size) * correction
+    error = 2e-15 + 8 * ULP * (math.log2(size) + 8) * correction
     return sums * correction, mass * error + phase
 
 

@@ -1,0 +1,79 @@
+"""Sampled mechanisms whose profile is cut into cells, and thresholds under every relation."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from discreet import privacy as p
+from discreet.errors import ParameterError
+from discreet.privacy.relations import NeighborRelation
+
+SAMPLES = [
+    (2.84, 0.00639, 3, "9.73e-7"),
+    (0.334, 0.767, 1, "1.12e-10"),
+    (0.766, 0.0522, 2, "1.97e-5"),
+    (8.47, 0.00307, 4, "4.85e-8"),
+    *((0.2 + 0.37 * k, 0.9 / (1 + 0.8 * k), 1 + k % 4, f"1e-{3 + k % 7}") for k in range(24)),
+]
+
+
+@pytest.mark.parametrize("scale, rate, uses, delta", SAMPLES)
+def test_the_mass_at_the_largest_loss_stays_finite(scale: float, rate: float, uses: int, delta: str) -> None:
+    """Rounding of the last edge once sent the mass of a sampled Laplace loss at its largest value to infinity."""
+    lower, upper = (p.laplace(scale).subsample(rate) * uses).interval(delta)
+    largest = uses * math.log1p(rate * math.expm1(1 / scale))
+    assert lower <= upper <= largest * (1 + 1e-9)
+    assert upper - lower <= 1e-4 * upper
+
+
+def test_two_sampled_laplace_uses_equal_a_sum() -> None:
+    """Two uses at rate 1/2, against a sum over a fine grid of the first use's losses, from above and below."""
+    strength, rate, epsilon = 1.0, 0.5, 0.4
+    curve = p.laplace(1).subsample(rate)
+    low, high = (curve * 2).delta_interval(epsilon)
+    cells = 4000
+    sums = [0.0, 0.0]
+    # P = (1 - q) Q + q P', L = log(1 - q + q exp(l)); l is -e0, e0 or between, there with P'-density exp((l - e0)/2)/4
+    edges = [-strength + 2 * strength * k / cells for k in range(cells + 1)]
+    atoms = [(strength, 0.5 * (rate + (1 - rate) * math.exp(-strength)))]
+    atoms += [(-strength, 0.5 * math.exp(-strength) * (rate + (1 - rate) * math.exp(strength)))]
+    for left, right in pairwise(edges):
+        middle = 0.5 * (left + right)
+        mass = 0.25 * math.exp(0.5 * (middle - strength)) * (right - left)
+        atoms.append((middle, mass * (rate + (1 - rate) * math.exp(-middle))))
+    for loss, mass in atoms:
+        for side, moved in ((0, -strength / cells), (1, strength / cells)):
+            at = min(max(loss + moved, -strength), strength)
+            value = math.log1p(rate * math.expm1(at))
+            rest = epsilon - value
+            inner = 1 + math.expm1(rest) / rate  # exp of the unsampled loss
+            if inner <= math.exp(-strength):
+                share = -math.expm1(rest)
+            elif inner >= math.exp(strength):
+                share = 0.0
+            else:
+                share = rate * -math.expm1(0.5 * (math.log(inner) - strength))
+            sums[side] += mass * share
+    # the second use is averaged over the first under P; shifting the first loss by a cell brackets the truth
+    assert sums[0] * (1 - 1e-3) <= high
+    assert low <= sums[1] * (1 + 1e-3)
+    assert high - low <= 1e-4 * high
+
+
+def test_change_one_touches_twice_as_many_keys() -> None:
+    one = p.partition_selection(1, 40)
+    both = p.partition_selection(1, 40, neighbors=NeighborRelation.CHANGE_ONE)
+    # a unit leaves a key and another enters one: two Laplace mechanisms, each with epsilon 1
+    assert one.epsilon("1e-6") == pytest.approx(1, abs=1e-5)
+    assert both.epsilon("1e-6") == pytest.approx(2, abs=1e-5)
+    assert both.delta(100) == pytest.approx(2 * one.delta(100), rel=1e-6)
+    assert p.partition_selection(1, 40, neighbors=NeighborRelation.CHANGE_ONE_ORDERED).terms == both.terms
+
+
+def test_groups_are_asked_for_afterwards() -> None:
+    with pytest.raises(ParameterError, match=r"\.group\(3\)"):
+        p.partition_selection(1, 40, neighbors=NeighborRelation.ADD_REMOVE.group(3))
+    assert p.partition_selection(1, 40).group(3).epsilon("1e-6") > 2.9
