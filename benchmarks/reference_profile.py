@@ -15,15 +15,17 @@ the edge at x* = s^2 W + 1/2, where the rest of the integral is known, and below
 
     W'(x) = W + log(1-q) + log(1 - exp(-(x* - x) / s^2)) - log r(x) <= W.
 
-With a piecewise polynomial for delta_k this is one matrix for all steps. All terms of all sums are positive but for
-interpolation weights, so double precision keeps relative errors. Whether panels and quadrature suffice is seen from a
-second run with others.
+When a unit is added the divergence at epsilon = -y is exp(-y) h_k(y), h_k(y) = delta_k(y) - 1 + exp(y); it obeys the
+same equation, and is 0 where delta_k is known. With a piecewise polynomial this is one matrix for all steps. All terms
+of all sums are positive but for interpolation weights, so double precision keeps relative errors. Whether panels and
+quadrature suffice is seen from a second run with others.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 
 REACH = 9.5
 """Standard deviations after which a normal tail is below 1e-20."""
+
+DEEP = 13.5
+"""The same for 1e-40: adding a unit costs a delta of 1e-30 only deep in the tail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +80,10 @@ class Panels:
         gaps[gaps == 0] = 1e-300
         basis = self.weights / gaps
         basis /= basis.sum(axis=1)[:, None]
-        row = np.zeros((self.count, self.size))
-        np.add.at(row, index, amounts[:, None] * basis)
-        return row.ravel()
+        places = (index * self.size)[:, None] + np.arange(self.size)
+        masses = (amounts[:, None] * basis).ravel()
+        row = np.bincount(places.ravel(), weights=masses, minlength=self.count * self.size)
+        return row.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +101,30 @@ class Step:
     """r(x*) times the mass of Q beyond x*."""
 
 
-def single(w: float, sigma: float, rate: float) -> float:
-    """Return delta_1 at W, in multiple precision: q (Pr[N(1, s^2) > x*] - exp(W) Pr[N(0, s^2) > x*]).
+def single(w: float, sigma: float, rate: float, *, removed: bool = True) -> float:
+    """Return delta_1 at W in multiple precision, q (Pr[N(1, s^2) > x*] - exp(W) Pr[N(0, s^2) > x*]), or h_1.
 
     >>> round(single(0.0, 1.0, 1.0), 6)  # sigma = 1, rate = 1, epsilon = 0: total variation
     0.382925
     """
     with mp.workdps(40):
-        s, edge = mpf(sigma), mpf(sigma) ** 2 * mpf(w) + mpf(1) / 2
-        return float(mpf(rate) * (mp.ncdf((1 - edge) / s) - mp.exp(mpf(w)) * mp.ncdf(-edge / s)))
+        s, edge, sign = mpf(sigma), mpf(sigma) ** 2 * mpf(w) + mpf(1) / 2, 1 if removed else -1
+        other, own = mp.ncdf(sign * (1 - edge) / s), mp.ncdf(-sign * edge / s)
+        return float(mpf(rate) * sign * (other - mp.exp(mpf(w)) * own))
 
 
-def quadrature(edge: float, sigma: float, settings: Settings) -> tuple[Reals, Reals]:
+@cache
+def gauss(order: int) -> tuple[Reals, Reals]:
+    """Return nodes and weights on [-1, 1]."""
+    nodes, weights = legendre.leggauss(order)
+    return nodes, weights
+
+
+def quadrature(edge: float, sigma: float, reach: float, settings: Settings) -> tuple[Reals, Reals]:
     """Return distances x* - x > 0 and weights: panels in x far from x*, in log(x* - x) near it."""
-    nodes, weights = legendre.leggauss(settings.order)
+    nodes, weights = gauss(settings.order)
     near = min(sigma**2, sigma) * 0.25
-    bottom = edge + REACH * sigma  # the distance of the smallest x that counts
+    bottom = edge + reach * sigma  # the distance of the smallest x that counts
     logs = np.arange(math.log(near) - 42.0, math.log(min(near, bottom)), 2 * settings.step)
     logs = np.append(logs, math.log(min(near, bottom)))
     half = 0.5 * np.diff(logs)[:, None]
@@ -125,15 +139,15 @@ def quadrature(edge: float, sigma: float, settings: Settings) -> tuple[Reals, Re
     return np.append(distances, far), np.append(amounts, (half * weights).ravel())
 
 
-def step_of(sigma: float, rate: float, panels: Panels, settings: Settings) -> Step:
+def step_of(sigma: float, rate: float, panels: Panels, reach: float, settings: Settings) -> Step:
     """Tabulate one step."""
     size = len(panels.places)
     matrix, below, slight = np.zeros((size, size)), np.zeros(size), np.zeros(size)
     for i, w in enumerate(panels.places):
         edge = sigma**2 * w + 0.5
-        if edge + REACH * sigma <= 0:
+        if edge + reach * sigma <= 0:
             continue
-        distances, amounts = quadrature(edge, sigma, settings)
+        distances, amounts = quadrature(edge, sigma, reach, settings)
         x = edge - distances
         ratio = 1 - rate + rate * np.exp((2 * x - 1) / (2 * sigma**2))
         masses = amounts * np.exp(-(x**2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi)) * ratio
@@ -148,28 +162,55 @@ def step_of(sigma: float, rate: float, panels: Panels, settings: Settings) -> St
     return Step(matrix, below, slight, alone, beyond)
 
 
+class Profiles:
+    """The profiles of 1, 2, 3, ... sampled Gaussians, as far as `count` of them need for `delta`."""
+
+    def __init__(self, sigma: float, rate: float, count: int, delta: float, variant: int = 0) -> None:
+        """Tabulate one step."""
+        self.rate, settings = rate, SETTINGS[variant]
+        reach = DEEP if delta < 1e-15 else REACH
+        first, last = -(reach * sigma + 0.5) / sigma**2, highest(sigma, rate, count, delta)
+        self.panels = Panels(first, last, settings)
+        self.step = step_of(sigma, rate, self.panels, reach, settings)
+        self.count, self.removed = 1, self.step.single
+        self.added = np.array([single(float(w), sigma, rate, removed=False) for w in self.panels.places])
+
+    def advance(self, count: int) -> None:
+        """Compose until there are so many."""
+        keep, step = math.log1p(-self.rate), self.step
+        for k in range(self.count + 1, count + 1):
+            known = -math.expm1((k - 1) * keep) * (step.below + step.beyond) - math.exp((k - 2) * keep) * step.slight
+            self.removed = step.matrix @ self.removed + step.single + known
+            self.added = step.matrix @ self.added
+        self.count = count
+
+    def epsilon(self, delta: float) -> tuple[float, float]:
+        """Return epsilon when a unit is removed and when one is added, 0 if delta is never above the target."""
+        removed = self._loss(solve(self.panels, np.log(self.removed), math.log(delta)))
+        inside = self.added > 1e-300
+        heights = np.where(inside, np.log(np.where(inside, self.added, 1.0)) - self._loss(self.panels.places), -800.0)
+        added = -float(self._loss(solve(self.panels, -heights, -math.log(delta))))
+        return max(float(removed), 0.0), max(added, 0.0)
+
+    def _loss(self, w: Reals | float) -> Reals:
+        """Return y at W."""
+        return np.asarray((self.count - 1) * math.log1p(-self.rate) + np.log1p(self.rate * np.expm1(w)))
+
+
 def profile_epsilon(sigma: float, rate: float, count: int, delta: float, variant: int) -> float:
     """Return epsilon of `count` sampled Gaussians when a unit is removed.
 
     >>> round(profile_epsilon(2.0, 0.001, 2, 1e-6, 0), 12)  # as from the double integral
     0.003607664447
     """
-    settings = SETTINGS[variant]
-    last = highest(sigma, rate, count, delta)
-    panels = Panels(-(REACH * sigma + 0.5) / sigma**2, last, settings)
-    step = step_of(sigma, rate, panels, settings)
-    values = step.single
-    keep = math.log1p(-rate)
-    for k in range(2, count + 1):
-        known = -math.expm1((k - 1) * keep) * (step.below + step.beyond) - math.exp((k - 2) * keep) * step.slight
-        values = step.matrix @ values + step.single + known
-    w = solve(panels, values, delta)
-    return (count - 1) * keep + math.log1p(rate * math.expm1(w))
+    profiles = Profiles(sigma, rate, count, delta, variant)
+    profiles.advance(count)
+    return profiles.epsilon(delta)[0]
 
 
 def highest(sigma: float, rate: float, count: int, delta: float) -> float:
     """Return a W beyond the answer's, from the bound of the moments; rough, as it only places the last panel."""
-    x = np.linspace(-REACH * sigma, 62 + REACH * sigma, 200_000)
+    x = np.linspace(-REACH * sigma, 62 + REACH * sigma, 20_000)
     losses = np.logaddexp(math.log1p(-rate), math.log(rate) + (2 * x - 1) / (2 * sigma**2))
     logs = -(x**2) / (2 * sigma**2) + math.log((x[1] - x[0]) / sigma / math.sqrt(2 * math.pi))
     found = math.inf
@@ -182,12 +223,11 @@ def highest(sigma: float, rate: float, count: int, delta: float) -> float:
     return math.log(math.expm1(shifted) / rate + 1)
 
 
-def solve(panels: Panels, values: Reals, delta: float) -> float:
-    """Return the W at which the profile passes delta, by bisection of the interpolant of its logarithm."""
-    logs = np.log(values)
+def solve(panels: Panels, logs: Reals, target: float) -> float:
+    """Return the W at which a falling logarithm passes the target, by bisection of its interpolant."""
     low, high = panels.first, panels.first + panels.count * panels.width
     for _ in range(60):
         middle = 0.5 * (low + high)
         row = panels.spread(np.array([middle]), np.ones(1))
-        low, high = (middle, high) if float(row @ logs) > math.log(delta) else (low, middle)
+        low, high = (middle, high) if float(row @ logs) > target else (low, middle)
     return 0.5 * (low + high)
