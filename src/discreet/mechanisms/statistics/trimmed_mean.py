@@ -166,7 +166,7 @@ def _rounded(rows: int) -> int:
 def trimmed_mean(  # noqa: PLR0913
     values: ArrayLike,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
