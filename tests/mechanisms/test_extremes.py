@@ -75,7 +75,7 @@ def test_a_trimmed_mean_is_refused_before_its_count_is_paid_for() -> None:
     with pytest.raises(ParameterError, match="tiny epsilon"):
         CountedTrimmedMean(lower=0, upper=4, epsilon="2e-6")
     for rows in (0, 1, 40, 10**9):  # whatever the noisy count may be
-        assert CountedTrimmedMean(lower=0, upper=4, epsilon="2e-5")._made(rows).smoothing > 0
+        assert CountedTrimmedMean(lower=0, upper=4, epsilon="2e-5").trimmed(rows).smoothing > 0
 
 
 @pytest.mark.parametrize("bound", [1, 2, 5, 10])

@@ -10,6 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from discreet import mechanisms as m
@@ -112,9 +115,6 @@ def test_absent_rows_are_not_counted() -> None:
 
 @pytest.mark.parametrize("dtype", ["Int64", "UInt64", "int64[pyarrow]", "Float64", "boolean", "int64", "float64"])
 def test_pandas(dtype: str) -> None:
-    pd = pytest.importorskip("pandas")
-    if "pyarrow" in dtype:
-        pytest.importorskip("pyarrow")
     rows: list[Any] = [True, False] if dtype == "boolean" else [2**53 + (1 if "nt" in dtype else 0), 5]
     plain = pd.Series(rows, dtype=dtype)
     assert read_column(plain).tolist() == rows
@@ -125,7 +125,6 @@ def test_pandas(dtype: str) -> None:
 
 
 def test_pandas_nulls_and_tables() -> None:
-    pd = pytest.importorskip("pandas")
     assert present([pd.NA, pd.NaT, 1]) == present(pd.Series([pd.NaT, pd.Timestamp("2020")])) == 1
     assert str(read_column([pd.NA, pd.NaT, 1]).tolist()) == "[nan, nan, 1]"
     with pytest.raises(ParameterError, match="2 dimensions"):
@@ -136,7 +135,6 @@ def test_pandas_nulls_and_tables() -> None:
 
 @pytest.mark.parametrize("name", ["Int64", "UInt64", "Int8", "Boolean", "Float64", "Decimal", "Null"])
 def test_polars(name: str) -> None:
-    pl = pytest.importorskip("polars")
     large = {"Int64": 2**53 + 1, "UInt64": 2**63 + 1, "Boolean": True, "Null": None}
     rows = [large.get(name, 1)] * 2
     dtype = pl.Decimal(10, 2) if name == "Decimal" else getattr(pl, name)
@@ -151,7 +149,6 @@ def test_polars(name: str) -> None:
 
 
 def test_arrow() -> None:
-    pa = pytest.importorskip("pyarrow")
     assert str(read_column(pa.array([2**53 + 1, None])).tolist()) == f"[{2**53 + 1}, nan]"
     with pytest.raises(ParameterError, match="2 dimensions"):
         read_rows(pa.table({"a": [1]}))

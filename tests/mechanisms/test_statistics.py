@@ -228,6 +228,14 @@ def test_trees_and_flat_sums_agree_without_noise(monkeypatch: pytest.MonkeyPatch
     "call, message",
     [
         (lambda: m.mean([1], bounds=(2, 1), epsilon=1), "must be below"),
+        *(
+            (lambda ask=ask: ask([1], epsilon=1), "without bounds one row can move the answer")
+            for ask in (m.mean, m.sum, m.variance, m.std, m.median, m.minimum, m.maximum, m.trimmed_mean)
+        ),
+        (lambda: m.quantile([1], "0.5", epsilon=1), "without bounds one row can move the answer"),
+        (lambda: m.quantiles([1], ["0.5"], epsilon=1), "without bounds one row can move the answer"),
+        (lambda: m.covariance([1], [1], epsilon=1), "without bounds one row can move the answer"),
+        (lambda: m.correlation([1], [1], epsilon=1), "without bounds one row can move the answer"),
         (lambda: m.mean([1], bounds=(1, 1), epsilon=1), "must be below"),
         (lambda: m.mean([1], bounds=(0, 1)), "give exactly one of epsilon, rho"),
         (lambda: m.mean([1], bounds=(0, 1), epsilon=1, rho=1), "give exactly one"),

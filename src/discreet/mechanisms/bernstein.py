@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.columns import Clamp, default_grid, exact_sum, read_bounds, read_column
 from discreet.mechanisms.mechanism import Mechanism
@@ -34,11 +35,29 @@ if TYPE_CHECKING:
     from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
-__all__ = ["PairedColumns", "Shares"]
+__all__ = ["PairedColumns", "Shares", "read_pair_of_bounds"]
 
 _FEWEST_BITS = 3
 _BINOMIALS = {1: (1, 1), 2: (1, 2, 1)}
 Bounds = tuple["Number", "Number"]
+
+
+def read_pair_of_bounds(bounds: tuple[Bounds, Bounds] | None) -> tuple[Bounds, Bounds]:
+    """Read the public bounds of two columns.
+
+    >>> read_pair_of_bounds(((0, 1), (0, 10)))
+    ((0, 1), (0, 10))
+    """
+    try:
+        first, second = bounds  # type: ignore[misc]
+    except (TypeError, ValueError):
+        msg = (
+            f"bounds is {shown(bounds)}; it must be a pair of bounds for each column, such as ((0, 1), (0, 100)): "
+            "without bounds one row can move the answer without limit. Take the numbers from outside knowledge, not "
+            "from the data."
+        )
+        raise ParameterError(msg) from None
+    return first, second
 
 
 @dataclass(frozen=True, slots=True)

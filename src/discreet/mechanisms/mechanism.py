@@ -13,7 +13,6 @@ from discreet.exact import Grid
 from discreet.mechanisms.registry import load
 from discreet.mechanisms.words import promise_in_words
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, Pure
 from discreet.privacy.relations import Group, read_relation
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.privacy import ZCDP, Curve
+    from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
     Error: TypeAlias = float | NDArray[np.float64] | None
@@ -129,16 +128,9 @@ class Mechanism(ABC, Generic[Given, Released]):
         """Return mechanisms with worst-case neighbors on which laws are tried, from much noise to little."""
 
     @property
+    @abstractmethod
     def claim(self) -> Pure | Approximate | ZCDP:
-        """The promise as one short, exact value that the curve keeps: what a release prints.
-
-        Mechanisms that know theirs exactly override this; the pure epsilon of the curve is taken otherwise.
-        """
-        epsilon = self.privacy.epsilon(0)
-        if epsilon == float("inf"):
-            msg = f"{type(self).__name__} keeps no pure promise; its class must state its own claim."
-            raise NotImplementedError(msg)
-        return Pure(Fraction(epsilon), neighbors=self.neighbors)
+        """The promise as one short, exact value that the curve keeps: what a release prints."""
 
     @property
     def promise(self) -> str:

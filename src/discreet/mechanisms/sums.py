@@ -8,6 +8,7 @@ L1 and sqrt(2) W in L2 (two vectors of W at right angles).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -252,9 +253,9 @@ class BoundedColumn(Mechanism[Any, Any]):
                 return grid
         raise ParameterError(_TOO_PRIVATE)
 
+    @abstractmethod
     def _moved(self) -> Moved:
         """Return how far one unit moves the sums, in steps of the grid."""
-        raise NotImplementedError
 
     def _squares(self) -> int:
         """Return the square of the width; refuse grids so fine that squares of rows do not fit into 64 bits."""

@@ -14,7 +14,7 @@ from discreet.errors import ParameterError
 from discreet.noise import SYSTEM, BitSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.mechanism import Mechanism
     from discreet.privacy import Curve
 
-__all__ = ["Case", "everything", "one_by_one", "summed"]
+__all__ = ["Case", "everything", "in_cells", "one_by_one", "shown_in_cells", "summed"]
 
 
 def one_by_one(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[Any]:
@@ -59,6 +59,41 @@ def summed(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitS
     (3,)
     """
     return np.array([np.sum(mechanism.release(value, bits=bits).value) for _ in range(count)])
+
+
+def in_cells(
+    edges: Sequence[float], seen: Callable[[Any], float] = float
+) -> Callable[[Any, Any, int, BitSource], NDArray[Any]]:
+    """Release so often and tell how many of the rising edges lie below each number, or below what is seen of it.
+
+    >>> from discreet.mechanisms import Count
+    >>> in_cells([0.5, 1.5])(Count(epsilon=100), [7], 2, SYSTEM).tolist()
+    [1, 1]
+    """
+
+    def draw(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[Any]:
+        found = [seen(mechanism.release(value, bits=bits).value) for _ in range(count)]
+        return np.searchsorted(np.array(edges), np.array(found), side="right")
+
+    return draw
+
+
+def shown_in_cells(
+    edges: Sequence[float], seen: Callable[[Any], float] = float
+) -> Callable[[Any, Any, int, BitSource], NDArray[Any]]:
+    """As `in_cells`, as texts, and None where no answer is shown.
+
+    >>> from discreet.mechanisms import StableValue
+    >>> shown_in_cells([0.5])(StableValue(epsilon=1, delta="1e-6"), (1, 100), 2, SYSTEM).tolist()
+    ['1', '1']
+    """
+
+    def draw(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[Any]:
+        found = [mechanism.release(value, bits=bits).value for _ in range(count)]
+        cells = np.array(edges)
+        return np.array([str(None if each is None else np.searchsorted(cells, seen(each), "right")) for each in found])
+
+    return draw
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["convolved", "discrete_law", "flipped", "laplace_winner", "ordered", "rounded_law", "softmax"]
+__all__ = [
+    "cells_law",
+    "convolved",
+    "discrete_law",
+    "flipped",
+    "laplace_winner",
+    "ordered",
+    "polyplace_above",
+    "rounded_law",
+    "shown_chance",
+    "softmax",
+    "tested_law",
+]
 
 
 def discrete_law(weight: Callable[[int], float], center: int, first: int, last: int) -> dict[int, float]:
@@ -137,3 +149,51 @@ def ordered(
             left.remove(i)
         found[order] = chance
     return found
+
+
+def cells_law(above: Callable[[float], float], center: float, scale: float, edges: Sequence[float]) -> dict[int, float]:
+    """Return the law of the number of rising edges below center + scale * noise, for noise that is symmetric around 0.
+
+    `above(x)` is the chance of noise above x, for x >= 0.
+
+    >>> {cell: round(chance, 3) for cell, chance in cells_law(lambda x: math.exp(-x) / 2, 0.0, 1.0, [0.0, 1.0]).items()}
+    {0: 0.5, 1: 0.316, 2: 0.184}
+    """
+
+    def beyond(edge: float) -> float:
+        z = (edge - center) / scale
+        return above(z) if z >= 0 else 1 - above(-z)
+
+    chances = [1.0, *map(beyond, edges), 0.0]
+    return {cell: over - under for cell, (over, under) in enumerate(pairwise(chances))}
+
+
+def polyplace_above(tail: float) -> Callable[[float], float]:
+    """Return the tail of the density in proportion to (1 + |z| / tail)**(-tail - 1), the smooth mechanisms' default.
+
+    >>> polyplace_above(3.0)(0.0), polyplace_above(3.0)(3.0)
+    (0.5, 0.0625)
+    """
+    return lambda x: (1 + x / tail) ** -tail / 2
+
+
+def shown_chance(epsilon: float, delta: float, distance: int) -> float:
+    """Return the chance that a distance with discrete Laplace noise passes the least threshold that hides a 0.
+
+    >>> round(shown_chance(1.0, 0.1, 0), 4), round(shown_chance(1.0, 0.1, 50), 4)
+    (0.0989, 1.0)
+    """
+    fall, threshold = math.exp(-epsilon), 0
+    while fall ** (threshold + 1) / (1 + fall) > delta:
+        threshold += 1
+    needed = threshold + 1 - distance
+    return fall**needed / (1 + fall) if needed > 0 else 1 - fall ** (1 - needed) / (1 + fall)
+
+
+def tested_law(shown: float, cells: dict[int, float]) -> dict[str, float]:
+    """Return the law of an answer that is shown with some chance: its cell as a text, or None.
+
+    >>> tested_law(0.5, {0: 0.25, 1: 0.75})
+    {'None': 0.5, '0': 0.125, '1': 0.375}
+    """
+    return {"None": 1 - shown, **{str(cell): shown * chance for cell, chance in cells.items()}}

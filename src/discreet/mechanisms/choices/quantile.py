@@ -168,7 +168,7 @@ def quantile(  # noqa: PLR0913
     values: ArrayLike,
     q: Number,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number,
     grid: Grid | Number | None = None,
     neighbors: Relation = NeighborRelation.ADD_REMOVE,
@@ -192,7 +192,7 @@ def quantile(  # noqa: PLR0913
 def median(
     values: ArrayLike,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number,
     grid: Grid | Number | None = None,
     neighbors: Relation = NeighborRelation.ADD_REMOVE,

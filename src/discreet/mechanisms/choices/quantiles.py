@@ -238,7 +238,7 @@ def quantiles(  # noqa: PLR0913
     values: ArrayLike,
     qs: Sequence[Number],
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number,
     delta: Number = 0,
     grid: Grid | Number | None = None,

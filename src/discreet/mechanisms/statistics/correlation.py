@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.bernstein import PairedColumns
+from discreet.mechanisms.bernstein import PairedColumns, read_pair_of_bounds
 from discreet.mechanisms.columns import read_column
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
@@ -104,7 +104,7 @@ def correlation(  # noqa: PLR0913
     first: ArrayLike,
     second: ArrayLike,
     *,
-    bounds: tuple[tuple[Number, Number], tuple[Number, Number]],
+    bounds: tuple[tuple[Number, Number], tuple[Number, Number]] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -117,8 +117,7 @@ def correlation(  # noqa: PLR0913
     >>> correlation(x, x, bounds=((0, 10), (0, 10)), epsilon=1).value > 0.95
     True
     """
+    one, other = read_pair_of_bounds(bounds)
     size = None if adds_rows(neighbors) else read_column(first).size
-    made = Correlation(
-        first=bounds[0], second=bounds[1], epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors
-    )
+    made = Correlation(first=one, second=other, epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors)
     return made.release((first, second))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.bernstein import PairedColumns
+from discreet.mechanisms.bernstein import PairedColumns, read_pair_of_bounds
 from discreet.mechanisms.columns import read_column
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
@@ -107,7 +107,7 @@ def covariance(  # noqa: PLR0913
     first: ArrayLike,
     second: ArrayLike,
     *,
-    bounds: tuple[tuple[Number, Number], tuple[Number, Number]],
+    bounds: tuple[tuple[Number, Number], tuple[Number, Number]] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -121,8 +121,7 @@ def covariance(  # noqa: PLR0913
     >>> -8.5 < answer.value < -8
     True
     """
+    one, other = read_pair_of_bounds(bounds)
     size = None if adds_rows(neighbors) else read_column(first).size
-    made = Covariance(
-        first=bounds[0], second=bounds[1], epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors
-    )
+    made = Covariance(first=one, second=other, epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors)
     return made.release((first, second))

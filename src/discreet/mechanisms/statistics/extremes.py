@@ -158,7 +158,7 @@ class Maximum(Minimum):
 def minimum(  # noqa: PLR0913
     values: ArrayLike,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number,
     rank: SupportsIndex | None = None,
     grid: Grid | Number | None = None,
@@ -180,7 +180,7 @@ def minimum(  # noqa: PLR0913
 def maximum(  # noqa: PLR0913
     values: ArrayLike,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number,
     rank: SupportsIndex | None = None,
     grid: Grid | Number | None = None,

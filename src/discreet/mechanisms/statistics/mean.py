@@ -127,7 +127,7 @@ class Mean(BoundedColumn):
 def mean(  # noqa: PLR0913
     values: ArrayLike,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,

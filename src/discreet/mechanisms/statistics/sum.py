@@ -85,7 +85,7 @@ class Sum(BoundedColumn):
 def sum(  # noqa: A001, PLR0913  called as dp.sum, the name that everybody looks for
     values: ArrayLike,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,

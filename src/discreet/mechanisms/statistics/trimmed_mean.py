@@ -94,9 +94,9 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
             raise ParameterError(msg)
         assign(self, lower=low, upper=high, spread=guess, neighbors=neighbors)
         assign(self, epsilon=read_positive(epsilon, "epsilon", zero="no finite noise reaches it"))
-        self._made(1)  # what it refuses it refuses for any count, and before one is paid for
+        self.trimmed(1)  # what it refuses it refuses for any count, and before one is paid for
 
-    def _made(self, rows: int) -> TrimmedMean:
+    def trimmed(self, rows: int) -> TrimmedMean:
         """Return the trimmed mean for a noisy count."""
         return TrimmedMean.for_count(
             _rounded(rows),
@@ -139,7 +139,7 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
         """Return the private trimmed mean; `value` holds the rows."""
         column = read_column(value)
         rows = self._count.release(column, bits=bits).value
-        made = self._made(rows)
+        made = self.trimmed(rows)
         found = made.release(column, bits=bits).value
         return Release(found, self, MappingProxyType({"count": rows, "trim": made.trim}))
 
@@ -166,7 +166,7 @@ def _rounded(rows: int) -> int:
 def trimmed_mean(  # noqa: PLR0913
     values: ArrayLike,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,

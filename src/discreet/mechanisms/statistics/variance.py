@@ -147,7 +147,7 @@ class Variance(BoundedColumn):
 def variance(  # noqa: PLR0913
     values: ArrayLike,
     *,
-    bounds: tuple[Number, Number],
+    bounds: tuple[Number, Number] | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,

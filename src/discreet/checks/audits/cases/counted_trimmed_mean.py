@@ -2,13 +2,55 @@
 
 from __future__ import annotations
 
-from discreet.checks.audits.case import Case
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.checks.audits.case import Case, in_cells
+from discreet.checks.audits.laws import cells_law, discrete_law, polyplace_above
 from discreet.mechanisms.statistics.trimmed_mean import CountedTrimmedMean
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.noise import BitSource
+
 __all__ = ["cases"]
+
+_EDGES = [each + 2.0**-30 for each in (1.0, 2.0, 3.0, 3.5, 4.5, 5.0, 6.0, 7.0)]
+
+
+def _counts(mechanism: CountedTrimmedMean, rows: Sequence[int]) -> dict[int, float]:
+    """The count, with a quarter of epsilon."""
+    rate = float(mechanism.epsilon) / 4
+    return discrete_law(lambda z: math.exp(-rate * abs(z)), len(rows), -40, 60)
+
+
+def _counted(mechanism: CountedTrimmedMean, rows: Sequence[int], count: int, bits: BitSource) -> NDArray[np.int64]:
+    """Look at the count alone, which is released beside the mean."""
+    found = [mechanism.release(rows, bits=bits).details["count"] for _ in range(count)]
+    return np.array(found, dtype=np.int64)
+
+
+def _law(mechanism: CountedTrimmedMean, rows: Sequence[int]) -> dict[int, float]:
+    """The mean with noise for the mechanism's own bound, for the trimming that each count leads to."""
+    law = dict.fromkeys(range(len(_EDGES) + 1), 0.0)
+    mean = sum(rows) / len(rows) if rows else float(mechanism.lower + mechanism.upper) / 2  # rows are all alike
+    for count, chance in _counts(mechanism, rows).items():
+        made = mechanism.trimmed(count)
+        scale = float(made.noise.stretch * made.value_and_bound(list(rows))[1] * made.grid.step)
+        for cell, part in cells_law(polyplace_above(float(made.shape)), mean, scale, _EDGES).items():
+            law[cell] += chance * part
+    return law
 
 
 def cases() -> tuple[Case, ...]:
     """Return the pairs; a release takes long, so there are few draws."""
-    made = CountedTrimmedMean(lower=0, upper=8, epsilon=2)
-    return (Case("the only row", made, [], [8], draws=100),)
+    made, alike = CountedTrimmedMean(lower=0, upper=8, epsilon=2), [4] * 30
+    return (
+        Case("the count of rows", made, [], [8], _counted, draws=400, law=_counts),
+        Case("rows all alike", made, alike, [*alike, 4], in_cells(_EDGES), draws=200, law=_law),
+    )

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from discreet.checks.audits.case import Case
+import math
+from typing import TYPE_CHECKING
+
+from discreet.checks.audits.case import Case, in_cells
+from discreet.checks.audits.laws import cells_law, polyplace_above
 from discreet.mechanisms import PredictionVariance
 from discreet.privacy import NeighborRelation
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["cases"]
+
+_EDGES = [0.038, 0.042, 0.044, 0.046, 0.048, 0.05, 0.052, 0.056, 0.06]
+
+
+def _law(mechanism: PredictionVariance, rows: Sequence[Sequence[float]]) -> dict[int, float]:
+    """One feature, radius, ridge and point 1: 1 / (1 + sum of squares), which a row less moves by 1 / (m (m - 1))."""
+    moment, t = 1 + sum(row[0] ** 2 for row in rows), float(mechanism.smoothing)
+    least = [max(1.0, moment - k) for k in range(200)]
+    bound = max(math.exp(-t * k) * (1 / (m * (m - 1)) if m > 1.5 else 1.0) for k, m in enumerate(least))
+    scale = float(mechanism.noise.stretch) * min(bound, 1.0)
+    return cells_law(polyplace_above(float(mechanism.shape)), 1 / moment, scale, _EDGES)
 
 
 def cases() -> tuple[Case, ...]:
     """Return the pairs."""
     made = PredictionVariance([1], radius=1, ridge=1, epsilon=2)
     exchanged = PredictionVariance([1], radius=1, ridge=1, epsilon=2, neighbors=NeighborRelation.CHANGE_ONE)
+    many = [[1.0]] * 20
     return (
+        Case("one row more of many", made, many, [*many, [1.0]], in_cells(_EDGES), draws=800, law=_law),
         Case("the first row", made, [], [[1.0]], draws=300),
         Case("a row exchanged", exchanged, [[0.0]] * 3, [[0.0], [0.0], [1.0]], draws=300),
     )

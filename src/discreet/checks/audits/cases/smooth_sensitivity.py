@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from discreet.checks.audits.case import Case
+from typing import TYPE_CHECKING
+
+from discreet.checks.audits.case import Case, in_cells
+from discreet.checks.audits.laws import cells_law, polyplace_above
 from discreet.mechanisms.instances.smooth_sensitivity import SmoothSensitivity
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 __all__ = ["cases"]
+
+_EDGES = [0.5625, 1.5625, 2.5625, 3.5625, 4.5625, 5.5625, 6.5625]  # between points of the grids
+_WHOLE = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5]
+
+
+def _law(mechanism: SmoothSensitivity, value: tuple[int, int | Fraction]) -> dict[int, float]:
+    """The value with noise in proportion to the bound; cells do not see that ends are clamped."""
+    edges = _WHOLE if mechanism.grid.step == 1 else _EDGES
+    scale = float(mechanism.noise.stretch * value[1])
+    return cells_law(polyplace_above(float(mechanism.shape)), float(value[0]), scale, edges)
 
 
 def cases() -> tuple[Case, ...]:
     """Return the pairs that the mechanism names itself, with as much as they allow in both."""
-    names = "value and bound up", "value down, bound up", "with rho"
-    return tuple(
-        Case(name, example.mechanism, example.value, example.neighbor, draws=400)
-        for name, example in zip(names, SmoothSensitivity.examples(), strict=False)
+    up, down, rho = SmoothSensitivity.examples()
+    return (
+        Case("value and bound up", up.mechanism, up.value, up.neighbor, in_cells(_WHOLE), draws=400, law=_law),
+        Case("value down, bound up", down.mechanism, down.value, down.neighbor, in_cells(_EDGES), draws=400, law=_law),
+        Case("with rho", rho.mechanism, rho.value, rho.neighbor, draws=400),
     )

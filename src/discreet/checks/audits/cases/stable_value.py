@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.checks.audits.case import Case
+from discreet.checks.audits.laws import shown_chance
 from discreet.mechanisms.instances.stable_value import StableValue
 
 if TYPE_CHECKING:
@@ -17,13 +17,7 @@ __all__ = ["cases"]
 
 def _law(mechanism: StableValue, value: tuple[str, int]) -> dict[str, float]:
     """The value where distance plus noise is above the least threshold that hides a distance of 0 well enough."""
-    rate, delta = float(mechanism.epsilon), float(mechanism.delta)
-    fall = math.exp(-rate)
-    threshold = 0
-    while fall ** (threshold + 1) / (1 + fall) > delta:
-        threshold += 1
-    needed = threshold + 1 - value[1]
-    shown = fall**needed / (1 + fall) if needed > 0 else 1 - fall ** (1 - needed) / (1 + fall)
+    shown = shown_chance(float(mechanism.epsilon), float(mechanism.delta), value[1])
     return {value[0]: shown, "None": 1 - shown}
 
 
