@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -116,7 +117,8 @@ class Answer:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give the rows as dictionaries."""
-        return [{name: _plain(cell.value) for name, cell in row.items()} for row in self.cells()]
+        columns = {name: _listed(column) for name, column in self._shown_columns().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def errors(self, confidence: float = 0.95) -> list[dict[str, float | None]]:
         """Give the ± of each cell: with this probability the noise moved the cell by no more.
@@ -186,6 +188,14 @@ class Answer:
 def _evaluated(expression: Expression, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
     """Compute with released values."""
     return row[expression.name] if isinstance(expression, Column) else expression.evaluate(row)
+
+
+def _listed(column: Any) -> list[Any]:  # noqa: ANN401 - an array or a list
+    """The values of a column as Python's, None for NaN."""
+    if not isinstance(column, np.ndarray):
+        return list(column)
+    values: list[Any] = column.tolist()
+    return [None if math.isnan(value) else value for value in values] if column.dtype.kind == "f" else values
 
 
 def _plain(value: object) -> object:
