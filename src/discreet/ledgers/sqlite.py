@@ -157,17 +157,33 @@ class SQLiteLedger(Ledger):
     """
 
     def __init__(self, path: str | Path, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
-        self._path = Path(path)
-        self._thread_lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = 0
-        heads = HeadFile(self._path.with_suffix(".head"))
+        heads = self._attach(path)
         if not self._path.exists():
             if export is None:
                 self._refuse_to_forget(policy, heads)
             self._begin()
-        _OPEN.add(self)
         super().__init__(policy, name=str(path), heads=heads, export=export)
+
+    def _attach(self, path: str | Path) -> HeadFile:
+        """Know the file, without reading it."""
+        self._path = Path(path)
+        self._name = str(path)
+        self._thread_lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+        self._heads: HeadFile | None = HeadFile(self._path.with_suffix(".head"))
+        _OPEN.add(self)
+        return self._heads
+
+    @classmethod
+    def unjoined(cls, path: str | Path) -> SQLiteLedger:
+        """Open a ledger for `verify` alone, whatever is wrong with it."""
+        found = cls.__new__(cls)
+        found._attach(path)  # noqa: SLF001 - of its own class
+        if not found.path.exists():
+            msg = f"there is no ledger {found.path}."
+            raise LedgerError(msg)
+        return found
 
     @property
     def path(self) -> Path:
@@ -306,7 +322,10 @@ class SQLiteLedger(Ledger):
                 f"{start} is damaged ({_reason(error)}); nothing was spent. Restore the newest backup, or import the "
                 "newest export; do not delete it, as what was spent would be forgotten."
             )
-        return f"{start} failed ({_reason(error)}); nothing was written. Check the disk."
+        return (
+            f"{start} failed ({_reason(error)}); nothing was released. Check the disk; what was written before it "
+            "failed stays spent."
+        )
 
 
 def _reason(error: Exception) -> str:
