@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -26,6 +27,10 @@ __all__ = ["SQLiteLedger"]
 
 _APPLICATION = 0x44504C47
 _WAIT_SECONDS = 30.0
+_FORKED = (
+    "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
+    "spent. Fork first and open the database then, or start a new process."
+)
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {FORMAT};
@@ -49,6 +54,15 @@ CREATE TABLE state (
     only INTEGER PRIMARY KEY CHECK (only = 0), number INTEGER NOT NULL, hash TEXT NOT NULL, time TEXT NOT NULL
 ) STRICT;
 """
+_CODES: dict[int | None, int] = {
+    errno.EACCES: sqlite3.SQLITE_PERM,
+    errno.EPERM: sqlite3.SQLITE_PERM,
+    errno.EROFS: sqlite3.SQLITE_READONLY,
+    errno.ENOSPC: sqlite3.SQLITE_FULL,
+    errno.EDQUOT: sqlite3.SQLITE_FULL,
+}
+"""What the system says of lock files, in SQLite's words."""
+
 _OPEN: weakref.WeakSet[SQLiteLedger] = weakref.WeakSet()
 _HELD: list[SQLiteLedger] = []
 
@@ -241,11 +255,7 @@ class SQLiteLedger(Ledger):
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and self._process != os.getpid():
-            msg = (
-                f"the ledger {self._path} was in use when this process was forked, and SQLite cannot be used here any "
-                "more; nothing was spent. Fork first and open the database then, or start a new process."
-            )
-            raise LedgerError(msg)
+            raise LedgerError(_FORKED.format(self._path))
         if self._connection is None:
             if self._path.stat().st_size == 0:
                 msg = "it is empty"
@@ -289,9 +299,11 @@ class SQLiteLedger(Ledger):
         try:
             yield page
         except BaseException:  # also Ctrl-C: what is half done is undone
-            if connection.in_transaction:
+            if connection.in_transaction and self._process == os.getpid():
                 connection.execute("ROLLBACK")
             raise
+        if self._process != os.getpid():  # forked by a signal in the middle: the transaction is the parent's
+            raise LedgerError(_FORKED.format(self._path))
         try:
             connection.execute("COMMIT")
         except BaseException:
@@ -303,7 +315,7 @@ class SQLiteLedger(Ledger):
     def _sentence(self, error: Exception) -> str:
         """Say what is wrong with the file and what to do, without SQLite's own words where ours are clearer."""
         code = getattr(error, "sqlite_errorcode", None)
-        primary = None if code is None else code & 0xFF
+        primary = _CODES.get(getattr(error, "errno", None)) if code is None else code & 0xFF
         start = f"the ledger {self._path}"
         if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             return (
@@ -317,7 +329,9 @@ class SQLiteLedger(Ledger):
             )
         if primary == sqlite3.SQLITE_FULL:
             return f"{start} has no space left on its disk; nothing was written. Free some space and try again."
-        if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or code is None:
+        if isinstance(error, FileNotFoundError):
+            return f"{start} is gone; nothing was spent. Restore it where it was."
+        if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or type(error) is sqlite3.DatabaseError:
             return (
                 f"{start} is damaged ({_reason(error)}); nothing was spent. Restore the newest backup, or import the "
                 "newest export; do not delete it, as what was spent would be forgotten."
