@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.engines.sql.binding import Cell, Unread
 from discreet.engines.sql.expressions import aligned
-from discreet.engines.sql.ranks import rank
+from discreet.engines.sql.ranks import order
 from discreet.engines.sql.reading import conditions, read_cell, unread_cell
 from discreet.engines.sql.rows import Rows
 from discreet.engines.sql.statistics import finished, unit_statistic_sql
@@ -278,27 +278,35 @@ class Emitter:
     def limited(self, child: Relation, limit: int) -> Relation:
         """Rank the rows of each unit and keep the first."""
         rows = self.rows(child)
-        hashed = rank("row", self._unit(child), [rows.cell(Column(name)) for name in child.schema], self._key, rows)
+        cells = [rows.cell(Column(name)) for name in child.schema]
+        ranks, ranked = _named("r", order("row", self._unit(child), cells, self._key, rows))
         columns = [column(name) for name in child.columns]
-        ranked = select([*columns, alias(hashed, "r")], rows.computed())
-        place = alias(over(call("row_number"), [column(UNIT)], [column("r")]), "m")
-        wanted = binary("<=", column("m"), number(limit))
-        return Relation(select(columns, select([*columns, place], ranked), where=wanted), child.schema, child.unit)
+        below = select([*columns, *ranked], rows.computed())
+        place, wanted = self.dialect.among_first(column(UNIT), ranks, limit)
+        numbered = select([*columns, alias(place, "m")], below)
+        return Relation(select(columns, numbered, where=wanted), child.schema, child.unit)
 
     def _bound_groups(self, node: BoundGroups) -> Relation:
         if node.child.rows == 1:
             return self.relation(node.child)
         child = self._with_unit(node.child, "a limit on groups")
         rows = self.rows(child)
-        key_rank = rank("key", self._unit(child), [rows.cell(Column(name)) for name in node.keys], self._key, rows)
-        row_rank = rank("row", self._unit(child), [rows.cell(Column(name)) for name in child.schema], self._key, rows)
+        keys, cells = ([rows.cell(Column(name)) for name in names] for names in (node.keys, child.schema))
+        key_ranks, ranked_keys = _named("k", order("key", self._unit(child), keys, self._key, rows))
+        row_ranks, ranked_rows = _named("r", order("row", self._unit(child), cells, self._key, rows))
         columns = [column(name) for name in child.columns]
-        ranked = select([*columns, alias(key_rank, "k"), alias(row_rank, "r")], rows.computed())
+        ranked = select([*columns, *ranked_keys, *ranked_rows], rows.computed())
         unit = column(UNIT)
-        places = [alias(over(call("dense_rank"), [unit], [column("k")]), "n")]
+        places = [alias(over(call("dense_rank"), [unit], key_ranks), "n")]
         wanted = [binary("<=", column("n"), number(node.groups))]
         if node.limit is not None:
-            places.append(alias(over(call("row_number"), [unit, column("k")], [column("r")]), "m"))
+            places.append(alias(over(call("row_number"), [unit, *key_ranks], row_ranks), "m"))
             wanted.append(binary("<=", column("m"), number(node.limit)))
         numbered = select([*columns, *places], ranked)
         return Relation(select(columns, numbered, where=all_of(wanted)), node.schema, child.unit)
+
+
+def _named(letter: str, ranks: list[SQL]) -> tuple[list[SQL], list[SQL]]:
+    """Name ranks, for the relation above and in their own."""
+    names = [f"{letter}{place}" for place in range(len(ranks))]
+    return [column(name) for name in names], [alias(rank, name) for name, rank in zip(names, ranks, strict=True)]
