@@ -107,9 +107,9 @@ class Store:
         connection.execute("BEGIN TRANSACTION")
         try:
             connection.execute(f"CREATE TEMP TABLE {name} AS {self._dialect.written(many)}")
-            connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(part(matched=False).query)}")
+            connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(_visible(part(matched=False)))}")
             rest = emitter.limited(part(matched=True), limit)
-            connection.execute(f"INSERT INTO {target} {self._dialect.written(rest.query)}")
+            connection.execute(f"INSERT INTO {target} {self._dialect.written(_visible(rest))}")
             connection.execute(f"DROP TABLE {name}")
             connection.execute("COMMIT")
         except BaseException:
@@ -124,3 +124,8 @@ class Store:
         ).fetchall()
         for (name,) in found:
             self._connection.execute(f"DROP TABLE {table('main', name).sql('duckdb')}")
+
+
+def _visible(relation: Relation) -> SQL:
+    """Leave the hidden unit out: it is one of the columns."""
+    return select([column(name) for name in relation.names.values()], relation.query)
