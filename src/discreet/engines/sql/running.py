@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.aggregates import Aggregates
 from discreet.engines.sql.statements import Statements
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.relations import Emitter
     from discreet.plans.nodes import Aggregate, Node
+    from discreet.tables import Policy
 
 __all__ = ["Results", "SQLEngine"]
 
-Results = list[list[tuple[object, ...]]]
+Results: TypeAlias = "list[Columns]"
 
 
 class SQLEngine(ABC):
@@ -28,8 +30,9 @@ class SQLEngine(ABC):
 
     _emitter: Emitter
 
-    def __init__(self) -> None:
+    def __init__(self, policy: Policy) -> None:
         self._lock = threading.RLock()
+        self.policy_hash = policy.hash
 
     @abstractmethod
     def _results(self, texts: Sequence[str]) -> Results | None:
