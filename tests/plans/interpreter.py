@@ -63,12 +63,12 @@ Rows = list[tuple[Any, Row]]
 Database = dict[str, list[Row]]
 
 
-def rank(unit: object, cells: Iterable[object]) -> bytes:
+def rank(unit: object, cells: Iterable[object]) -> Any:  # noqa: ANN401 - whatever sorts
     """Order a unit's rows by a hash of the unit and the cells; engines use a keyed one."""
     return hashlib.sha256(repr((unit, list(cells))).encode()).digest()
 
 
-def key_rank(unit: object, cells: Iterable[object]) -> bytes:
+def key_rank(unit: object, cells: Iterable[object]) -> Any:  # noqa: ANN401 - whatever sorts
     """Order a unit's groups likewise."""
     return rank(unit, cells)
 

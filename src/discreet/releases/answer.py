@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -126,7 +127,8 @@ class Answer:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give the rows as dictionaries."""
-        return [{name: _plain(cell.value) for name, cell in row.items()} for row in self.cells()]
+        columns = {name: _listed(column) for name, column in self._shown_columns().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def errors(self, confidence: float = 0.95) -> list[dict[str, float | None]]:
         """Give the ± of each cell: with this probability the noise moved the cell by no more.
@@ -194,7 +196,13 @@ class Answer:
         widths = [max(map(len, column)) for column in zip(self.columns, *rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         head = "  ".join(name.ljust(width) for name, width in zip(self.columns, widths, strict=True)).rstrip()
-        return "\n".join([head, *lines, f"each ± holds with probability 0.95; {self.promise}; {self._paid}"])
+        return "\n".join(
+            [head, *lines, f"each ± holds with probability 0.95; {self.promise}; {self._paid}{self._head}"]
+        )
+
+    @property
+    def _head(self) -> str:
+        return f"; head of the ledger {self.head}" if self.head else ""
 
     @property
     def _paid(self) -> str:
@@ -208,6 +216,14 @@ class Answer:
 def _evaluated(expression: Expression, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
     """Compute with released values."""
     return row[expression.name] if isinstance(expression, Column) else expression.evaluate(row)
+
+
+def _listed(column: Any) -> list[Any]:  # noqa: ANN401 - an array or a list
+    """The values of a column as Python's, None for NaN."""
+    if not isinstance(column, np.ndarray):
+        return list(column)
+    values: list[Any] = column.tolist()
+    return [None if math.isnan(value) else value for value in values] if column.dtype.kind == "f" else values
 
 
 def _plain(value: object) -> object:

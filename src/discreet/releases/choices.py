@@ -6,17 +6,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import sqrt_lower, sqrt_upper
+from discreet.mechanisms.additive import miss
 from discreet.mechanisms.selection import gap_bound
 from discreet.noise import lottery, uniform_integer
 from discreet.plans.statistics import RankedCells, Window
 from discreet.privacy import NeighborRelation, curves
 from discreet.privacy.relations import Group
+from discreet.releases.joint import Joint
 
 if TYPE_CHECKING:
     from discreet.noise import BitSource
@@ -33,11 +36,16 @@ Cells = NDArray[np.int64]
 _NEGLIGIBLE = 45 * math.log(2)  # points beyond the reach are chosen at most about once in 2**45 times
 _HIDDEN = 15  # scales: points beyond the last row are exp(-15) as likely as the row that an extreme aims at
 _MOST = 1 << 59
+_TOGETHER = 12  # levels at once: the reach grows with their number, and floats must hold exp of it
+_MOST_UNIT = 10**6
 
 
 @dataclass(frozen=True)
 class RankChoice:
     r"""Choose a point for each level, likelier the fewer rows it misses the level's rank by; for all groups.
+
+    Levels strictly between 0 and 1 are chosen together, up to twelve at once (`discreet.releases.joint`); a level by
+    itself, and each end, as follows.
 
     Privacy. A point misses the rank of level q = b / (a + b) by d rows times (a + b), d as in `Window`. One row more or
     less moves d by at most m = max(a, b) (`RankTarget`, with the derivation). Its score is -min(d, reach): clipping
@@ -45,11 +53,16 @@ class RankChoice:
     need not be told apart. With probabilities in proportion to exp(score / scale), a unit with j rows in a group
     changes the logarithm of a ratio of two points there by at most 2 j m / scale: the choice has the range 2 j m /
     scale, so it is as private as that in epsilon, and (its square)/8-zCDP (Cesar & Rogers 2021, arXiv:2004.07223,
-    Lemma 3.4). Groups and levels are chosen independently and compose: with T rows of a unit in all groups together
-    (the L1 sensitivity of a count) the ranges of a level add up to 2 T m / scale; and its rhos to m^2 S / (2 scale^2),
-    S the sum of the squares of the unit's rows by group (the squared L2 sensitivity of a count). Under change-one the
-    rows of the unit that leaves and of the one that enters add up in each group: T is the sum of both, and S at most
-    four times that of one.
+    Lemma 3.4). Groups and parts are chosen independently and compose: with T rows of a unit in all groups together (the
+    L1 sensitivity of a count) the ranges of a part add up to 2 T m / scale; and its rhos to m^2 S / (2 scale^2), S the
+    sum of the squares of the unit's rows by group (the squared L2 sensitivity of a count). Under change-one the rows of
+    the unit that leaves and of the one that enters add up in each group: T is the sum of both, and S at most four
+    times that of one.
+
+    A part of several levels has m = 2 (1 - min p) in rows (`Joint`). Under change-one the two units may be in different
+    groups, so m is the same for T. In a group that k rows leave and k' enter, min(k, k') of them are exchanged, for 2
+    each: the miss moves by at most 2 max(k, k'), and the squares add up to at most four times the sum of both units'
+    squares, 4 S / 2: with S as above, m is sqrt 2 there.
 
     Smith 2011 (doi:10.1145/1993636.1993743); McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41).
 
@@ -76,37 +89,57 @@ class RankChoice:
         epsilon: Fraction | None = None,
         rho: Fraction | None = None,
     ) -> RankChoice:
-        """Divide a price among the levels so that the sum of their squared rank errors is least.
+        """Divide a price among the parts so that the sum of the levels' squared rank errors is least.
 
-        With m = max(q, 1 - q) the error of a level is in proportion to m / epsilon_q, or to m / sqrt(rho_q). By
-        Lagrange's rule epsilon_q is in proportion to m^(2/3), and rho_q to m.
+        A part of k levels has an error in proportion to m / epsilon, or m / sqrt(rho), k times, with m in rows (half of
+        it for several levels, as a point that is off by d adds 2 d to their miss). By Lagrange's rule its epsilon is in
+        proportion to (k m^2)^(1/3), and its rho to k^(1/2) m.
         """
-        sizes = [max(level, 1 - level) for level in levels]
-        if epsilon is not None:
-            weights = [Fraction(round(1000 * float(size) ** (2 / 3)), 1000) for size in sizes]
-            shares = [epsilon * weight / sum(weights) for weight in weights]
-            scales = [
-                2 * moved.l1 * size * level.denominator / share
-                for size, level, share in zip(sizes, levels, shares, strict=True)
-            ]
-        else:
-            shares = [(rho or Fraction(0)) * size / sum(sizes) for size in sizes]
-            scales = [
-                sqrt_upper(Fraction(_squares(moved, neighbors)) / 2) * size * level.denominator / sqrt_lower(share)
-                for size, level, share in zip(sizes, levels, shares, strict=True)
-            ]
+        parts = _parts(levels)
+        sizes = [_size(levels, part) / _twice(part) for part in parts]
+        exponents = (1 / 3, 2 / 3) if epsilon is not None else (1 / 2, 1)
+        weights = [
+            Fraction(max(1, round(1000 * len(part) ** exponents[0] * float(size) ** exponents[1])), 1000)
+            for part, size in zip(parts, sizes, strict=True)
+        ]
+        scales = []
+        for part, weight in zip(parts, weights, strict=True):
+            share = weight / sum(weights)
+            if epsilon is not None:
+                scales.append(2 * moved.l1 * _moves(levels, part, neighbors)[0] / (epsilon * share))
+            else:
+                squares = _moves(levels, part, neighbors)[1] ** 2 * _squares(moved, neighbors)
+                scales.append(sqrt_upper(squares / 2) / sqrt_lower((rho or Fraction(0)) * share))
         return RankChoice(levels, width, moved, tuple(scales), neighbors)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """Which levels, by their places, are chosen together."""
+        return _parts(self.levels)
+
+    @cached_property
+    def joints(self) -> tuple[Joint | None, ...]:
+        """For each part of several levels how they are chosen."""
+        return tuple(
+            Joint(tuple(self.levels[place] for place in part), self.width, scale) if len(part) > 1 else None
+            for part, scale in zip(self.parts, self.scales, strict=True)
+        )
 
     @cached_property
     def windows(self) -> tuple[Window, ...]:
         """For each level the rank, and from which miss on all points are alike."""
-        found = []
-        for level, scale in zip(self.levels, self.scales, strict=True):
-            a, b = level.denominator - level.numerator, level.numerator
-            hidden = 0 if a * b else min(math.ceil(self._hidden * scale), _MOST)
-            reach = math.ceil(min(float(scale) * (math.log(self.width + 1) + _NEGLIGIBLE), float(_MOST))) + hidden + 1
-            found.append(Window(a, b, hidden if b == 0 else -hidden, reach))
-        return tuple(found)
+        found: dict[int, Window] = {}
+        for part, joint, scale in zip(self.parts, self.joints, self.scales, strict=True):
+            for place in part:
+                level = self.levels[place]
+                a, b = level.denominator - level.numerator, level.numerator
+                if joint is not None:
+                    found[place] = Window(a, b, 0, joint.reach * (a + b) // (2 * joint.unit) + 1)
+                    continue
+                hidden = 0 if a * b else min(math.ceil(self._hidden * scale), _MOST)
+                within = min(float(scale) * (math.log(self.width + 1) + _NEGLIGIBLE), float(_MOST))
+                found[place] = Window(a, b, hidden if b == 0 else -hidden, math.ceil(within) + hidden + 1)
+        return tuple(found[place] for place in range(len(self.levels)))
 
     @property
     def _hidden(self) -> float:
@@ -115,16 +148,18 @@ class RankChoice:
 
     @property
     def epsilon(self) -> Fraction:
-        """The sum of the ranges over all groups and levels."""
-        parts = zip(self.windows, self.scales, strict=True)
-        return sum((2 * self.moved.l1 * max(window.a, window.b) / scale for window, scale in parts), Fraction(0))
+        """The sum of the ranges over all groups and parts."""
+        parts = zip(self.parts, self.scales, strict=True)
+        moves = ((_moves(self.levels, part, self.neighbors)[0], scale) for part, scale in parts)
+        return sum((2 * self.moved.l1 * move / scale for move, scale in moves), Fraction(0))
 
     @property
     def rho(self) -> Fraction:
-        """The sum of the rhos over all groups and levels."""
+        """The sum of the rhos over all groups and parts."""
         squares = _squares(self.moved, self.neighbors)
-        parts = zip(self.windows, self.scales, strict=True)
-        return sum((squares * max(window.a, window.b) ** 2 / (2 * scale**2) for window, scale in parts), Fraction(0))
+        parts = zip(self.parts, self.scales, strict=True)
+        moves = ((_moves(self.levels, part, self.neighbors)[1], scale) for part, scale in parts)
+        return sum((squares * move**2 / (2 * scale**2) for move, scale in moves), Fraction(0))
 
     @property
     def privacy(self) -> Curve:
@@ -137,8 +172,48 @@ class RankChoice:
         Some point misses it by 0 (by less than the rank itself, in a group of fewer rows than an extreme's rank), so
         the bound of the exponential mechanism holds; it is below the reach.
         """
+        number = next(number for number, part in enumerate(self.parts) if place in part)
+        joint = self.joints[number]
+        if joint is not None:
+            return joint.rank_error(float(miss(confidence)))
         window = self.windows[place]
-        return gap_bound(self.scales[place], self.width + 1, 1, confidence) / (window.a + window.b)
+        return gap_bound(self.scales[number], self.width + 1, 1, confidence) / (window.a + window.b)
+
+
+def _twice(part: tuple[int, ...]) -> int:
+    """A point of several that is off by d adds 2 d to their miss."""
+    return 2 if len(part) > 1 else 1
+
+
+def _parts(levels: tuple[Fraction, ...]) -> tuple[tuple[int, ...], ...]:
+    """Levels between the ends by at most twelve whose common denominator is short; the ends each by itself."""
+    found: list[list[int]] = []
+    inner = [place for place, level in enumerate(levels) if 0 < level < 1]
+    most = math.ceil(len(inner) / max(1, math.ceil(len(inner) / _TOGETHER)))
+    for place in inner:
+        unit = math.lcm(*(levels[each].denominator for each in (*(found[-1] if found else ()), place)))
+        if found and len(found[-1]) < most and unit <= _MOST_UNIT:
+            found[-1].append(place)
+        else:
+            found.append([place])
+    return tuple(tuple(part) for part in (*found, *([place] for place in range(len(levels)) if place not in inner)))
+
+
+def _size(levels: tuple[Fraction, ...], part: tuple[int, ...]) -> Fraction:
+    """How far a row more or less moves the miss of a part, in rows."""
+    if len(part) == 1:
+        return max(levels[part[0]], 1 - levels[part[0]])
+    ends = [Fraction(0), *(levels[place] for place in part), Fraction(1)]
+    return 2 * (1 - min(b - a for a, b in pairwise(ends)))
+
+
+def _moves(levels: tuple[Fraction, ...], part: tuple[int, ...], neighbors: Relation) -> tuple[Fraction, Fraction]:
+    """How far each row of the L1, and of the L2, sensitivity of a count moves the miss of a part, in its unit."""
+    unit = math.lcm(*(levels[place].denominator for place in part))
+    relation = neighbors.relation if isinstance(neighbors, Group) else neighbors
+    if len(part) == 1 or relation is NeighborRelation.ADD_REMOVE:
+        return _size(levels, part) * unit, _size(levels, part) * unit
+    return _size(levels, part) * unit, sqrt_upper(Fraction(2)) * unit
 
 
 def _squares(moved: Sensitivity, neighbors: Relation) -> int:
@@ -151,9 +226,12 @@ def choose(choice: RankChoice, statistic: Statistic, groups: list[Cells], bits: 
     """Choose a cell for each group and level: one row per group, one column per level."""
     assert isinstance(statistic, RankedCells)  # noqa: S101 - a recipe chooses for these alone
     found = np.zeros((len(groups), len(choice.levels)), dtype=np.int64)
-    for number, cells in enumerate(groups):
-        for place, (window, scale) in enumerate(zip(choice.windows, choice.scales, strict=True)):
-            found[number, place] = _chosen(cells, window, scale, statistic, bits)
+    for part, joint, scale in zip(choice.parts, choice.joints, choice.scales, strict=True):
+        for number, cells in enumerate(groups):
+            if joint is None:
+                found[number, part[0]] = _chosen(cells, choice.windows[part[0]], scale, statistic, bits)
+            else:
+                found[number, part] = joint.chosen(cells, statistic.factor.lower, bits)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,6 +87,7 @@ def add_noise(
     return NoisyNumbers(tuple(found), protection.noises)
 
 
+@lru_cache(maxsize=4096)
 def reach_of(terms: Terms, noises: tuple[Noise | RankChoice, ...], confidence: float) -> float:
     """Bound the noise of a linear combination, with this probability.
 

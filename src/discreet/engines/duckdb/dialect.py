@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, ClassVar
 from sqlglot import exp
 
 from discreet.engines.sql.dialect import LIMB, Dialect
-from discreet.engines.sql.words import SQL, between, binary, call, case, cast, null, number, string, try_cast
+from discreet.engines.sql.words import (
+    SQL,
+    between,
+    binary,
+    call,
+    case,
+    cast,
+    column,
+    null,
+    number,
+    over,
+    string,
+    try_cast,
+)
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
@@ -36,7 +49,7 @@ class DuckDBDialect(Dialect):
     functions: ClassVar[frozenset[str]] = frozenset(
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
-            *("floor", "greatest", "isnan", "least", "length", "ln", "max", "min", "nullif", "power"),
+            *("floor", "greatest", "isnan", "lag", "least", "length", "ln", "max", "min", "nullif", "power"),
             *("regexp_full_match", "row_number", "sha256", "sqrt", "substring", "sum", "translate", "trim", "trunc"),
         }
     )
@@ -157,11 +170,16 @@ class DuckDBDialect(Dialect):
         """Count microseconds from 1970."""
         return call("epoch_us", value)
 
-    def hashed(self, value: SQL) -> SQL:
-        """The first 60 bits as a number, which sorts five times as fast as the text.
+    def among_first(self, unit: SQL, rank: SQL, limit: int) -> tuple[SQL, SQL]:
+        """One sort of all rows instead of one for each unit, which takes less than half the time.
 
-        Rows of one unit that agree in these bits and differ in a cell, one pair in 2**60, would tie.
+        Sorted by unit and rank, a row is among the first of its unit if the row so many places before it is another's.
         """
+        before = over(call("lag", unit, number(limit)), [], [unit, rank])
+        return before, binary("is distinct from", column("m"), unit)
+
+    def text_number(self, value: SQL) -> SQL:
+        """Fifteen hexadecimal digits."""
         start = call("substring", call("sha256", value), number(1), number(15))
         return try_cast(binary("||", string("0x"), start), "BIGINT")
 

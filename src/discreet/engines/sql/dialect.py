@@ -17,8 +17,10 @@ from discreet.engines.sql.words import (
     case,
     cast,
     clamp,
+    column,
     not_null,
     number,
+    over,
     string,
     written,
 )
@@ -270,9 +272,17 @@ class Dialect(ABC):
     def microseconds(self, value: SQL) -> SQL:
         """Microseconds since 1970 of a timestamp, as a 64-bit integer."""
 
+    def among_first(self, unit: SQL, rank: SQL, limit: int) -> tuple[SQL, SQL]:
+        """Give a column "m" for each row, and the condition on it and the unit that holds for a unit's first rows."""
+        return over(call("row_number"), [unit], [rank]), binary("<=", column("m"), number(limit))
+
     @abstractmethod
-    def hashed(self, value: SQL) -> SQL:
-        """SHA-256 of a text's UTF-8 bytes, as something that sorts like the bytes."""
+    def text_number(self, value: SQL) -> SQL:
+        """The first 60 bits of SHA-256 of a text's UTF-8 bytes, as a 64-bit integer."""
+
+    def quotient(self, value: SQL, divisor: int) -> SQL:
+        """Divide a 64-bit integer by a positive constant, toward 0."""
+        return binary("//", value, self.literal(divisor, Kind.INTEGER))
 
     @abstractmethod
     def total(self, value: SQL) -> SQL:

@@ -75,7 +75,7 @@ class Catalog(Protocol):
         """Give a stored table."""
 
     def kept(self, table: Table, limit: int) -> SQL | None:
-        """Give the stored result of limiting a table's rows, if there is one: c0, c1, … and u."""
+        """Give the stored result of limiting a table's rows, if there is one: c0, c1, …."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,29 +271,34 @@ class Emitter:
             if kept is not None:
                 table = node.child.table
                 unit = None if table.unit is None else node.schema[table.unit]
-                found = Relation(kept, node.schema, unit)
-                return Relation(select([column(name) for name in found.columns], kept), node.schema, unit)
+                names = Relation(kept, node.schema, None).names
+                columns = [column(name) for name in names.values()]
+                if table.unit is not None:
+                    columns.append(alias(column(names[table.unit]), UNIT))
+                return Relation(select(columns, kept), node.schema, unit)
         return self.limited(self._with_unit(node.child, "a limit on rows"), node.limit)
 
     def limited(self, child: Relation, limit: int) -> Relation:
         """Rank the rows of each unit and keep the first."""
         rows = self.rows(child)
-        hashed = rank("row", self._unit(child), [rows.cell(Column(name)) for name in child.schema], self._key, rows)
+        cells = [rows.cell(Column(name)) for name in child.schema]
+        ranked = alias(rank("row", self._unit(child), cells, self._key, rows), "r")
         columns = [column(name) for name in child.columns]
-        ranked = select([*columns, alias(hashed, "r")], rows.computed())
-        place = alias(over(call("row_number"), [column(UNIT)], [column("r")]), "m")
-        wanted = binary("<=", column("m"), number(limit))
-        return Relation(select(columns, select([*columns, place], ranked), where=wanted), child.schema, child.unit)
+        below = select([*columns, ranked], rows.computed())
+        place, wanted = self.dialect.among_first(column(UNIT), column("r"), limit)
+        numbered = select([*columns, alias(place, "m")], below)
+        return Relation(select(columns, numbered, where=wanted), child.schema, child.unit)
 
     def _bound_groups(self, node: BoundGroups) -> Relation:
         if node.child.rows == 1:
             return self.relation(node.child)
         child = self._with_unit(node.child, "a limit on groups")
         rows = self.rows(child)
-        key_rank = rank("key", self._unit(child), [rows.cell(Column(name)) for name in node.keys], self._key, rows)
-        row_rank = rank("row", self._unit(child), [rows.cell(Column(name)) for name in child.schema], self._key, rows)
+        keys, cells = ([rows.cell(Column(name)) for name in names] for names in (node.keys, child.schema))
+        key_rank = alias(rank("key", self._unit(child), keys, self._key, rows), "k")
+        row_rank = alias(rank("row", self._unit(child), cells, self._key, rows), "r")
         columns = [column(name) for name in child.columns]
-        ranked = select([*columns, alias(key_rank, "k"), alias(row_rank, "r")], rows.computed())
+        ranked = select([*columns, key_rank, row_rank], rows.computed())
         unit = column(UNIT)
         places = [alias(over(call("dense_rank"), [unit], [column("k")]), "n")]
         wanted = [binary("<=", column("n"), number(node.groups))]

@@ -32,8 +32,9 @@ class SQLEngine(ABC):
 
     _emitter: Emitter
 
-    def __init__(self) -> None:
+    def __init__(self, policy: Policy) -> None:
         self._lock = threading.RLock()
+        self.policy_hash = policy.hash
 
     @abstractmethod
     def _results(self, texts: Sequence[str]) -> Results | None:
