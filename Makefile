@@ -20,7 +20,7 @@ help:
 	@echo "make demo      a noisy count with its error bar"
 	@echo "make test      tests, doctests and the code blocks of the documents"
 	@echo "make test-all  the same with the slow tests"
-	@echo "make test-spark  the tests on a Spark cluster of this machine (Java 17)"
+	@echo "make test-spark  the tests on a Spark cluster of this machine"
 	@echo "make lint      style, types, layers, spelling, dependencies"
 	@echo "make format    let the formatter rewrite the code"
 	@echo "make docs      build the documentation into site/"
@@ -50,7 +50,7 @@ test: $(VENV)/.tools
 test-all: $(VENV)/.tools test-spark
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not spark" $(ARGS)
 
-# One process: the cluster is started once. Java 17 is needed.
+# One process: the cluster is started once. Without a Java on the machine, the one that came with the tools is used.
 test-spark: $(VENV)/.tools
 	$(BIN)/python -m pytest -n 0 --durations=5 --durations-min=3 -m spark tests/engines tests/doors
 

@@ -163,6 +163,18 @@ class GroupedRows:
         self._groups = groups
         self._ask = ask
 
+    def having(self, *conditions: str | Term) -> GroupedRows:
+        """Show the groups whose released values fulfill all conditions, by the names of the answer's columns."""
+        return GroupedRows(self._groups.having(*conditions), self._ask)
+
+    def order_by(self, *values: str | Term, descending: bool = False) -> GroupedRows:
+        """Sort the answer by released values, the first one first."""
+        return GroupedRows(self._groups.order_by(*values, descending=descending), self._ask)
+
+    def limit(self, most: int) -> GroupedRows:
+        """Show so many groups at most."""
+        return GroupedRows(self._groups.limit(most), self._ask)
+
     def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Question:
         """Aggregate each group."""
         return self._ask(self._groups.agg(bounding, **measures))

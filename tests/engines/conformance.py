@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import QueryRefused
 from discreet.plans import Bounding, Place, Plan, Shape, plan_sql
 from discreet.plans.expressions import Exp, Ln
+from discreet.plans.statistics import RankedCells, Window
 from tests.plans.grammar import Questions
 from tests.plans.hospital import POLICY
 from tests.plans.interpreter import groups_of
@@ -42,6 +44,8 @@ FIXED = [
     "SELECT COUNT(*), SUM(v.cost * p.age) FROM visits v LEFT JOIN patients p ON v.patient_id = p.patient_id",
     "SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM patients WHERE age > 40)",
     "SELECT COUNT(*), SUM(rating * weight), CORR(rating, weight) FROM answers",
+    "SELECT diagnosis, MAX(cost), QUANTILE_CONT(change, 0.1) FROM visits GROUP BY diagnosis",
+    "SELECT MIN(rating), MEDIAN(weight) FROM answers",
     "SELECT SUM(x) FROM (SELECT cost AS x FROM visits UNION ALL SELECT change + 0.5 AS x FROM visits) u",
 ]
 
@@ -77,23 +81,41 @@ def is_exact(aggregate: Aggregate) -> bool:
 def opened(aggregates: Aggregates, aggregate: Aggregate) -> dict[tuple[Any, ...], list[tuple[int, ...]]]:
     """Read what a test may read."""
     groups = aggregates.groups if aggregate.known else aggregates.unprotected_groups()
-    columns = [aggregates.unprotected(place).tolist() for place in range(len(aggregate.statistics))]
+    columns = [
+        [cells.ravel().tolist() for cells in aggregates.unprotected_cells(place)]
+        if isinstance(statistic, RankedCells)
+        else aggregates.unprotected(place).tolist()
+        for place, statistic in enumerate(aggregate.statistics)
+    ]
     return {group: [tuple(column[place]) for column in columns] for place, group in enumerate(groups)}
+
+
+WINDOWS = [(Window(1, 1, 0, 4),), (), (Window(1, 9, 0, 6), Window(1, 0, 2, 3)), (Window(0, 1, -1, 2),)]
+
+
+def windowed(aggregate: Aggregate, number: int) -> Aggregate:
+    """Read cells near some ranks only, in some questions."""
+    windows = WINDOWS[number % len(WINDOWS)]
+    statistics = (
+        replace(each, windows=windows) if isinstance(each, RankedCells) else each for each in aggregate.statistics
+    )
+    return replace(aggregate, statistics=tuple(statistics))
 
 
 def differences(engine: Engine, database: Database, count: int, *, exact_only: bool = False) -> Iterator[str]:
     """Name each question on which the engine and the reference differ."""
     asked = 0
-    for name, plan in questions(count):
+    for number, (name, plan) in enumerate(questions(count)):
         if exact_only and not is_exact(plan.aggregate):
             continue
+        aggregate = windowed(plan.aggregate, number)
         try:
-            prepared = engine.prepare(plan.aggregate)
+            prepared = engine.prepare(aggregate)
         except QueryRefused:
             continue
         asked += 1
-        found = opened(prepared.run(), plan.aggregate)
-        wanted = groups_of(plan.aggregate, database)
+        found = opened(prepared.run(), aggregate)
+        wanted = groups_of(aggregate, database)
         if found != wanted or (list(found) != list(wanted) and plan.aggregate.known):
             yield f"{name}: {found} against {wanted}"
     if asked < count // 8:

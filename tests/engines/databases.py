@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import hashlib
-import math
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -109,36 +108,60 @@ def write_csv(folder: Path, policy: Policy, texts: Database) -> None:
                 writer.writerow(["" if row[column.name] is None else row[column.name] for column in table.columns])
 
 
-def encoded(cell: Value) -> str:  # noqa: PLR0911 - one for each kind
-    """The encoding of one cell, as `discreet.engines.sql.ranks` describes it."""
+def limbs(cell: Value, hidden: int) -> list[int]:
+    """The limbs of one cell, as `discreet.engines.sql.ranks` describes them."""
     if cell is None:
-        return "n"
-    if isinstance(cell, bool):
-        return f"b{int(cell)}"
-    if isinstance(cell, int):
-        return f"i{cell};"
+        return [hidden]
+    if isinstance(cell, bool | int):
+        return digits(int(cell))
     if isinstance(cell, str):
-        return f"t{len(cell)}:{cell}"
+        return digits(int(hashlib.sha256(cell.encode()).hexdigest()[:15], 16))
     if isinstance(cell, dt.datetime):
-        return f"s{(cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)};"  # noqa: DTZ001
+        return digits((cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))  # noqa: DTZ001
     if isinstance(cell, dt.date):
-        return f"d{(cell - dt.date(1970, 1, 1)).days};"
-    if cell == 0:
-        return "f0;"
-    mantissa, exponent = math.frexp(abs(cell))
-    return f"f{'-' if cell < 0 else '+'}{int(mantissa * 2**53)}p{exponent - 1};"
+        return digits((cell - dt.date(1970, 1, 1)).days)
+    inside = max(-(2.0**58), min(cell, 2.0**58))
+    whole = round(inside)
+    return [*digits(whole, 2), *digits(round((inside - whole) * 2.0**58), 2)]
 
 
-def row_rank(unit: Value, cells: Iterable[Value]) -> bytes:
+def digits(value: int, count: int = 3) -> list[int]:
+    """Digits to the base 2**30, with the sign of the number; the last one takes the rest."""
+    sign, rest = (-1 if value < 0 else 1), abs(value)
+    found = []
+    for _ in range(count - 1):
+        rest, digit = divmod(rest, 2**30)
+        found.append(sign * digit)
+    return [*found, sign * rest]
+
+
+Rank = tuple[int, tuple[float, ...]]
+
+
+def row_rank(unit: Value, cells: Iterable[Value]) -> Rank:
     """The rank of a row."""
-    return _rank("row", unit, cells)
+    return _rank("row", unit, list(cells))
 
 
-def key_rank(unit: Value, cells: Iterable[Value]) -> bytes:
+def key_rank(unit: Value, cells: Iterable[Value]) -> Rank:
     """The rank of a key."""
-    return _rank("key", unit, cells)
+    return _rank("key", unit, list(cells))
 
 
-def _rank(tag: str, unit: Value, cells: Iterable[Value]) -> bytes:
-    text = KEY.hex() + tag + "".join(map(encoded, (unit, *cells)))
-    return hashlib.sha256(text.encode()).digest()
+def _secret(label: str) -> int:
+    return int.from_bytes(hashlib.sha256(KEY + label.encode()).digest()[:8]) % 2**30
+
+
+def _rank(tag: str, unit: Value, cells: list[Value]) -> Rank:
+    prime = 2**31 - 1
+    first, second = (
+        sum(
+            limb * _secret(f"{tag} {lane} {place} {digit}")
+            for place, cell in enumerate((unit, *cells))
+            for digit, limb in enumerate(limbs(cell, _secret(f"{tag} null {place}")))
+        )
+        % prime
+        for lane in (0, 1)
+    )
+    high = first * first * (first + _secret(f"{tag} shift")) % prime
+    return high * 2**31 + second, tuple(cell for cell in cells if isinstance(cell, float))

@@ -20,10 +20,14 @@ from psycopg import sql
 from pyspark.sql import SparkSession
 
 from discreet.tables.kinds import Kind
+from tests.engines.java import use_java
 
 if TYPE_CHECKING:
     from discreet.tables import Policy
     from tests.plans.interpreter import Database
+
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A Java that lives for two minutes gains nothing from its second compiler, and two cores little from more threads."""
 
 POSTGRES = {
     Kind.BOOLEAN: "boolean",
@@ -69,6 +73,7 @@ def fill_postgres(address: str, schema: str, policy: Policy, database: Database,
 @cache
 def spark_master() -> str:
     """Start a standalone master with two workers on loopback for this process; give its address."""
+    use_java()
     home = Path(pyspark.__file__).parent
     logs = Path(tempfile.mkdtemp(prefix="discreet-spark-"))
     port = _free_port()
@@ -117,6 +122,8 @@ def spark_session() -> Any:  # noqa: ANN401 - pyspark's own
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": _QUICK,
+        "spark.executor.extraJavaOptions": _QUICK,
         "spark.executor.memory": "700m",
         "spark.sql.adaptive.enabled": "false",  # like compiled stages, it pays on large data only
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",

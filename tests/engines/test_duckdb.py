@@ -14,7 +14,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
-from tests.engines.conformance import differences
+from tests.engines.conformance import differences, opened
 from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, text_database, typed_database, write_csv
 from tests.plans import interpreter
 from tests.plans.hospital import POLICY, database
@@ -145,3 +145,29 @@ def test_other_stored_types_are_read_like_casts(kind: pa.DataType, cells: list[A
     values = [Decimal(cell) if pa.types.is_decimal(kind) and cell is not None else cell for cell in cells]
     table = pa.table({"id": ["a", "b", "c"], "cost": pa.array(values, kind)})
     assert counted({"visits": table})[:2] == numbers
+
+
+ODD = [float("nan"), float("inf"), -float("inf"), 1e308, -1e308, 5e-324, -0.0, 0.1, 0.3, 7.25, 7.249999999, -3.5, 999.5]
+ENDS = [(0, 1000), (-3.5, 7.25), (0.1, 0.3), (5, 5), (-(10**9), 10**9), (-1e140, 1e140), (0, 2**60), (1e-140, 1)]
+
+
+@pytest.mark.parametrize("low, high", ENDS)
+@pytest.mark.parametrize("kind", ["arrow", "parquet", "kept"])
+def test_odd_numbers_are_read_and_snapped_at_once(low: float, high: float, kind: str, tmp_path: Path) -> None:
+    """The stored double goes to its grid in one step; the reference clamps, rounds and clamps."""
+    named = {"unit": "id", "rows_per_unit": 1} if kind == "kept" else {"row_is_unit": True}
+    identity = [Column("id", type="integer")] if kind == "kept" else []
+    columns = [Column("x", lower=low, upper=high, type="float"), Column("k", keys=[0, 1, 255]), *identity]
+    policy = Policy([Table("t", columns=columns, **named)], epsilon=1)
+    rows = [
+        {"x": x, "k": k, "id": place}
+        for place, (x, k) in enumerate((x, k) for x in (*ODD, low, high, None) for k in (0, 1, 2, 256, -1, None))
+    ]
+    rows = [{**row, "x": None if row["x"] is None else float(row["x"])} for row in rows]
+    table = pa.table({"x": [r["x"] for r in rows], "k": [r["k"] for r in rows], "id": [r["id"] for r in rows]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    with DuckDB(policy, tmp_path if kind == "parquet" else {"t": table}, rank_key=KEY) as engine:
+        for sql in ("SELECT k, COUNT(*), COUNT(x), SUM(x), AVG(x) FROM t GROUP BY k", "SELECT VARIANCE(x) FROM t"):
+            aggregate = plan_sql(policy, sql).aggregate
+            found = opened(engine.prepare(aggregate).run(), aggregate)
+            assert found == interpreter.groups_of(aggregate, {"t": rows})

@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.plans.statistics import RankedCells
 from discreet.privacy import NeighborRelation
 from discreet.tables.kinds import as_number, is_of_kind
 from tests.plans.hospital import without
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from discreet.plans.facts import Facts
     from discreet.plans.nodes import Aggregate, Node
+    from discreet.plans.statistics import Statistic
     from tests.plans.interpreter import Database, Rows
 
 
@@ -78,22 +80,29 @@ def wrong_shares(node: Node, rows: Rows) -> Iterator[str]:
                 yield f"more rows of a unit in a group than {spread.rows}"
 
 
+def differences(statistic: Statistic, first: tuple[int, ...], second: tuple[int, ...]) -> Iterator[int]:
+    """How far apart the numbers of a group are: number by number, or cell by cell where cells are listed."""
+    if isinstance(statistic, RankedCells):
+        one, two = ({each[place]: each[place + 2] for place in range(0, len(each), 4)} for each in (first, second))
+        yield from (one.get(cell, 0) - two.get(cell, 0) for cell in {*one, *two})
+    else:
+        zero = (0,) * statistic.size
+        yield from (a - b for a, b in zip(first or zero, second or zero, strict=True))
+
+
 def wrong_moves(aggregate: Aggregate, database: Database, unit: object, other: object) -> Iterator[str]:
     """Statistics that move further than claimed, for both neighbor relations."""
     here = groups_of(aggregate, database)
     one, two = groups_of(aggregate, without(database, unit)), groups_of(aggregate, without(database, other))
     pairs = ((NeighborRelation.ADD_REMOVE, here, one), (NeighborRelation.CHANGE_ONE, one, two))
     for place, statistic in enumerate(aggregate.statistics):
-        zero = (0,) * statistic.size
         for relation, first, second in pairs:
             claim = aggregate.sensitivity(statistic, relation)
             moves = [
-                abs(a - b)
+                abs(move)
                 for group in {*first, *second}
-                for a, b in zip(
-                    first[group][place] if group in first else zero,
-                    second[group][place] if group in second else zero,
-                    strict=True,
+                for move in differences(
+                    statistic, *(each[group][place] if group in each else () for each in (first, second))
                 )
             ]
             if max(moves, default=0) > claim.largest:

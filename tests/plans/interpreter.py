@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ from discreet.plans.statistics import (
     BinCounts,
     DistinctCount,
     Moment,
+    RankedCells,
     RowCount,
     Snapped,
     Statistic,
@@ -62,12 +63,12 @@ Rows = list[tuple[Any, Row]]
 Database = dict[str, list[Row]]
 
 
-def rank(unit: object, cells: Iterable[object]) -> bytes:
+def rank(unit: object, cells: Iterable[object]) -> Any:  # noqa: ANN401 - whatever sorts
     """Order a unit's rows by a hash of the unit and the cells; engines use a keyed one."""
     return hashlib.sha256(repr((unit, list(cells))).encode()).digest()
 
 
-def key_rank(unit: object, cells: Iterable[object]) -> bytes:
+def key_rank(unit: object, cells: Iterable[object]) -> Any:  # noqa: ANN401 - whatever sorts
     """Order a unit's groups likewise."""
     return rank(unit, cells)
 
@@ -264,6 +265,8 @@ def statistic_of(statistic: Statistic, rows: list[Row]) -> tuple[int, ...]:
         return (len({statistic.value.evaluate(row) for row in rows} - {None}),)
     if isinstance(statistic, Moment):
         return (moment(statistic.factors, rows),)
+    if isinstance(statistic, RankedCells):
+        return cells_of(statistic, rows)
     assert isinstance(statistic, BinCounts)
     counts = [0] * (len(statistic.edges) + 1)
     for row in rows:
@@ -271,6 +274,18 @@ def statistic_of(statistic: Statistic, rows: list[Row]) -> tuple[int, ...]:
         if value is not None:
             counts[sum(edge <= value for edge in statistic.edges)] += 1
     return tuple(counts)
+
+
+def cells_of(statistic: RankedCells, rows: list[Row]) -> tuple[int, ...]:
+    """Count values on the grid: the cell, those below it, those in it, all of them."""
+    values: list[Any] = [statistic.factor.value.evaluate(row) for row in rows]
+    counts = Counter(steps(statistic.factor, value) for value in values if value is not None)
+    total, below, found = counts.total(), 0, list[int]()
+    for cell, equal in sorted(counts.items()):
+        if statistic.wanted(below=below, equal=equal, total=total):
+            found += [cell, below, equal, total]
+        below += equal
+    return tuple(found)
 
 
 def groups_of(aggregate: Aggregate, database: Database) -> dict[tuple[Any, ...], list[tuple[int, ...]]]:

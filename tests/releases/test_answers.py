@@ -104,7 +104,7 @@ def loud(db: Database, sql: str) -> tuple[Recipe, Protection, Aggregates]:
     protection = Protection.of(
         recipe, Price.read(db.policy, epsilon=MANY if question.plan.aggregate.known else 1000, delta="0.4")
     )
-    return recipe, protection, question.engine.prepare(question.plan.aggregate).run()
+    return recipe, protection, question.engine.prepare(question.plan.aggregate).run()  # all cells: windows save work
 
 
 MEANINGS = [
@@ -135,27 +135,26 @@ def test_without_noise_an_answer_is_what_sql_means(db: Database, hospital: Path,
         assert row[keys:] == pytest.approx(wanted[keys:], rel=2e-3, abs=1e-3)
 
 
-def test_quantiles_land_in_their_bins(db: Database, hospital: Path, seed: int) -> None:
+def test_quantiles_land_between_their_rows(db: Database, hospital: Path, seed: int) -> None:
     sql = "SELECT QUANTILE_CONT(stay, [0.1, 0.5, 0.9]) AS q, MEDIAN(cost) AS m FROM visits"
     (row,) = answered(*loud(db, sql), bits=ReplayBits(seed)).to_dicts()
     ((q, m),) = exactly(hospital, sql)
-    assert row["q"] == pytest.approx(q, abs=31.5 / 256)
-    assert row["m"] == pytest.approx(m, abs=50_000 / 256)
+    assert row["q"] == pytest.approx(q, abs=12 / 600)  # rows lie about 12 / 6000 apart
+    assert row["m"] == pytest.approx(m, abs=50_000 / 500)
 
 
-def test_extremes_lie_inside_the_true_ones(db: Database, hospital: Path, seed: int) -> None:
+def test_extremes_lie_near_the_true_ones(db: Database, hospital: Path, seed: int) -> None:
     sql = "SELECT MIN(stay) AS low, MAX(stay) AS high FROM visits"
     ((low, high),) = exactly(hospital, sql)
     recipe, protection, aggregates = loud(db, sql)
     (row,) = answered(recipe, protection, aggregates, bits=ReplayBits(seed)).to_dicts()
-    bin_width = 31.5 / 256
-    assert low <= row["low"] <= low + 2 * bin_width
-    assert high - 2 * bin_width <= row["high"] <= high
+    assert row["low"] == pytest.approx(low, abs=12 / 600)
+    assert row["high"] == pytest.approx(high, abs=12 / 600)
     noisy = Protection.of(recipe, Price.read(db.policy, epsilon=1))
     for draw in range(40):
         (row,) = answered(recipe, noisy, aggregates, bits=ReplayBits(seed + draw)).to_dicts()
-        assert low <= row["low"] < 4  # misses are far rarer than the 0.05 of the bound
-        assert 8 < row["high"] <= high
+        assert low <= row["low"] < 1  # a point beyond the last row is 10 scales off its rank
+        assert 11 < row["high"] <= high
 
 
 def test_the_hospital_end_to_end(db: Database) -> None:
@@ -224,7 +223,7 @@ def test_what_is_not_known_about_nulls_does_not_matter() -> None:
     policy = Policy.from_toml(TOML)
     blocks = Recipe.of(plan_sql(policy, "SELECT SUM(stay), COUNT(*) FROM visits")).blocks
     (pair,) = blocks
-    assert pair.low <= 0 <= pair.high  # type: ignore[union-attr]
+    assert min(row[0] for row in pair.matrix) >= 0  # type: ignore[union-attr]
 
 
 def test_what_is_shown_of_questions_and_answers_is_public(db: Database) -> None:

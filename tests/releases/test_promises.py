@@ -17,6 +17,7 @@ from discreet.mechanisms import DiscreteLaplace, PartitionSelection
 from discreet.plans import Bounding, plan_sql
 from discreet.privacy import ZCDP, Pure
 from discreet.releases import MemoryPurse, Question
+from discreet.releases.choices import RankChoice
 from discreet.releases.protection import Price, Protection
 from discreet.releases.question import _selected
 from discreet.releases.recipe import Recipe
@@ -65,6 +66,8 @@ def test_promise_1_the_price_is_that_of_the_whole_question(policy: Policy, sql: 
 
 
 def replace_scale(noise: Any) -> Any:  # noqa: ANN401 - either family
+    if isinstance(noise, RankChoice):
+        return replace(noise, scales=tuple(scale / 2 for scale in noise.scales))
     if isinstance(noise, DiscreteLaplace):
         return DiscreteLaplace(noise.sensitivity, scale=noise.scale / 2, neighbors=noise.neighbors)
     return type(noise)(noise.sensitivity, sigma=noise.sigma / 2, grid=1, inputs="snapped", neighbors=noise.neighbors)
@@ -75,13 +78,14 @@ def test_promise_1_rho_is_a_price_too(sql: str) -> None:
     found = protected(POLICY, sql, rho="0.01")
     assert isinstance(found.cost, ZCDP)
     assert found.cost.rho <= Fraction(1, 100)
-    assert sum(noise.privacy.zcdp() for noise in found.noises) <= 0.01 * SLACK
+    rhos = [noise.rho if isinstance(noise, RankChoice) else noise.privacy.zcdp() for noise in found.noises]
+    assert sum(rhos) <= 0.01 * SLACK
 
 
 @pytest.mark.parametrize("sql", KNOWN)
 def test_promise_1_without_delta_the_release_is_pure(sql: str) -> None:
     found = protected(PURE, sql, epsilon="0.5")
-    assert all(isinstance(noise, DiscreteLaplace) for noise in found.noises)
+    assert all(isinstance(noise, DiscreteLaplace | RankChoice) for noise in found.noises)
     assert (found.cost, found.promise) == (Pure("0.5"), "ε = 0.5")
     assert found.curve.epsilon(0) <= 0.5 * SLACK
 
@@ -182,14 +186,20 @@ def test_a_budget_that_is_spent_refuses_before_the_engine_runs() -> None:
     assert purse.remaining == Pure("0.5")
 
 
-def alone_in(groups: int, delta: str, units: int = 1) -> tuple[PartitionSelection, Aggregates]:
-    policy = Policy.from_toml(TOML.replace("delta = 1e-6", "delta = 0.5"))
-    plan = plan_sql(policy, UNKNOWN[0])
-    selection = protected(policy, UNKNOWN[0], epsilon=1, delta=delta).selection
-    assert selection is not None
+HALF = Policy.from_toml(TOML.replace("delta = 1e-6", "delta = 0.5").replace("rows_per_unit = 3", "rows_per_unit = 900"))
+LAPLACE = (Bounding(groups=3, rows_per_group=1), 20, "0.1")  # all of the delta is the selection's
+GAUSSIAN = (Bounding(groups=40, rows_per_group=1), 1, "0.2")  # half of it is the noise's
+
+
+def alone_in(limit: Bounding, epsilon: int, delta: str) -> tuple[Protection, PartitionSelection, Aggregates]:
+    """A question for groups that are not known, and a database in which a unit is alone in all that it may touch."""
+    plan = plan_sql(HALF, UNKNOWN[0], bounding=limit)
+    protection = Protection.of(Recipe.of(plan), Price.read(HALF, epsilon=epsilon, delta=delta))
+    assert protection.selection is not None
+    groups = limit.groups or 0
     names: list[tuple[Any, ...]] = [(f"rare {number}",) for number in range(groups)]
     numbers = [[[1]] * groups] * len(plan.aggregate.statistics)
-    return selection, Aggregates(plan.aggregate, names, numbers, [units] * groups)
+    return protection, protection.selection, Aggregates(plan.aggregate, names, numbers, [1] * groups)
 
 
 def share_shown(selection: PartitionSelection, aggregates: Aggregates, seed: int, draws: int = 4000) -> float:
@@ -197,15 +207,24 @@ def share_shown(selection: PartitionSelection, aggregates: Aggregates, seed: int
     return sum(bool(_selected(selection, aggregates, bits)) for _ in range(draws)) / draws
 
 
-def test_promise_6_a_unit_alone_in_g_keys_is_seen_with_at_most_delta(seed: int) -> None:
-    selection, aggregates = alone_in(groups=3, delta="0.1")
-    assert selection.keys == 3
-    assert 1 - (1 - selection.keep(1)) ** 3 <= Fraction(1, 10)
-    assert abs(share_shown(selection, aggregates, seed) - float(selection.delta)) < SIX
+@pytest.mark.parametrize("limit, epsilon, delta", [LAPLACE, GAUSSIAN])
+def test_promise_6_a_unit_alone_in_g_keys_is_seen_with_at_most_delta(
+    limit: Bounding, epsilon: int, delta: str, seed: int
+) -> None:
+    protection, selection, aggregates = alone_in(limit, epsilon, delta)
+    assert protection.gaussian == (limit is GAUSSIAN[0])
+    assert selection.delta == Fraction(1, 10)
+    assert selection.keys == limit.groups
+    assert protection.delta == Fraction(delta)  # charged once, with the noise's
+    assert 1 - (1 - selection.keep(1)) ** selection.keys <= Fraction(1, 10)
+    assert abs(share_shown(selection, aggregates, seed) - 0.1) < SIX
 
 
-def test_promise_6_a_threshold_for_each_key_alone_is_caught(seed: int) -> None:
-    _, aggregates = alone_in(groups=3, delta="0.1")
+@pytest.mark.parametrize("limit, epsilon, delta", [LAPLACE, GAUSSIAN])
+def test_promise_6_a_threshold_for_each_key_alone_is_caught(
+    limit: Bounding, epsilon: int, delta: str, seed: int
+) -> None:
+    _, _, aggregates = alone_in(limit, epsilon, delta)
     forgetful = PartitionSelection(epsilon=1, delta="0.1", keys=1)
     assert share_shown(forgetful, aggregates, seed) > 0.1 + SIX
 

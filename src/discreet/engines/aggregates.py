@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -10,6 +11,8 @@ from discreet.errors import ParameterError
 from discreet.exact import integer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from discreet.plans.nodes import Aggregate
@@ -34,7 +37,7 @@ class Aggregates:
 
     >>> import inspect
     >>> [name for name, _ in inspect.getmembers(Aggregates, inspect.isfunction) if not name.startswith("_")]
-    ['unprotected', 'unprotected_groups', 'unprotected_units']
+    ['unprotected', 'unprotected_cells', 'unprotected_groups', 'unprotected_units']
     """
 
     __slots__ = ("_aggregate", "_groups", "_numbers", "_units")
@@ -42,10 +45,11 @@ class Aggregates:
     def __init__(
         self,
         aggregate: Aggregate,
-        groups: list[tuple[Value, ...]],
-        numbers: list[list[list[int]]],
-        units: list[int],
+        groups: list[tuple[Value, ...]] | None,
+        numbers: Sequence[Sequence[Sequence[int]] | NDArray[np.int64] | NDArray[np.object_]],
+        units: Sequence[int] | NDArray[np.int64],
     ) -> None:
+        """Take the groups, or None for the known ones in their order; by statistic the numbers of each group."""
         self._aggregate = aggregate
         self._groups = groups
         self._numbers = numbers
@@ -57,7 +61,7 @@ class Aggregates:
         if not self._aggregate.known:
             msg = "the groups were found in the data; hand them to a mechanism that selects partitions privately."
             raise ParameterError(msg)
-        return tuple(self._groups)
+        return tuple(self.unprotected_groups())
 
     def unprotected(self, place: int) -> NDArray[np.int64] | NDArray[np.object_]:
         """Give a statistic by its place in the aggregate: one row per group, one column per number.
@@ -68,13 +72,19 @@ class Aggregates:
         statistic = self._aggregate.statistics[place]
         low, high = statistic.reach(self._aggregate.child.schema)
         wide = max(-low, high) * 2**36 > _FITS
-        shape = (len(self._groups), statistic.size)
         found = np.array(self._numbers[place], dtype=object if wide else np.int64)
-        return found.reshape(shape)
+        return found.reshape(len(self._numbers[place]), statistic.size)
+
+    def unprotected_cells(self, place: int) -> list[NDArray[np.int64]]:
+        """Give the cells of a statistic near its ranks: for each group one row per cell, as the statistic says."""
+        integer(place, name="place", least=0, most=len(self._numbers) - 1)
+        return [np.array(cells, dtype=np.int64).reshape(-1, 4) for cells in self._numbers[place]]
 
     def unprotected_groups(self) -> list[tuple[Value, ...]]:
         """Give the groups that were found in the data, for private partition selection only."""
-        return list(self._groups)
+        if self._groups is not None:
+            return list(self._groups)
+        return list(itertools.product(*(key.known or () for key in self._aggregate.keys)))
 
     def unprotected_units(self) -> NDArray[np.int64]:
         """Give the number of different units in each group that was found in the data."""

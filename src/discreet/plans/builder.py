@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact import integer, shown
 from discreet.plans import aggregates as agg
 from discreet.plans import statistics as s
 from discreet.plans.alignment import aligned
 from discreet.plans.bounding import Bounding
-from discreet.plans.expressions import Column, Expression
+from discreet.plans.expressions import And, Column, Expression
 from discreet.plans.nodes import Filter, Join, JoinKind, Node, PerUnit, Project, UnionAll
-from discreet.plans.plan import Plan, Request
+from discreet.plans.normal import replaced
+from discreet.plans.plan import Ordering, Plan, Request
 from discreet.plans.refusals import refuse
 from discreet.plans.sql.expressions import Scalars
 from discreet.plans.sql.reading import read_expression
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.plans.aggregates import Measure
+    from discreet.plans.facts import Schema
     from discreet.plans.statistics import UnitStatistic
     from discreet.tables import Policy
 
 __all__ = ["Frame", "Groups", "table"]
 
 Operand = str | Term
+
+_MOST_ROWS = 1_000_000
 
 
 def table(policy: Policy, name: str, *, verified: frozenset[str] = frozenset()) -> Frame:
@@ -124,6 +128,9 @@ class Frame:
 class Groups:
     """A frame with group keys, ready to be aggregated.
 
+    `having`, `order_by` and `limit` say which rows of the answer are shown, in which order. They act on released
+    values, by the names of the answer's columns, and cost nothing.
+
     >>> from discreet.tables import Policy, Table
     >>> visits = Table("visits", unit="patient_id", rows_per_unit=20)
     >>> plan = table(Policy([visits], epsilon=3), "visits").agg(n=agg.count())
@@ -133,6 +140,21 @@ class Groups:
 
     frame: Frame
     keys: tuple[tuple[str, Expression], ...]
+    conditions: tuple[Operand, ...] = ()
+    ordering: tuple[tuple[Operand, bool], ...] = ()
+    most: int | None = None
+
+    def having(self, *conditions: Operand) -> Groups:
+        """Show the groups whose released values fulfill all conditions."""
+        return replace(self, conditions=(*self.conditions, *conditions))
+
+    def order_by(self, *values: Operand, descending: bool = False) -> Groups:
+        """Sort the answer by released values, the first one first; NULLs come last."""
+        return replace(self, ordering=(*self.ordering, *((value, descending) for value in values)))
+
+    def limit(self, most: int) -> Groups:
+        """Show so many groups at most."""
+        return replace(self, most=integer(most, name="most", least=0, most=_MOST_ROWS))
 
     def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Plan:
         """Aggregate each group; the limits on each unit's rows may be set closer than the policy does."""
@@ -145,12 +167,45 @@ class Groups:
         if len(set(names)) < len(names):
             refuse("agg", why="A key and a measure have one name.", instead="another name for the measure.")
         request = Request(self.frame.node, tuple(keys.items()), tuple(parts.items()), tuple(outputs))
+        shown_as: dict[str, Expression] = dict(outputs)
+        lists = {name for name, measure in zip(measures, checked.values(), strict=True) if measure.size > 1}
+        conditions = [_released(request, each, shown_as, lists) for each in self.conditions]
+        order = [Ordering(_released(request, each, shown_as, lists), down) for each, down in self.ordering]
+        request = replace(
+            request,
+            having=And(tuple(conditions)) if len(conditions) > 1 else next(iter(conditions), None),
+            order=tuple(order),
+            limit=self.most,
+        )
         return Plan(self.frame.policy, request, bounding or Bounding())
 
 
-def _read(node: Node, operand: Operand) -> Expression:
-    """Read an expression over the columns of a relation: a name, SQL, or a term."""
-    schema = node.schema
+def _released(request: Request, operand: Operand, outputs: dict[str, Expression], lists: set[str]) -> Expression:
+    """Read an expression over the columns of the answer."""
+    schema = {name: expression.facts(request.released) for name, expression in outputs.items()}
+    found = _expression(request.relation, operand, schema)
+    for part in found.walk():
+        if isinstance(part, Column) and part.name in lists:
+            refuse(
+                part.name, why="A list of quantiles or bins cannot be computed with.", instead="one level at a time."
+            )
+    return replaced(found, outputs)
+
+
+class _Columns(Scalars):
+    """Translates SQL over columns by their names."""
+
+    def __init__(self, node: Node, schema: Schema) -> None:
+        super().__init__(Scope(node, {"": {name: name for name in schema}}), "duckdb")
+        self._schema = schema
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+
+def _expression(node: Node, operand: Operand, schema: Schema) -> Expression:
+    """Read a name, SQL, or a term."""
     if isinstance(operand, Term):
         found = operand.expression
     elif not isinstance(operand, str):
@@ -159,11 +214,15 @@ def _read(node: Node, operand: Operand) -> Expression:
     elif operand in schema:
         found = Column(operand)
     else:
-        scope = Scope(node, {"": {name: name for name in schema}})
-        found = Scalars(scope, "duckdb").translate(read_expression(operand))
+        found = _Columns(node, schema).translate(read_expression(operand))
     found = aligned(found, schema)
     found.facts(schema)
     return found
+
+
+def _read(node: Node, operand: Operand) -> Expression:
+    """Read an expression over the columns of a relation: a name, SQL, or a term."""
+    return _expression(node, operand, node.schema)
 
 
 def _checked(node: Node, measure: Measure) -> Measure:

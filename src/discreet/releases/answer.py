@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.plans.expressions import Column
-from discreet.releases.decoding import Cell, decoder
+from discreet.releases.arithmetic import computed, names_in, together
+from discreet.releases.decoding import Cell, decoder, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +26,6 @@ __all__ = ["Answer"]
 
 _WIDEST = 24
 _USUAL = 0.95
-_COMPUTED = "it is computed from several noisy values; ask for these to see their ±."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +66,8 @@ class Answer:
     def _order(self) -> tuple[int, ...]:
         """Which groups are shown, in which order: HAVING, ORDER BY and LIMIT on released values."""
         request = self.plan.request
+        if request.having is None and not request.order:
+            return tuple(range(len(self.groups)))[: request.limit]
         rows = self._usual
         values = [{name: cell.value for name, cell in row.items()} for row in rows]
         kept = [
@@ -89,15 +93,26 @@ class Answer:
         keys = {name: places[plan.key_column(name)] for name, _ in plan.request.keys}
         readers = {name: decoder(self.recipe, name, self.numbers, confidence) for name, _ in plan.request.measures}
         return [
-            {name: Cell(group[place], None, "keys are exact.") for name, place in keys.items()}  # type: ignore[arg-type]
+            {name: Cell(group[place], None, "keys are exact.", exact=True) for name, place in keys.items()}  # type: ignore[arg-type]
             | {name: read(number) for name, read in readers.items()}
             for number, group in enumerate(self.groups)
         ]
 
     def cells(self, confidence: float = 0.95) -> list[dict[str, Cell]]:
         """Give the rows as cells: value, ±, and why there is none where there is none."""
-        rows = self._usual if confidence == _USUAL else self._released(confidence)
-        return [{name: _cell(each, rows[place]) for name, each in self.plan.request.outputs} for place in self._order]
+        outputs = self.plan.request.outputs
+        used = {name: names_in(each) for name, each in outputs}
+        levels = {confidence} | {together(confidence, len(names)) for names in used.values() if len(names) > 1}
+        known = {level: self._usual if level == _USUAL else self._released(level) for level in levels}
+        released = self.plan.request.released
+
+        def cell(name: str, expression: Expression, place: int) -> Cell:
+            if isinstance(expression, Column):
+                return known[confidence][place][expression.name]
+            row = known[together(confidence, len(used[name]))][place]
+            return computed(expression, row, {each: facts.kind for each, facts in released.items()})
+
+        return [{name: cell(name, each, place) for name, each in outputs} for place in self._order]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give the rows as dictionaries."""
@@ -117,14 +132,41 @@ class Answer:
 
         kinds = {"integer": pa.int64(), "float": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
         kinds |= {"date": pa.date32(), "timestamp": pa.timestamp("us")}
-        rows = self.to_dicts()
         fields = []
         for name, expression in self.plan.request.outputs:
             kind = kinds[self.plan.columns[name].kind.value]
             measure = dict(self.plan.request.measures).get(getattr(expression, "name", ""))
             fields.append((name, pa.list_(kind) if measure is not None and measure.size > 1 else kind))
-        arrays = [pa.array([row[name] for row in rows], kind) for name, kind in fields]
+        columns = self._shown_columns()
+        arrays = [pa.array(columns[name], kind, from_pandas=True) for name, kind in fields]
         return pa.Table.from_arrays(arrays, names=[name for name, _ in fields])
+
+    def _shown_columns(self) -> dict[str, Any]:
+        """The values of each column: as arrays where a measure is read for all groups at once, else cell by cell."""
+        outputs = self.plan.request.outputs
+        measures = dict(self.plan.request.measures)
+        arrays = {
+            name: values_of(self.recipe, expression.name, self.numbers)
+            for name, expression in outputs
+            if isinstance(expression, Column) and expression.name in measures
+        }
+        places = {key.column: place for place, key in enumerate(self.plan.aggregate.keys)}
+        keys = {name: places[self.plan.key_column(name)] for name, _ in self.plan.request.keys}
+        order = np.array(self._order, dtype=np.intp)
+        found: dict[str, Any] = {}
+        for name, expression in outputs:
+            array = arrays.get(name)
+            if array is not None:
+                found[name] = array[order]
+            elif isinstance(expression, Column) and expression.name in keys:
+                found[name] = [self.groups[place][keys[expression.name]] for place in self._order]
+            else:
+                found[name] = [_plain(row[name].value) for row in self._shown]
+        return found
+
+    @cached_property
+    def _shown(self) -> list[dict[str, Cell]]:
+        return self.cells()
 
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas is optional
         """Give the rows as a pandas data frame."""
@@ -144,13 +186,6 @@ class Answer:
 def _evaluated(expression: Expression, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
     """Compute with released values."""
     return row[expression.name] if isinstance(expression, Column) else expression.evaluate(row)
-
-
-def _cell(expression: Expression, row: Mapping[str, Cell]) -> Cell:
-    """A measure or key as it is; what is computed of them has no ± of its own."""
-    if isinstance(expression, Column):
-        return row[expression.name]
-    return Cell(_evaluated(expression, {name: cell.value for name, cell in row.items()}), None, _COMPUTED)
 
 
 def _plain(value: object) -> object:

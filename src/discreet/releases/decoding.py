@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.plans import aggregates as agg
-from discreet.releases.recipe import combined
-from discreet.tables.kinds import Kind
+from discreet.plans.statistics import RankedCells, RowCount, ValueCount
+from discreet.releases.blocks import combined
+from discreet.releases.choices import RankChoice
+from discreet.releases.recipe import levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from discreet.plans.aggregates import Measure
     from discreet.plans.statistics import Snapped, Statistic
+    from discreet.releases.blocks import Terms
     from discreet.releases.numbers import NoisyNumbers
-    from discreet.releases.recipe import Recipe, Terms
+    from discreet.releases.recipe import Recipe
 
-__all__ = ["Cell", "decoder"]
+__all__ = ["Cell", "decoder", "rounding_of_product", "values_of"]
 
 Value = int | float | tuple[int, ...] | tuple[float | None, ...] | None
 
@@ -30,6 +36,8 @@ Value = int | float | tuple[int, ...] | tuple[float | None, ...] | None
 class Cell:
     """A released value with its ±, both from noisy numbers alone; `reason` says why where there is no ±.
 
+    Keys are `exact`.
+
     >>> Cell(12, 3.0).error
     3.0
     """
@@ -37,6 +45,7 @@ class Cell:
     value: Value
     error: float | None
     reason: str = ""
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,10 @@ class _Numbers:
     def value(self, index: int, group: int) -> float:
         return self._values[index][group]
 
+    def array(self, index: int) -> NDArray[np.float64]:
+        """One number of all groups."""
+        return np.array(self._values[index])
+
     def reach_of_ratio(self, index: int, confidence: float) -> float:
         """Bound |z - r z'| for the noise z of a sum and z' of its count, for every r that a mean can be.
 
@@ -89,6 +102,35 @@ class _Numbers:
             ends = (combined((self.terms(index), 1), (self.terms(0), -end)) for end in (low, high))
             self._ratios[index, confidence] = max(self.noisy.reach(end, (1 + confidence) / 2) for end in ends)
         return self._ratios[index, confidence]
+
+    @cached_property
+    def _number_of_values(self) -> tuple[list[float], float] | None:
+        """The noisy counts of a value whose points are chosen, and what they must exceed; None if there are none."""
+        plan = self.recipe.plan
+        (value,) = self.statistics[0].operands
+        nullable = value.facts(plan.row_schema).nullable
+        counts = [ValueCount((value,))] if nullable else [RowCount()]
+        terms = next(
+            (self.recipe.terms[plan.statistics.index(each)] for each in counts if each in plan.statistics), None
+        )
+        if terms is None:
+            return None
+        return self.noisy.values(terms), max(self.noisy.reach(terms, 0.95), 1.0)
+
+    def too_few(self, group: int) -> bool:
+        """Whether the noisy count of a group, where there is one, is no more than noise."""
+        found = self._number_of_values
+        return found is not None and found[0][group] <= found[1]
+
+    def rank_error(self, block: int, places: list[int]) -> float:
+        """By how many rows the worst of some chosen points misses its rank."""
+        choice = self.noisy.noises[block]
+        assert isinstance(choice, RankChoice)  # noqa: S101 - the block of a choice
+        return max(choice.rank_error(place, self.confidence) for place in places)
+
+    def rounding(self, index: int) -> float:
+        """By how much the snapping of rows moves their mean at most."""
+        return float(self.recipe.rounding(self.places[index]))
 
     def counted(self, group: int) -> float | None:
         """The noisy count, or None where it says nothing."""
@@ -102,6 +144,25 @@ def decoder(recipe: Recipe, name: str, noisy: NoisyNumbers, confidence: float) -
     numbers = _Numbers(recipe, recipe.plan.statistics_of(name), noisy, confidence)
     read = next(read for kind, read in _READERS if isinstance(measure, kind))
     return lambda group: read(measure, numbers, group)
+
+
+def values_of(recipe: Recipe, name: str, noisy: NoisyNumbers) -> NDArray[Any] | None:
+    """Read a count, a sum or a mean for all groups at once, NaN for NULL; None for other measures.
+
+    The values are those of `decoder`, which computes the same one by one.
+    """
+    measure = dict(recipe.plan.request.measures)[name]
+    numbers = _Numbers(recipe, recipe.plan.statistics_of(name), noisy, 0.95)
+    if isinstance(measure, agg.Count | agg.CountDistinct):
+        return np.rint(numbers.array(0)).astype(np.int64)
+    if isinstance(measure, agg.Sum):
+        return numbers.array(0) * float(numbers.factor(0).step)
+    if not isinstance(measure, agg.Mean):
+        return None
+    counts, factor = numbers.array(0), numbers.factor(1)
+    known = counts > numbers.enough
+    shares = np.clip(numbers.array(1) / np.where(known, counts, 1.0), *factor.reach)
+    return np.where(known, (factor.center + shares) * float(factor.step), np.nan)
 
 
 _UNKNOWN = "the noisy count is too small for a ratio."
@@ -136,28 +197,43 @@ def _mean_of(numbers: _Numbers, index: int, group: int, confidence: float) -> tu
     low, high = factor.reach
     share = min(max(numbers.value(index, group) / count, low), high)
     step = float(factor.step)
-    error = numbers.reach_of_ratio(index, confidence) / count * step + (step / 2 if step != 1 else 0)
+    error = numbers.reach_of_ratio(index, confidence) / count * step + numbers.rounding(index)
     return (factor.center + share) * step, min(error, (high - low) * step)
 
 
 def _product_of(numbers: _Numbers, index: int, group: int, confidence: float) -> tuple[float, float] | None:
-    """The mean product of two centered numbers, and its ±; snapping moves a factor by half a step at most."""
+    """The mean product of two centered numbers, and its ±."""
     count = numbers.counted(group)
     if count is None:
         return None
     first, second = numbers.factor(index), numbers.factor(index, 1)
     steps = float(first.step * second.step)
     error = numbers.reach_of_ratio(index, confidence) / count * steps
-    most = [max(abs(end) for end in factor.reach) for factor in (first, second)]
-    if steps != 1:
-        error += steps * (most[0] + most[1] + 1) / 2
-    return numbers.value(index, group) / count * steps, error
+    return numbers.value(index, group) / count * steps, error + rounding_of_product(numbers.recipe, first, second)
 
 
-def _centered_product(numbers: _Numbers, sums: tuple[int, int], product: int, group: int) -> tuple[float, float] | None:
+def rounding_of_product(recipe: Recipe, first: Snapped, second: Snapped) -> float:
+    """By how much grids move a product: each factor by half a step times the other, and both together.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.tables import Column, Policy, Table
+    >>> people = Table("people", row_is_unit=True, columns=[Column("age", lower=0, upper=120)])
+    >>> recipe = Recipe.of(plan_sql(Policy([people], epsilon=1), "SELECT VARIANCE(age) FROM people"))
+    >>> rounding_of_product(recipe, *recipe.plan.statistics[2].factors)  # whole numbers are not rounded
+    0.0
+    """
+    far = [max(abs(end) for end in factor.reach) * factor.step for factor in (first, second)]
+    off = [recipe.half_step(factor) for factor in (first, second)]
+    return float(off[0] * far[1] + off[1] * far[0] + off[0] * off[1])
+
+
+def _centered_product(
+    numbers: _Numbers, sums: tuple[int, int], product: int, group: int, confidence: float | None = None
+) -> tuple[float, float] | None:
     """E[(x - a)(y - b)] - (E x - a)(E y - b), and its ±: all three ratios within theirs, together."""
     parts = 3 if sums[0] != sums[1] else 2
-    each = 1 - (1 - numbers.confidence) / parts
+    each = 1 - (1 - (numbers.confidence if confidence is None else confidence)) / parts
     found = [_mean_of(numbers, index, group, each) for index in sums]
     mixed = _product_of(numbers, product, group, each)
     if found[0] is None or found[1] is None or mixed is None:
@@ -203,16 +279,29 @@ def _covariance(measure: Measure, numbers: _Numbers, group: int) -> Cell:
 
 
 def _correlation(measure: Measure, numbers: _Numbers, group: int) -> Cell:
-    """The covariance over both deviations; NULL where a variance does not exceed its own ±."""
+    """The covariance over both deviations; NULL where a variance does not exceed its ± of 95 percent.
+
+    Covariance and variances lie within their ±, all three with the confidence; so the correlation lies between the
+    least and the largest of their ratios.
+    """
     del measure
-    cross = _centered_product(numbers, (1, 2), 5, group)
-    spreads = [_centered_product(numbers, (1, 1), 3, group), _centered_product(numbers, (2, 2), 4, group)]
-    if cross is None or spreads[0] is None or spreads[1] is None:
+    usual, each = 0.95, 1 - (1 - numbers.confidence) / 3
+    clear = [_centered_product(numbers, (one, one), two, group, usual) for one, two in ((1, 3), (2, 4))]
+    cross = _centered_product(numbers, (1, 2), 5, group, each)
+    spreads = [_centered_product(numbers, (one, one), two, group, each) for one, two in ((1, 3), (2, 4))]
+    if cross is None or None in clear or spreads[0] is None or spreads[1] is None:
         return Cell(None, None, _UNKNOWN)
-    if any(value <= error for value, error in (spreads[0], spreads[1])):
+    if any(found is not None and found[0] <= found[1] for found in clear):
         return Cell(None, None, "a noisy variance is too small for a ratio.")
-    root = math.sqrt(spreads[0][0] * spreads[1][0])
-    return Cell(min(max(cross[0] / root, -1.0), 1.0), None, "the error of a correlation depends on the data.")
+    (x, off_x), (y, off_y) = spreads[0], spreads[1]
+    value = min(max(cross[0] / math.sqrt(x * y), -1.0), 1.0)
+    least = max(x - off_x, 0.0) * max(y - off_y, 0.0)
+    roots = [math.sqrt(least), math.sqrt((x + off_x) * (y + off_y))]
+    if not roots[0]:
+        return Cell(value, max(1 - value, 1 + value))
+    ends = [(cross[0] + sign * cross[1]) / root for sign in (-1, 1) for root in roots]
+    low, high = max(min(ends), -1.0), min(max(ends), 1.0)
+    return Cell(value, max(high - value, value - low))
 
 
 def _histogram(measure: Measure, numbers: _Numbers, group: int) -> Cell:
@@ -220,85 +309,29 @@ def _histogram(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     del measure
     block = numbers.recipe.bins(numbers.places[0])
     counts = tuple(int(each) for each in numbers.noisy.blocks[block][group])
-    return Cell(counts, numbers.noisy.noises[block].error(numbers.confidence))
+    return Cell(counts, numbers.noisy.reach(((block, 0, Fraction(1)),), numbers.confidence))
 
 
-@dataclass(frozen=True, slots=True)
-class _Bins:
-    """The noisy counts of the bins of one group, from each edge to the next."""
-
-    block: int
-    counts: list[int]
-    edges: tuple[float, ...]
-    whole: bool
-
-    @staticmethod
-    def of(numbers: _Numbers, group: int) -> _Bins:
-        """Leave the bin below the first edge out: values are clamped to the bounds, so it holds noise alone."""
-        block = numbers.recipe.bins(numbers.places[0])
-        statistic = numbers.statistics[0]
-        facts = statistic.operands[0].facts(numbers.recipe.plan.row_schema)
-        lower: tuple[float, ...] = statistic.edges  # type: ignore[attr-defined]
-        whole = facts.kind is Kind.INTEGER and all(b - a <= 1 for a, b in itertools.pairwise(lower))
-        counts = [int(each) for each in numbers.noisy.blocks[block][group, 1:]]
-        return _Bins(block, counts, (*lower, float(facts.bounds.upper or 0)), whole)
-
-    def terms(self, places: range) -> Terms:
-        """The sum of the counts at these places."""
-        return tuple((self.block, place + 1, Fraction(1)) for place in places)
-
-
-_NO_ROWS = "the noisy counts are too small to find it."
-_IN_DATA = "how far it is off depends on the data."
+_RANK = "it misses its rank by at most {rows:.3g} rows; how far apart values lie there is private."
 
 
 def _quantiles(measure: Measure, numbers: _Numbers, group: int) -> Cell:
-    """Read quantiles off the running sum of the noisy bins; NULL where their total is no more than noise."""
-    assert isinstance(measure, agg.Quantiles)  # noqa: S101 - the table of readers says so
-    bins = _Bins.of(numbers, group)
-    if sum(bins.counts) <= numbers.noisy.reach(bins.terms(range(len(bins.counts))), 0.95):
-        return Cell(None if measure.size == 1 else (None,) * measure.size, None, _NO_ROWS)
-    levels = sorted(set(measure.levels))
-    found = dict(zip(levels, _crossings(bins, levels), strict=True))
-    values = tuple(found[level] for level in measure.levels)
-    return Cell(values if measure.size > 1 else values[0], None, _IN_DATA)
+    """The chosen points, in the order of their levels; NULL where a noisy count says that hardly a row is there.
 
-
-def _extreme(measure: Measure, numbers: _Numbers, group: int) -> Cell:
-    """Give the edge farthest out that some row certainly lies beyond: more are counted there than noise reaches.
-
-    With m bins each of the m sums from the end exceeds its noise's bound with probability at most 0.05/m, so with
-    probability 0.95 the true extreme lies at the edge or beyond; rows that are fewer than noise are passed over.
+    Without a count in the question a group without rows cannot be told from others, and its points are random ones.
     """
-    assert isinstance(measure, agg.Extreme)  # noqa: S101 - the table of readers says so
-    bins = _Bins.of(numbers, group)
-    size = len(bins.counts)
-    ends = [range(place, size) if measure.largest else range(place + 1) for place in range(size)]
-    for end in reversed(ends) if measure.largest else ends:
-        total = sum(bins.counts[place] for place in end)
-        if total > numbers.noisy.reach(bins.terms(end), 1 - 0.05 / size):
-            edge = end.start if measure.largest else end.stop - (1 if bins.whole else 0)
-            return Cell(bins.edges[edge], None, _IN_DATA)
-    return Cell(None, None, _NO_ROWS)
-
-
-def _crossings(bins: _Bins, levels: list[Fraction]) -> list[float]:
-    """Find the bins in which the running sum of noisy counts passes each level, and the place inside them.
-
-    Noise makes the running sum go up and down, so several bins may qualify; the middle one is taken. Whole numbers
-    are their bin's lower edge where each has a bin of its own; others are placed as if spread evenly over the bin.
-    """
-    counts, edges = bins.counts, bins.edges
-    below = [0, *itertools.accumulate(counts)]
-    found = []
-    for level in levels:
-        wanted = level * below[-1]
-        gaps = [max(min(a, b) - wanted, wanted - max(a, b), Fraction(0)) for a, b in itertools.pairwise(below)]
-        best = [place for place, gap in enumerate(gaps) if gap == min(gaps)]
-        place = best[len(best) // 2]
-        share = float((wanted - below[place]) / counts[place]) if counts[place] > 0 and not bins.whole else 0.0
-        found.append(edges[place] + min(max(share, 0.0), 1.0) * (edges[place + 1] - edges[place]))
-    return sorted(found)
+    place = numbers.places[0]
+    block, choice = numbers.recipe.choice(place)
+    levels = levels_of(measure)
+    if numbers.too_few(group):
+        return Cell(None if measure.size == 1 else (None,) * measure.size, None, _UNKNOWN)
+    statistic = numbers.statistics[0]
+    assert isinstance(statistic, RankedCells)  # noqa: S101 - the table of readers says so
+    chosen = sorted(int(each) for each in numbers.noisy.blocks[block][group])
+    found = {level: float(point * statistic.factor.step) for level, point in zip(choice.levels, chosen, strict=True)}
+    values = tuple(found[level] for level in levels)
+    reason = _RANK.format(rows=numbers.rank_error(block, [choice.levels.index(level) for level in levels]))
+    return Cell(values if measure.size > 1 else values[0], None, reason)
 
 
 _READERS: tuple[tuple[type[Measure], Callable[[Measure, _Numbers, int], Cell]], ...] = (
@@ -311,5 +344,5 @@ _READERS: tuple[tuple[type[Measure], Callable[[Measure, _Numbers, int], Cell]], 
     (agg.Correlation, _correlation),
     (agg.Histogram, _histogram),
     (agg.Quantiles, _quantiles),
-    (agg.Extreme, _extreme),
+    (agg.Extreme, _quantiles),
 )

@@ -14,6 +14,8 @@ from discreet.mechanisms.additive import miss
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.reach import rounded_gaussian_reach
 from discreet.mechanisms.sums import noisy, noisy_counts
+from discreet.releases.blocks import Choice
+from discreet.releases.choices import RankChoice, choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
     from discreet.engines import Aggregates
     from discreet.mechanisms.sums import Noise
     from discreet.noise import BitSource
+    from discreet.releases.blocks import Terms
     from discreet.releases.protection import Protection
-    from discreet.releases.recipe import Recipe, Terms
+    from discreet.releases.recipe import Recipe
 
 __all__ = ["NoisyNumbers", "add_noise", "many_laplace_reach", "reach_of", "two_laplace_reach"]
 
@@ -40,7 +43,7 @@ class NoisyNumbers:
     """
 
     blocks: tuple[NDArray[np.int64] | NDArray[np.object_], ...]
-    noises: tuple[Noise, ...]
+    noises: tuple[Noise | RankChoice, ...]
     _known: dict[tuple[Terms, float], float] = field(default_factory=dict, compare=False, repr=False)
 
     def values(self, terms: Terms) -> list[float]:
@@ -64,18 +67,25 @@ def add_noise(
     """Add noise to each block of exact integers: in one call for all groups, or for those that were selected."""
     found: list[NDArray[np.int64] | NDArray[np.object_]] = []
     for block, noise in zip(recipe.blocks, protection.noises, strict=True):
+        if isinstance(block, Choice) or isinstance(noise, RankChoice):
+            assert isinstance(block, Choice)  # noqa: S101 - the protection makes choices for these blocks
+            assert isinstance(noise, RankChoice)  # noqa: S101 - and for no others
+            cells = aggregates.unprotected_cells(block.place)
+            statistic = recipe.plan.statistics[block.place]
+            found.append(choose(noise, statistic, cells if kept is None else [cells[each] for each in kept], bits))
+            continue
         exact = block.exact(aggregates)
         if kept is not None:
             exact = exact[kept]
         if exact.dtype == np.int64:
             found.append(noisy_counts(exact, noise, bits))  # type: ignore[arg-type]
         else:
-            flat = np.array(noisy(exact.ravel().tolist(), noise, bits), dtype=object)
+            flat: NDArray[np.object_] = np.array(noisy(exact.ravel().tolist(), noise, bits), dtype=object)
             found.append(flat.reshape(exact.shape))
     return NoisyNumbers(tuple(found), protection.noises)
 
 
-def reach_of(terms: Terms, noises: tuple[Noise, ...], confidence: float) -> float:
+def reach_of(terms: Terms, noises: tuple[Noise | RankChoice, ...], confidence: float) -> float:
     """Bound the noise of a linear combination, with this probability.
 
     One number: its own law. Gaussian noise: the combination is Gaussian with the sum of the variances, plus half a step
@@ -90,7 +100,7 @@ def reach_of(terms: Terms, noises: tuple[Noise, ...], confidence: float) -> floa
     (20.5, 27.75)
     """
     coefficients = [abs(coefficient) for _, _, coefficient in terms]
-    used = [noises[block] for block, _, _ in terms]
+    used: list[Noise] = [noises[block] for block, _, _ in terms]  # type: ignore[misc]  # choices have no terms
     if not terms:
         miss(confidence)
         return 0.0

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.exact import integer
 from discreet.plans import aggregates as agg
 from discreet.plans.expressions import Column
+from discreet.releases.blocks import combined
+from discreet.releases.choices import RankChoice
+from discreet.releases.decoding import rounding_of_product
 from discreet.releases.numbers import reach_of
-from discreet.releases.recipe import combined
+from discreet.releases.recipe import levels_of
 
 if TYPE_CHECKING:
     from discreet.plans.aggregates import Measure
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.releases.protection import Protection
     from discreet.releases.recipe import Recipe
 
-__all__ = ["Preview"]
+__all__ = ["Preview", "previewed"]
 
 
 @dataclass(frozen=True)
@@ -55,24 +59,85 @@ class Preview:
         return "\n".join([*lines, f"promise: {self.promise}; charge: {self.cost!r}; left before: {self.remaining!r}"])
 
 
+def previewed(recipe: Recipe, protection: Protection, name: str, confidence: float) -> tuple[float | None, str]:
+    """The ± of one column from public facts alone, or why there is none.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.protection import Price, Protection
+    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) AS n FROM people"))
+    >>> previewed(recipe, Protection.of(recipe, Price.read(policy, epsilon=1)), "n", 0.95)
+    (3.0, '')
+    """
+    return _error(recipe, protection, dict(recipe.plan.request.outputs)[name], None, confidence)
+
+
 def _error(
     recipe: Recipe, protection: Protection, expression: Expression, rows: int | None, confidence: float
 ) -> tuple[float | None, str]:
     """The ± of an output, or why there is none."""
     measures = dict(recipe.plan.request.measures)
     if not isinstance(expression, Column):
-        return None, "it is computed from several noisy values; ask for these to see their ±."
+        return None, "it is computed from noisy values; a release has a ± where an honest one exists."
     if expression.name not in measures:
         return None, ""
     measure = measures[expression.name]
     places = recipe.plan.statistics_of(expression.name)
     if isinstance(measure, agg.Histogram):
-        return protection.noises[recipe.bins(places[0])].error(confidence), ""
+        return reach_of(((recipe.bins(places[0]), 0, Fraction(1)),), protection.noises, confidence), ""
     if isinstance(measure, agg.Count | agg.CountDistinct | agg.Sum):
         return _plain_error(recipe, protection, measure, places[0], confidence), ""
+    if levels_of(measure):
+        return None, _rank_note(recipe, protection, measure, places[0], confidence)
+    return _ratio_error(recipe, protection, expression.name, rows, confidence)
+
+
+def _ratio_error(
+    recipe: Recipe, protection: Protection, name: str, rows: int | None, confidence: float
+) -> tuple[float | None, str]:
+    """The ± of what is divided by a count: for an expected count, where it is enough to know."""
+    measure = dict(recipe.plan.request.measures)[name]
+    places = recipe.plan.statistics_of(name)
     if isinstance(measure, agg.Mean):
         return _mean_error(recipe, protection, places, rows, confidence)
-    return None, "its error depends on the data; a release has a ± where an honest one exists."
+    if isinstance(measure, agg.StdDev | agg.Correlation):
+        return None, "its error depends on the data; a release has a ± where an honest one exists."
+    if rows is None:
+        return None, "its error depends on the number of rows; give expected_count= for a number."
+    return _product_error(recipe, protection, places, rows, confidence), ""
+
+
+def _rank_note(recipe: Recipe, protection: Protection, measure: Measure, place: int, confidence: float) -> str:
+    """By how many rows a chosen point misses its rank; values are private."""
+    block, choice = recipe.choice(place)
+    noise = protection.noises[block]
+    assert isinstance(noise, RankChoice)  # noqa: S101 - the block of a choice
+    rows = max(noise.rank_error(choice.levels.index(level), confidence) for level in levels_of(measure))
+    return f"misses its rank by at most {rows:.3g} rows; how far apart values lie there is private."
+
+
+def _product_error(
+    recipe: Recipe, protection: Protection, places: tuple[int, ...], rows: int, confidence: float
+) -> float:
+    """The ± of a variance or covariance for an expected n and means anywhere in their range: as a release computes it.
+
+    The sums come first, the product last; each of the two or three ratios gets its part of the chance of a miss.
+    """
+    statistics = recipe.plan.statistics
+    sums, product = places[1:-1], places[-1]
+    each = 1 - (1 - confidence) / (len(sums) + 1)
+    means = [_mean_error(recipe, protection, (places[0], place), rows, each)[0] or 0.0 for place in sums]
+    first, second = statistics[product].factors  # type: ignore[attr-defined]
+    steps = float(first.step * second.step)
+    ends = statistics[product].reach(recipe.plan.row_schema)
+    parts = [combined((recipe.terms[product], 1), (recipe.terms[places[0]], -end)) for end in ends]
+    mixed = max(reach_of(part, protection.noises, (1 + each) / 2) for part in parts) / rows * steps
+    mixed += rounding_of_product(recipe, first, second)
+    away = [max(abs(end) for end in factor.reach) * float(factor.step) for factor in (first, second)]
+    error: float = mixed + away[0] * means[-1] + away[1] * means[0] + means[0] * means[-1]
+    return error * (rows / (rows - 1) if rows > 1 else 1.0)
 
 
 def _plain_error(recipe: Recipe, protection: Protection, measure: Measure, place: int, confidence: float) -> float:
@@ -97,5 +162,5 @@ def _mean_error(
             None,
             f"± {reach:.4g} / n, where n is the number of rows in the group; give expected_count= for a number.",
         )
-    half = float(factor.step) / 2 if factor.step != 1 else 0.0
+    half = float(recipe.rounding(total))
     return min(reach / rows + half, float((high - low) * factor.step)), ""

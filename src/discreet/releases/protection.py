@@ -14,21 +14,28 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
 from discreet.plans.refusals import refuse
+from discreet.plans.statistics import RankedCells
 from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma
 from discreet.privacy.convert import convert
 from discreet.privacy.readings import as_text
+from discreet.releases.blocks import Choice
+from discreet.releases.choices import RankChoice
+from discreet.releases.splitting import shares
 
 if TYPE_CHECKING:
     from discreet.exact import Number
+    from discreet.mechanisms.sums import Noise
     from discreet.plans.nodes.aggregate import Sensitivity
     from discreet.privacy import Curve
     from discreet.privacy.currencies import Currency
+    from discreet.privacy.relations import Relation
     from discreet.releases.recipe import Recipe
     from discreet.tables import Policy
 
-__all__ = ["Price", "Protection"]
+__all__ = ["Price", "Protection", "rough_sigma"]
 
 _MOST_KEYS = 1 << 20
+_ROUGH = (1e-3, 30.0)  # epsilons for which plain floats tell about Gaussian noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +91,17 @@ class Price:
 class Protection:
     """The noise of each block, and the selection of groups where they are not known; all from public facts.
 
-    Blocks share the price equally: with d blocks each Laplace block i gets epsilon/d, so the scale d l1_i / epsilon
-    (basic composition, the epsilons add); each Gaussian block sigma_i = sqrt(d) l2_i sigma, where sigma is that of a
-    sensitivity of 1: then the sum of (l2_i / sigma_i)^2 is 1 / sigma^2, and independent Gaussians with these moves are
-    like one with a move of 1 at sigma, exactly. The family with the smaller variances (their geometric mean) is taken.
+    Blocks share the price as `discreet.releases.splitting` says: block i has the share x_i, and all shares add up to 1.
+    Laplace noise and choices get epsilon x_i, so the scale l1_i / (epsilon x_i) (basic composition, the epsilons add).
+    Gaussian blocks share what the choices leave, epsilon X with X the sum of their x_i, and all of the delta: sigma_i =
+    l2_i sigma sqrt(X / x_i), where sigma is that of a sensitivity of 1 for (epsilon X, delta). Then the sum of (l2_i /
+    sigma_i)^2 is 1 / sigma^2, and independent Gaussians with these moves are like one with a move of 1 at sigma,
+    exactly. The family with the smaller variances (their geometric mean) is taken. A price in rho is shared likewise:
+    rhos add.
 
-    Where groups are found in the data, their selection takes an equal share as well. It gets all of the price's delta,
-    or half of it where Gaussian noise needs the other half; epsilons and deltas of the two add up to the price. Given
-    the groups that were selected, the noisy numbers of just these are released: adaptive composition.
+    Where groups are found in the data, their selection takes a share as well. It gets all of the price's delta, or half
+    of it where Gaussian noise needs the other half; epsilons and deltas of the two add up to the price. Given the
+    groups that were selected, the noisy numbers of just these are released: adaptive composition.
 
     >>> from discreet.plans import plan_sql
     >>> from discreet.releases.recipe import Recipe
@@ -104,7 +114,7 @@ class Protection:
     """
 
     price: Price
-    noises: tuple[DiscreteLaplace | Gaussian, ...]
+    noises: tuple[Noise | RankChoice, ...]
     selection: PartitionSelection | None
     filter: str
 
@@ -120,21 +130,20 @@ class Protection:
                 why="Its bounds leave only the value 0, so there is nothing to measure.",
                 instead="the number itself.",
             )
+        blocks = _Blocks(recipe, moves)
+        laplace = blocks.laplace(price)
+        normal = blocks.gaussian(price, laplace)
+        noises = laplace if normal is None else normal
         if plan.aggregate.known:
-            noises = _noises(moves, price, recipe)
             return Protection(price, noises, None, plan.policy.filter)
-        share = Fraction(1, len(moves) + 1)
-        laplace = _noises(moves, price.part(1 - share, Fraction(0)), recipe, gaussian=False) if price.epsilon else None
-        half = price.part(1 - share, price.delta / 2)
-        noises = _noises(moves, half, recipe)
-        if laplace is not None and isinstance(noises[0], DiscreteLaplace):
-            return Protection(price, laplace, _selection(recipe, price.part(share, price.delta)), plan.policy.filter)
-        return Protection(price, noises, _selection(recipe, price.part(share, price.delta / 2)), plan.policy.filter)
+        delta = price.delta / 2 if noises is normal and price.epsilon is not None else price.delta
+        part = price.part(blocks.shares(gaussian=noises is normal)[-1], delta)
+        return Protection(price, noises, _selection(recipe, part), plan.policy.filter)
 
     @property
     def gaussian(self) -> bool:
-        """Whether the noise is Gaussian."""
-        return isinstance(self.noises[0], Gaussian)
+        """Whether some noise is Gaussian."""
+        return any(isinstance(noise, Gaussian) for noise in self.noises)
 
     @property
     def delta(self) -> Fraction:
@@ -185,33 +194,112 @@ class Protection:
         return min(rho, self.price.rho) if self.price.rho is not None else _rounded_up(rho)
 
 
-def _noises(
-    moves: list[Sensitivity], price: Price, recipe: Recipe, *, gaussian: bool = True
-) -> tuple[DiscreteLaplace | Gaussian, ...]:
-    """Give each block its noise, of the family that varies less."""
-    neighbors = recipe.plan.policy.budget.neighbors
-    count = len(moves)
-    # zCDP of epsilon is at most epsilon^2 / 2: with rho = epsilon^2 / 2 a Laplace block keeps its share of rho.
-    each = price.epsilon / count if price.epsilon is not None else sqrt_lower(2 * (price.rho or 0) / count)
-    laplace = tuple(DiscreteLaplace(move.l1, scale=_scale(move.l1 / each), neighbors=neighbors) for move in moves)
-    if not gaussian or (price.epsilon is not None and not price.delta):
-        return laplace
-    unit = (
-        _unit_sigma(price.epsilon, price.delta) if price.epsilon is not None else sqrt_upper(1 / (2 * (price.rho or 1)))
-    )
-    unit *= sqrt_upper(Fraction(count))
-    sigmas = [sqrt_upper(Fraction(move.l2_squared)) * unit for move in moves]
-    gain = sum(math.log(2 * noise.scale**2) - 2 * math.log(sigma) for noise, sigma in zip(laplace, sigmas, strict=True))
-    if gain <= 0 or max(sigmas) > 2**40:  # more than the sampler of Gaussian noise holds
-        return laplace
-    return tuple(
-        Gaussian(sqrt_upper(Fraction(move.l2_squared)), sigma=sigma, grid=1, inputs="snapped", neighbors=neighbors)
-        for move, sigma in zip(moves, sigmas, strict=True)
-    )
+@dataclass(frozen=True)
+class _Blocks:
+    """The blocks of a recipe and how far a unit moves them, about to get noise of either family."""
+
+    recipe: Recipe
+    moves: list[Sensitivity]
+
+    @property
+    def _neighbors(self) -> Relation:
+        return self.recipe.plan.policy.budget.neighbors
+
+    def shares(self, *, gaussian: bool) -> list[Fraction]:
+        """The share of each block, and of the selection of groups, which comes last."""
+        others = 0 if self.recipe.plan.aggregate.known else 1
+        return shares(self.recipe, self.moves, gaussian=gaussian, others=others)
+
+    def laplace(self, price: Price) -> tuple[Noise | RankChoice, ...]:
+        """Laplace noise, and choices."""
+        found: list[Noise | RankChoice] = []
+        for place, share in zip(range(len(self.moves)), self.shares(gaussian=price.epsilon is None), strict=False):
+            block, move = self.recipe.blocks[place], self.moves[place]
+            if isinstance(block, Choice):
+                found.append(self._choice(block, move, price, share))
+                continue
+            # zCDP of epsilon is at most epsilon^2 / 2: with rho = epsilon^2 / 2 a Laplace block keeps its share of rho.
+            each = price.epsilon * share if price.epsilon is not None else sqrt_lower(2 * (price.rho or 0) * share)
+            found.append(DiscreteLaplace(move.l1, scale=_scale(move.l1 / each), neighbors=self._neighbors))
+        return tuple(found)
+
+    def gaussian(self, price: Price, laplace: tuple[Noise | RankChoice, ...]) -> tuple[Noise | RankChoice, ...] | None:
+        """Gaussian noise, and choices; None where Laplace noise varies less, or Gaussian noise cannot be had."""
+        if price.epsilon is not None and not price.delta:
+            return None
+        split = self.shares(gaussian=True)
+        blocks = self.recipe.blocks
+        all_shares = sum(
+            (x for x, block in zip(split, blocks, strict=False) if not isinstance(block, Choice)), Fraction(0)
+        )
+        if not all_shares:
+            return None
+        if price.epsilon is not None:
+            delta = price.delta if self.recipe.plan.aggregate.known else price.delta / 2
+            paid = price.epsilon * all_shares
+            rough = sqrt_lower(all_shares) * rational(rough_sigma(float(paid), float(delta)))
+            if self._gain(laplace, rough, split) < 0:  # by far: a search for the exact sigma would change nothing
+                return None
+            unit = _unit_sigma(paid, delta) * sqrt_upper(all_shares)
+        else:
+            unit = sqrt_upper(1 / (2 * (price.rho or 1)))
+        if self._gain(laplace, unit, split) <= 0:
+            return None
+        found: list[Noise | RankChoice] = []
+        for block, move, share in zip(blocks, self.moves, split, strict=False):
+            if isinstance(block, Choice):
+                found.append(self._choice(block, move, price, share))
+                continue
+            length = sqrt_upper(Fraction(move.l2_squared))
+            sigma = length * unit * sqrt_upper(1 / share)
+            if sigma > 2**40:  # more than the sampler of Gaussian noise holds
+                return None
+            found.append(Gaussian(length, sigma=sigma, grid=1, inputs="snapped", neighbors=self._neighbors))
+        return tuple(found)
+
+    def _gain(self, laplace: tuple[Noise | RankChoice, ...], unit: Fraction, split: list[Fraction]) -> float:
+        """How much smaller the variances of Gaussian noise are, as the sum of the logarithms of their ratios."""
+        return sum(
+            math.log(2 * noise.scale**2) - math.log(max(unit**2 * move.l2_squared / share, Fraction(1, 10**30)))
+            for noise, move, share in zip(laplace, self.moves, split, strict=False)
+            if isinstance(noise, DiscreteLaplace)
+        )
+
+    def _choice(self, block: Choice, move: Sensitivity, price: Price, share: Fraction) -> RankChoice:
+        statistic = self.recipe.plan.statistics[block.place]
+        assert isinstance(statistic, RankedCells)  # noqa: S101 - the recipe chooses for these alone
+        part = price.part(share, Fraction(0))
+        return RankChoice.of(block.levels, statistic.width, move, self._neighbors, epsilon=part.epsilon, rho=part.rho)
 
 
-def _rho_of(noise: DiscreteLaplace | Gaussian) -> Fraction:
+def rough_sigma(epsilon: float, delta: float) -> float:
+    """Return a little less than the sigma that Gaussian noise needs for a sensitivity of 1, without certainty.
+
+    The delta of Gaussian noise (Balle & Wang 2018, arXiv:1805.06530, Theorem 8) in plain floats, by halving; 0 where
+    floats do not tell. It decides only whether the certified search is worth its time.
+
+    >>> round(rough_sigma(1.0, 1e-6), 2)
+    4.18
+    """
+
+    def above(sigma: float) -> bool:
+        near, far = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+        tails = [math.erfc(-each / math.sqrt(2)) / 2 for each in (near, far)]
+        return tails[0] - math.exp(epsilon) * tails[1] > delta
+
+    if not _ROUGH[0] <= epsilon <= _ROUGH[1] or delta < 1e-13:
+        return 0.0
+    low, high = 1e-3, 1e6
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if above(middle) else (low, middle)
+    return 0.99 * low
+
+
+def _rho_of(noise: Noise | RankChoice) -> Fraction:
     """The rho of one block: its curve's, or for Laplace noise that of its pure promise where it is smaller."""
+    if isinstance(noise, RankChoice):
+        return noise.rho
     rho = Fraction(noise.privacy.zcdp())
     return min(rho, _pure_rho(noise.claim.epsilon)) if isinstance(noise, DiscreteLaplace) else rho
 

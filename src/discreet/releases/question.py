@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import shown
 from discreet.noise import SYSTEM
+from discreet.plans.statistics import RankedCells
+from discreet.releases.accuracy import price_within
 from discreet.releases.answer import Answer
+from discreet.releases.blocks import Choice, Parts
+from discreet.releases.choices import RankChoice
 from discreet.releases.numbers import add_noise
 from discreet.releases.preview import Preview
 from discreet.releases.protection import Price, Protection
 from discreet.releases.purse import Entry
-from discreet.releases.recipe import Pair, Recipe
+from discreet.releases.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from discreet.engines import Aggregates, Engine, Prepared
     from discreet.exact import Number
@@ -77,44 +81,78 @@ class Question:
         self._allowed("explain")
         return "\n".join([self.plan.explain(), *self._noise_lines()])
 
-    def preview(
+    def preview(  # noqa: PLR0913 - prices and what is known
         self,
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number | None = None,
+        within: Number | Mapping[str, Number] | None = None,
         expected_count: int | None = None,
         confidence: float = 0.95,
     ) -> Preview:
         """Say what a release at this price would promise, cost and err by; nothing is read or spent.
 
-        The ± of a mean depends on the number of rows, which is private: give the number that you expect in a group, or
-        get a formula.
+        With `within` in place of a price, it is the least epsilon for which the columns are within that distance: one
+        for all of them, or by name. The ± of a mean depends on the number of rows, which is private: give the number
+        that you expect in a group, or get a formula.
         """
         self._allowed("preview")
-        protection = self._protection(epsilon, rho, delta)
+        protection = self._protection(epsilon, rho, delta, within, confidence)
         return Preview.of(self.recipe, protection, self.purse.remaining, expected_count, confidence)
 
     def release(
-        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        within: Number | Mapping[str, Number] | None = None,
+        confidence: float = 0.95,
     ) -> Answer:
-        """Answer the question; `epsilon` or `rho` is the price of all of it.
+        """Answer the question; `epsilon` or `rho` is the price of all of it, or what `within` needs: see `preview`.
 
         The order is fixed: the source is alive; the cost is reserved; the engine computes; noise is added; the answer
         is recorded, and shown. What fails after the reservation stays spent, as a refund would depend on the data.
         """
         self._allowed("release")
-        protection = self._protection(epsilon, rho, delta)
+        protection = self._protection(epsilon, rho, delta, within, confidence)
         if not self.engine.alive():
             msg = "the source does not answer; nothing was spent. Open it again."
             raise EngineError(msg)
         entry = Entry(self.plan.key, self.plan.tables, self.analyst)
+        prepared = self._near_ranks(protection)
         reservation = self.purse.reserve(protection.cost, entry)
-        answer = answered(self.recipe, protection, self._prepared.run())
+        answer = answered(self.recipe, protection, prepared.run())
         self.purse.record(reservation, answer)
         return answer
 
-    def _protection(self, epsilon: Number | None, rho: Number | None, delta: Number | None) -> Protection:
+    def _near_ranks(self, protection: Protection) -> Prepared:
+        """Read only the cells that a choice may fall on: how far around a rank they lie follows from the price."""
+        aggregate = self.plan.aggregate
+        statistics = list(aggregate.statistics)
+        for block, noise in zip(self.recipe.blocks, protection.noises, strict=True):
+            statistic = statistics[block.place] if isinstance(block, Choice) else None
+            if isinstance(statistic, RankedCells) and isinstance(noise, RankChoice):
+                statistics[block.place] = replace(statistic, windows=noise.windows)  # type: ignore[union-attr]
+        if tuple(statistics) == aggregate.statistics:
+            return self._prepared
+        return self.engine.prepare(replace(aggregate, statistics=tuple(statistics)))
+
+    def _protection(
+        self,
+        epsilon: Number | None,
+        rho: Number | None,
+        delta: Number | None,
+        within: Number | Mapping[str, Number] | None,
+        confidence: float,
+    ) -> Protection:
+        if within is not None:
+            if epsilon is not None or rho is not None:
+                msg = "within stands in place of epsilon or rho; give one of them."
+                raise ParameterError(msg)
+            price = price_within(self.recipe, within, delta=delta, confidence=confidence)
+            return Protection.of(self.recipe, price)
         price = Price.read(self.plan.policy, epsilon=epsilon, rho=rho, delta=delta)
         return Protection.of(self.recipe, price)
 
@@ -128,12 +166,19 @@ class Question:
 
     def _noise_lines(self) -> Iterator[str]:
         neighbors = self.plan.policy.budget.neighbors
-        yield "numbers that get noise, each an equal share of the price:"
+        yield "numbers that get noise, each block a share of the price:"
         for block in self.recipe.blocks:
             move = block.sensitivity(self.plan.aggregate, neighbors)
-            symbols = [self.plan.statistics[block.place].symbol] if not isinstance(block, Pair) else ["rows", "moment"]
-            what = " and ".join(symbols) + (" as distances to both bounds" if isinstance(block, Pair) else "")
-            yield f"  {what}: one unit moves them by at most {move.l1} together"
+            if isinstance(block, Choice):
+                levels = ", ".join(str(level) for level in block.levels)
+                yield f"  a point for each of the levels {levels}: one unit moves their ranks by at most {move.l1} rows"
+            elif isinstance(block, Parts):
+                symbols = " and ".join(dict.fromkeys(self.plan.statistics[place].symbol for place in block.places))
+                parts = f"{symbols} as {len(block.matrix)} parts of one"
+                yield f"  {parts}: one unit moves them by at most {move.l1} together"
+            else:
+                symbol = self.plan.statistics[block.place].symbol
+                yield f"  {symbol}: one unit moves them by at most {move.l1} together"
         if not self.plan.aggregate.known:
             yield "  groups that enough units are in: selected privately, for a share of the price and delta"
 

@@ -2,107 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from discreet.plans.aggregates import Sum
-from discreet.plans.statistics import Moment, RowCount, ValueCount
+from discreet.plans.aggregates import Count, CountDistinct, Extreme, Histogram, Quantiles, Sum
+from discreet.plans.bounding import Shape
+from discreet.plans.statistics import Moment, RankedCells, RowCount, ValueCount
+from discreet.releases.blocks import Choice, Parts, Single, combined, corners, halves, pair, squares
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from discreet.engines import Aggregates
     from discreet.plans import Plan
-    from discreet.plans.nodes import Aggregate
-    from discreet.plans.nodes.aggregate import Sensitivity
-    from discreet.plans.statistics import Statistic
-    from discreet.privacy.relations import Relation
+    from discreet.plans.aggregates import Measure
+    from discreet.plans.statistics import Snapped
+    from discreet.releases.blocks import Block, Terms
 
-__all__ = ["Block", "Pair", "Recipe", "Single", "Terms", "combined"]
-
-Terms = tuple[tuple[int, int, Fraction], ...]
-"""A linear combination of noisy numbers: (block, column, coefficient)."""
-
-_FITS = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Single:
-    """One statistic as the engine counts it.
-
-    >>> from discreet.plans import plan_sql
-    >>> from discreet.privacy import NeighborRelation
-    >>> from discreet.tables import Policy, Table
-    >>> plan = plan_sql(Policy([Table("people", row_is_unit=True)], epsilon=1), "SELECT COUNT(*) FROM people")
-    >>> Single(0).sensitivity(plan.aggregate, NeighborRelation.ADD_REMOVE).l1
-    1
-    """
-
-    place: int
-
-    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
-        """That of the plan."""
-        return aggregate.sensitivity(aggregate.statistics[self.place], neighbors)
-
-    def exact(self, aggregates: Aggregates) -> NDArray[np.int64] | NDArray[np.object_]:
-        """The engine's integers: one row per group, one column per number."""
-        return aggregates.unprotected(self.place)
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    r"""A count n and a sum S of the same rows, as distances to both ends: $A = S - low\,n$ and $B = high\,n - S$.
-
-    Each row adds 1 to n and s to S, low <= s <= high with low <= 0 <= high and W = high - low: it adds a = s - low >= 0
-    to A and b = high - s >= 0 to B, and a + b = W. A unit with m rows in a group moves A + B there by W m, and as both
-    are sums of numbers that are not negative, |A| + |B| by at most W m and A^2 + B^2 by at most (W m)^2. So the pair
-    moves as far as W times the count does, in L1 and in L2, under either relation (change-one: contributions of one
-    sign, as for a count). Two separate releases would cost the sum of both sensitivities.
-
-    A row that is counted but has no value would add s = 0, which lies between low and high: the claim does not rest
-    on what is known about NULLs. With sums clamped per unit, n is min(n, k) and S is clamped to [k low, k high]: as n
-    low <= S <= n high before, min(n, k) low <= S <= min(n, k) high after, and the same follows.
-
-    Kulesza, Suresh & Wang 2024, "Mean estimation in the add-remove model of differential privacy" (arXiv:2312.06658).
-
-    >>> Pair(0, 1, -60, 60).width
-    120
-    """
-
-    count: int
-    total: int
-    low: int
-    high: int
-
-    @property
-    def width(self) -> int:
-        """How far the ends are apart."""
-        return self.high - self.low
-
-    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
-        """The width times that of the count."""
-        return aggregate.sensitivity(aggregate.statistics[self.count], neighbors).times(self.width)
-
-    def exact(self, aggregates: Aggregates) -> NDArray[np.int64] | NDArray[np.object_]:
-        """A and B: one row per group, two columns."""
-        counts, totals = aggregates.unprotected(self.count), aggregates.unprotected(self.total)
-        if self.width * 2**36 > _FITS:
-            counts, totals = counts.astype(object), totals.astype(object)
-        return np.hstack([totals - self.low * counts, self.high * counts - totals])
-
-
-Block = Single | Pair
+__all__ = ["Recipe", "levels_of"]
 
 
 @dataclass(frozen=True)
 class Recipe:
     """The blocks of numbers that get noise, and how each statistic is made of them.
 
-    A count and the first sum over the same rows form a `Pair`. A sum that follows from another one and a count (the
-    same values counted from another center) is not released again. Everything else is a `Single`.
+    Sums, squares and products of the same rows share their count in `Parts`, which move no farther than the count
+    alone; the rest of them, and everything else, are a `Single` each, and ranks a `Choice`. A sum that follows from
+    another one and a count (the same values counted from another center, or on a finer grid) is not released again:
+    `slack` says by how much its rows were rounded where that is not half a step of its own.
 
     >>> from discreet.plans import plan_sql
     >>> from discreet.tables import Column, Policy, Table
@@ -110,108 +36,180 @@ class Recipe:
     >>> policy = Policy([Table("people", row_is_unit=True, columns=columns)], epsilon=1)
     >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*), SUM(age), AVG(age) FROM people"))
     >>> recipe.blocks
-    (Pair(count=0, total=2, low=-60, high=60),)
+    (Parts(places=(0, 2), matrix=((60, 1), (60, -1)), unit=120, summands=2),)
     """
 
     plan: Plan
     blocks: tuple[Block, ...]
     terms: dict[int, Terms]
+    slack: dict[int, Fraction]
 
     @staticmethod
     def of(plan: Plan) -> Recipe:
         """Arrange the statistics of a plan."""
-        counts = _counts(plan)
-        blocks: list[Block] = []
-        terms: dict[int, Terms] = {}
-        _pair(plan, counts, blocks, terms)
-        for place, statistic in enumerate(plan.statistics):
-            if place not in terms and _twin(plan, counts, place) is None:
-                blocks.append(Single(place))
-                if statistic.size == 1:
-                    terms[place] = ((len(blocks) - 1, 0, Fraction(1)),)
-        for place in range(len(plan.statistics)):
-            twin = _twin(plan, counts, place)
-            if place not in terms and twin is not None:
-                terms[place] = combined((terms[twin], 1), (terms[counts[place]], _shift(plan, twin, place)))
-        return Recipe(plan, tuple(blocks), terms)
+        found = _Arrangement(plan)
+        found.arrange()
+        return Recipe(plan, tuple(found.blocks), found.terms, found.slack)
+
+    def rounding(self, place: int) -> Fraction:
+        """By how much the grid of a sum moves a row's value at most: half a step, but nothing for whole numbers."""
+        statistic = self.plan.statistics[place]
+        assert isinstance(statistic, Moment)  # noqa: S101 - sums have grids
+        return self.slack.get(place, self.half_step(statistic.factors[0]))
+
+    def half_step(self, factor: Snapped) -> Fraction:
+        """By how much a factor's grid moves a value at most."""
+        whole = factor.value.facts(self.plan.row_schema).kind is Kind.INTEGER and factor.step == 1
+        return Fraction(0) if whole else factor.step / 2
 
     def bins(self, place: int) -> int:
         """Give the block of a statistic of several numbers."""
         return self.blocks.index(Single(place))
 
+    def choice(self, place: int) -> tuple[int, Choice]:
+        """Give the block of a statistic whose points are chosen."""
+        return next(
+            (number, block)
+            for number, block in enumerate(self.blocks)
+            if isinstance(block, Choice) and block.place == place
+        )
 
-def combined(*parts: tuple[Terms, int | Fraction]) -> Terms:
-    """Add up linear combinations, each times a number.
 
-    >>> one = ((0, 0, Fraction(1)),)
-    >>> combined((one, 2), (one, 3))
-    ((0, 0, Fraction(5, 1)),)
+def levels_of(measure: Measure) -> tuple[Fraction, ...]:
+    """The levels that a measure asks for; an extreme is the level of its end.
+
+    >>> from discreet.plans.aggregates import max, median
+    >>> levels_of(median("x")), levels_of(max("x"))
+    ((Fraction(1, 2),), (Fraction(1, 1),))
     """
-    found: dict[tuple[int, int], Fraction] = {}
-    for terms, factor in parts:
-        for block, column, coefficient in terms:
-            found[block, column] = found.get((block, column), Fraction(0)) + coefficient * factor
-    return tuple((block, column, each) for (block, column), each in found.items() if each)
+    if isinstance(measure, Extreme):
+        return (Fraction(int(measure.largest)),)
+    return measure.levels if isinstance(measure, Quantiles) else ()
 
 
-def _counts(plan: Plan) -> dict[int, int]:
-    """Find, for each sum, the count of the same rows, where the question asks for it."""
-    statistics = plan.statistics
-    found: dict[int, int] = {}
-    for name, measure in plan.request.measures:
-        places = plan.statistics_of(name)
-        sums = [place for place in places if _is_sum(statistics[place])]
-        if isinstance(measure, Sum):
-            value = statistics[places[0]].operands[0]
-            count: Statistic = ValueCount((value,)) if value.facts(plan.row_schema).nullable else RowCount()
-            if count in statistics:
-                found[places[0]] = statistics.index(count)
-        elif sums:
-            found |= dict.fromkeys(sums, places[0])
-    return found
+@dataclass
+class _Arrangement:
+    """The blocks so far, while a recipe is put together."""
 
+    plan: Plan
+    blocks: list[Block] = field(default_factory=list)
+    terms: dict[int, Terms] = field(default_factory=dict)
+    slack: dict[int, Fraction] = field(default_factory=dict)
+    counts: dict[int, int] = field(default_factory=dict)
+    """For each sum, square or product the place of the count of its rows, where the question asks for it."""
 
-def _is_sum(statistic: Statistic) -> bool:
-    return isinstance(statistic, Moment) and len(statistic.factors) == 1
+    def arrange(self) -> None:
+        self._find_counts()
+        bases = {place: self._base(place) for place in self.counts if self._is_sum(place)}
+        for count in dict.fromkeys(self.counts.values()):
+            self._share(count, [place for place in dict.fromkeys(bases.values()) if self.counts[place] == count])
+        self._split_rows()
+        for place, statistic in enumerate(self.plan.statistics):
+            if isinstance(statistic, RankedCells):
+                self.blocks.append(Choice(place, self._levels(place)))
+            elif place not in self.terms and bases.get(place, place) == place:
+                self.blocks.append(Single(place))
+                if statistic.size == 1:
+                    self.terms[place] = ((len(self.blocks) - 1, 0, Fraction(1)),)
+        for place, base in bases.items():
+            if place != base:
+                self._derive(place, base)
 
+    def _find_counts(self) -> None:
+        statistics = self.plan.statistics
+        for name, measure in self.plan.request.measures:
+            places = self.plan.statistics_of(name)
+            if isinstance(measure, Sum):
+                value = statistics[places[0]].operands[0]
+                for count in (ValueCount((value,)), RowCount()):
+                    if count in statistics:
+                        self.counts.setdefault(places[0], statistics.index(count))
+                        break
+            elif not isinstance(measure, Count | CountDistinct | Histogram | Quantiles | Extreme):
+                self.counts |= dict.fromkeys(places[1:], places[0])
 
-def _same_values(plan: Plan, first: int, second: int) -> bool:
-    """Tell whether two sums run over the same values on the same grid, perhaps from different centers."""
-    x, y = (plan.statistics[place].factors[0] for place in (first, second))  # type: ignore[attr-defined]
-    return (x.value, x.lower, x.upper, x.step) == (y.value, y.lower, y.upper, y.step)
+    def _factors(self, place: int) -> tuple[Snapped, ...]:
+        statistic = self.plan.statistics[place]
+        return statistic.factors if isinstance(statistic, Moment) else ()
 
+    def _is_sum(self, place: int) -> bool:
+        return len(self._factors(place)) == 1
 
-def _shift(plan: Plan, twin: int, place: int) -> int:
-    """How much larger each value is in one sum than in its twin."""
-    there, here = (plan.statistics[each].factors[0].center for each in (twin, place))  # type: ignore[attr-defined]
-    return int(there - here)
+    def _base(self, place: int) -> int:
+        """The sum that a sum follows from: of the same values and rows, with squares of its own, or centered."""
+        (factor,) = self._factors(place)
+        same = [
+            other
+            for other in self.counts
+            if self._is_sum(other)
+            and self.counts[other] == self.counts[place]
+            and self._factors(other)[0].value == factor.value
+        ]
+        multiplied = {each for other in self.counts for each in self._factors(other) if not self._is_sum(other)}
 
+        def better(other: int) -> tuple[bool, bool, bool]:
+            theirs = self._factors(other)[0]
+            return theirs in multiplied, theirs.center != 0, other == place
 
-def _twin(plan: Plan, counts: dict[int, int], place: int) -> int | None:
-    """Find the centered sum that another sum of the same values and rows follows from."""
-    if place not in counts or plan.statistics[place].factors[0].center:  # type: ignore[attr-defined]
-        return None
-    for other, count in counts.items():
-        same_rows = other != place and count == counts[place]
-        centered = plan.statistics[other].factors[0].center != 0  # type: ignore[attr-defined]
-        if same_rows and centered and _same_values(plan, other, place):
-            return other
-    return None
+        return max(same, key=better)
 
+    def _share(self, count: int, sums: list[int]) -> None:
+        """Put a count into one block with the sums of its rows that it shares the price with."""
+        parts = self._parts(count, [place for place in sums if self._width(place)])
+        if parts is None:
+            return
+        statistics = self.plan.statistics
+        if isinstance(statistics[count], ValueCount) and RowCount() in statistics:
+            rows = statistics.index(RowCount())
+            if rows not in self.counts.values() and rows not in self.terms:
+                parts = parts.with_missing(rows)
+        self._add(parts)
 
-def _pair(plan: Plan, counts: dict[int, int], blocks: list[Block], terms: dict[int, Terms]) -> None:
-    """Pair each count with the first sum of its rows that is released."""
-    used: set[int] = set()
-    for place, count in counts.items():
-        statistic = plan.statistics[place]
-        low, high = statistic.reach(plan.row_schema)
-        if count in used or high == low or _twin(plan, counts, place) is not None:
-            continue
-        used.add(count)
-        block = len(blocks)
-        blocks.append(Pair(count, place, low, high))
-        width = high - low
-        terms[count] = ((block, 0, Fraction(1, width)), (block, 1, Fraction(1, width)))
-        # S = A + low n = A + low (A + B) / W = (high A + low B) / W
-        ends = ((block, 0, Fraction(high, width)), (block, 1, Fraction(low, width)))
-        terms[place] = tuple(each for each in ends if each[2])
+    def _parts(self, count: int, sums: list[int]) -> Parts | None:
+        if not sums:
+            return None
+        clamped = self.plan.bounding.shape is Shape.SUMS
+        products = {self._factors(place): place for place, each in self.counts.items() if each == count}
+        ends = {place: self._factors(place)[0].reach for place in sums}
+        for factors, product in products.items() if not clamped else ():
+            found = [place for factor in factors for place in sums if self._factors(place) == (factor,)]
+            if len(factors) == 2 and len(set(found)) == 2:
+                return corners(count, (found[0], found[1]), product, (ends[found[0]], ends[found[1]]))
+        for place in sums if not clamped else ():
+            (factor,) = self._factors(place)
+            if (factor, factor) in products:
+                return squares(count, place, products[factor, factor], factor.reach)
+        return pair(count, sums[0], self.plan.statistics[sums[0]].reach(self.plan.row_schema))
+
+    def _width(self, place: int) -> int:
+        low, high = self.plan.statistics[place].reach(self.plan.row_schema)
+        return high - low
+
+    def _split_rows(self) -> None:
+        """Rows with and without a value, where both are asked for and neither is paid yet."""
+        statistics = self.plan.statistics
+        if RowCount() not in statistics or statistics.index(RowCount()) in self.terms:
+            return
+        rows = statistics.index(RowCount())
+        for place, statistic in enumerate(statistics):
+            if isinstance(statistic, ValueCount) and place not in self.terms:
+                self._add(halves(rows, place))
+                return
+
+    def _add(self, parts: Parts) -> None:
+        self.blocks.append(parts)
+        self.terms |= parts.terms(len(self.blocks) - 1)
+
+    def _derive(self, place: int, base: int) -> None:
+        """A sum from another of the same rows: s = ratio * (their s + their center) - center, up to rounding."""
+        (here,), (there,) = self._factors(place), self._factors(base)
+        ratio = there.step / here.step
+        count = self.terms[self.counts[place]]
+        self.terms[place] = combined((self.terms[base], ratio), (count, ratio * there.center - here.center))
+        if here.step != there.step:
+            self.slack[place] = there.step / 2
+
+    def _levels(self, place: int) -> tuple[Fraction, ...]:
+        """All levels that measures ask of one statistic, in rising order."""
+        asked = [measure for name, measure in self.plan.request.measures if place in self.plan.statistics_of(name)]
+        return tuple(sorted({level for measure in asked for level in levels_of(measure)}))

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
 from discreet.engines.sql.dialect import LIMB, Dialect
-from discreet.engines.sql.words import SQL, binary, call, cast, number, string, try_cast
+from discreet.engines.sql.words import (
+    SQL,
+    between,
+    binary,
+    call,
+    case,
+    cast,
+    column,
+    null,
+    number,
+    over,
+    string,
+    try_cast,
+)
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.binding import Binding
+    from discreet.engines.sql.binding import Binding, Cell, Unread
+    from discreet.plans.statistics import Snapped
+    from discreet.tables.kinds import Value
 
 __all__ = ["DuckDBDialect"]
 
@@ -20,6 +36,9 @@ _INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMAL
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 
 
+_BYTE = 255
+_EXACT = 2**53
+_UNSIGNED = 2**32
 _HALF = Bounds(-(2**62), 2**62)
 
 
@@ -30,7 +49,7 @@ class DuckDBDialect(Dialect):
     functions: ClassVar[frozenset[str]] = frozenset(
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
-            *("floor", "greatest", "isnan", "least", "length", "ln", "max", "min", "nullif", "power"),
+            *("floor", "greatest", "isnan", "lag", "least", "length", "ln", "max", "min", "nullif", "power"),
             *("regexp_full_match", "row_number", "sha256", "sqrt", "substring", "sum", "translate", "trim", "trunc"),
         }
     )
@@ -43,6 +62,7 @@ class DuckDBDialect(Dialect):
         Kind.TIMESTAMP: "TIMESTAMP",
     }
     wide: ClassVar[str] = "HUGEINT"
+    reads_late: ClassVar[bool] = True
 
     def float(self, value: float) -> SQL:
         """A number with an exponent is a double, read correctly rounded."""
@@ -84,6 +104,42 @@ class DuckDBDialect(Dialect):
         """Within bounds the clamp is left out: were they wrong, TRY_CAST would give NULL, and no error."""
         return self.nearest(value) if bounds.within(_HALF) else Dialect.snapped(self, value, bounds, rows)
 
+    def steps(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:
+        """Put a float on its grid first and clamp it there: most rows pass by the first branch.
+
+        Rounding keeps the order, so round and clamp give what clamp, round and clamp would, with the ends taken along.
+        The products are exact, the powers of two being what they are, or infinite. NaN and what leaves the type
+        become NULL, and are told apart by the other branches: whatever lies outside lies on one side of the middle.
+        """
+        scale = float(1 / factor.step)
+        low, high = factor.lower, factor.upper
+        if unread is not None:
+            low, high = (max(low, min(round(end * scale), high)) for end in (unread.low, unread.high))
+        if not -_EXACT <= low <= high <= _EXACT:
+            return Dialect.steps(self, cell, unread, factor, rows)
+        x = rows.bind(cell.sql if unread is None else unread.sql)
+        kind = "UINTEGER" if low == 0 and high < _UNSIGNED else "BIGINT"
+        ends = [cast(number(end), kind) for end in (low, high)]
+        step = rows.bind(try_cast(binary("*", x, self.float(scale)), kind))
+        inside = binary("<=", step, ends[1]) if low == 0 and kind == "UINTEGER" else between(step, *ends)
+        middle = self.float(float(Fraction(low + high, 2) * factor.step))
+        return case(
+            (inside, step),
+            (self.is_nan(x), cast(null(), kind)),
+            (binary(">", x, middle), ends[1]),
+            (binary("<=", x, middle), ends[0]),
+            default=cast(null(), kind),
+        )
+
+    def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:
+        """Whole numbers of 8 bits: for them DuckDB groups by a table of all values instead of by hashing."""
+        fits = cell.kind is Kind.INTEGER and all(type(key) is int and 0 <= key <= _BYTE for key in known or [None])
+        return try_cast(cell.sql, "UTINYINT") if fits else None
+
+    def signed(self, value: SQL) -> SQL:
+        """Steps without a sign would not go below 0."""
+        return cast(value, "BIGINT")
+
     def narrowed(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """NULL where it does not fit."""
         return try_cast(value, "BIGINT")
@@ -114,11 +170,16 @@ class DuckDBDialect(Dialect):
         """Count microseconds from 1970."""
         return call("epoch_us", value)
 
-    def hashed(self, value: SQL) -> SQL:
-        """The first 60 bits as a number, which sorts five times as fast as the text.
+    def among_first(self, unit: SQL, ranks: list[SQL], limit: int) -> tuple[SQL, SQL]:
+        """One sort of all rows instead of one for each unit, which takes less than half the time.
 
-        Rows of one unit that agree in these bits and differ in a cell, one pair in 2**60, would tie.
+        Sorted by unit and rank, a row is among the first of its unit if the row so many places before it is another's.
         """
+        before = over(call("lag", unit, number(limit)), [], [unit, *ranks])
+        return before, binary("is distinct from", column("m"), unit)
+
+    def text_number(self, value: SQL) -> SQL:
+        """Fifteen hexadecimal digits."""
         start = call("substring", call("sha256", value), number(1), number(15))
         return try_cast(binary("||", string("0x"), start), "BIGINT")
 

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.sources import attach
 from discreet.engines.duckdb.store import Store
@@ -23,11 +25,15 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.running import Results
     from discreet.plans.nodes import Node
     from discreet.tables import Policy
 
 __all__ = ["DuckDB"]
+
+
+_READ = {"BIGINT", "BOOLEAN", "DOUBLE", "INTEGER", "TIMESTAMP", "UINTEGER", "UTINYINT", "VARCHAR"}
 
 
 class DuckDB(SQLEngine):
@@ -97,7 +103,7 @@ class DuckDB(SQLEngine):
             self._connection.execute("BEGIN TRANSACTION READ ONLY")
             try:
                 with self._limited():
-                    return [self._connection.execute(text).fetchall() for text in texts]
+                    return [_columns(self._connection.execute(text)) for text in texts]
             finally:
                 self._connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001 - any error of the driver, and all its parents
@@ -112,6 +118,22 @@ class DuckDB(SQLEngine):
         """Close the connection and remove temporary files."""
         with self._lock:
             self._opened.close()
+
+
+def _columns(result: DuckDBPyConnection) -> Columns:
+    """Read a result by columns; 64-bit integers that are all there stay an array."""
+    kinds = [str(each[1]) for each in result.description or ()]
+    found: Columns = []
+    for kind, column in zip(kinds, result.fetchnumpy().values(), strict=True):
+        if kind == "BIGINT" and not np.ma.isMaskedArray(column):
+            found.append(column)
+        elif kind == "DATE":
+            found.append(column.astype("datetime64[D]").tolist())
+        elif kind in _READ:
+            found.append(column.tolist())
+        else:  # among others HUGEINT, which would come as a rounded double
+            raise TypeError(kind)
+    return found
 
 
 def _connected(folder: Path, store: str | Path | None, memory: int | None, threads: int | None) -> DuckDBPyConnection:

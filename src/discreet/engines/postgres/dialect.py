@@ -31,7 +31,20 @@ class PostgresDialect(Dialect):
     functions: ClassVar[frozenset[str]] = frozenset(
         {
             *("abs", "bool_and", "bool_or", "btrim", "ceil", "char_length", "coalesce", "convert_to", "date_part"),
-            *("date_trunc", "dense_rank", "div", "exp", "floor", "greatest", "least", "ln", "max", "min", "mod"),
+            *(
+                "date_trunc",
+                "dense_rank",
+                "div",
+                "encode",
+                "exp",
+                "floor",
+                "greatest",
+                "least",
+                "ln",
+                "max",
+                "min",
+                "mod",
+            ),
             *("nullif", "pg_input_is_valid", "power", "regexp_like", "row_number", "sha256", "sqrt", "substr", "sum"),
             *("translate", "trunc"),
         }
@@ -141,9 +154,15 @@ class PostgresDialect(Dialect):
         epoch = exp.Extract(this=exp.Var(this="EPOCH"), expression=value.copy())
         return cast(binary("*", epoch, cast(number(10**6), "numeric")), "bigint")
 
-    def hashed(self, value: SQL) -> SQL:
-        """As bytes."""
-        return call("sha256", call("convert_to", value, string("UTF8")))
+    def text_number(self, value: SQL) -> SQL:
+        """Fifteen hexadecimal digits, read as bits."""
+        digits = call("encode", call("sha256", call("convert_to", value, string("UTF8"))), string("hex"))
+        start = binary("||", string("x"), call("substr", digits, number(1), number(15)))
+        return cast(cast(start, "bit(60)"), "bigint")
+
+    def quotient(self, value: SQL, divisor: int) -> SQL:
+        """The quotient of integers is one."""
+        return binary("/", value, self.literal(divisor, Kind.INTEGER))
 
     def total(self, value: SQL) -> SQL:
         """The sum of 64-bit integers, or of decimals, is an exact decimal."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.engines.keys import read_key
 from discreet.engines.postgres.dialect import PostgresDialect
 from discreet.engines.sql.checks import repeated, require_readable
+from discreet.engines.sql.columns import by_columns, listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
 from discreet.engines.sql.words import table as named
@@ -18,8 +19,9 @@ from discreet.tables.nearest import hint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from psycopg import Connection
+    from psycopg import Connection, Cursor
 
+    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.running import Results
     from discreet.engines.sql.words import SQL
     from discreet.tables import Policy, Table
@@ -85,7 +87,7 @@ class Postgres(SQLEngine):
         if found is None:
             msg = "PostgreSQL could not read a public table; check that the role may."
             raise EngineError(msg)
-        return found[0]
+        return list(listed_rows(found[0]))
 
     def _results(self, texts: Sequence[str]) -> Results | None:
         """Run texts in one read-only transaction."""
@@ -93,7 +95,7 @@ class Postgres(SQLEngine):
 
         try:
             with self._connection.transaction(), self._connection.cursor() as cursor:
-                return [cursor.execute(text.encode()).fetchall() for text in texts]
+                return [_columns(cursor.execute(text.encode())) for text in texts]
         except psycopg.Error:
             return None
 
@@ -101,6 +103,10 @@ class Postgres(SQLEngine):
         """Close the connection."""
         with self._lock:
             self._connection.close()
+
+
+def _columns(cursor: Cursor[tuple[object, ...]]) -> Columns:
+    return by_columns(cursor.fetchall(), len(cursor.description or ()))
 
 
 class _Catalog:

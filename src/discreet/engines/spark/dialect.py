@@ -42,7 +42,18 @@ class SparkDialect(Dialect):
     name: ClassVar[str] = "databricks"
     functions: ClassVar[frozenset[str]] = frozenset(
         {
-            *("abs", "btrim", "char_length", "coalesce", "date_trunc", "datediff", "decode", "dense_rank", "exp"),
+            *(
+                "abs",
+                "btrim",
+                "char_length",
+                "coalesce",
+                "conv",
+                "date_trunc",
+                "datediff",
+                "decode",
+                "dense_rank",
+                "exp",
+            ),
             *("greatest", "isnan", "least", "ln", "max", "min", "monotonically_increasing_id", "nullif", "power"),
             *("regexp_like", "rint", "row_number", "sha2", "sqrt", "substring", "sum", "translate", "unhex"),
             *("unix_micros", *_CHECKED.values(), *(name for name, _ in _PARTS.values())),
@@ -146,9 +157,10 @@ class SparkDialect(Dialect):
         """Count microseconds from 1970, in UTC."""
         return call("unix_micros", cast(value, "TIMESTAMP"))
 
-    def hashed(self, value: SQL) -> SQL:
-        """In hexadecimal, which sorts like the bytes."""
-        return call("sha2", value, number(256))
+    def text_number(self, value: SQL) -> SQL:
+        """Fifteen hexadecimal digits, written in decimal and read again."""
+        digits = call("substring", call("sha2", value, number(256)), number(1), number(15))
+        return try_cast(call("conv", digits, number(16), number(10)), "BIGINT")
 
     def total(self, value: SQL) -> SQL:
         """Sums of 64-bit integers could overflow; of decimals they have 38 digits."""

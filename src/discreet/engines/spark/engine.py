@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.engines.keys import read_key
 from discreet.engines.spark.dialect import SparkDialect
 from discreet.engines.sql.checks import repeated, require_readable
+from discreet.engines.sql.columns import listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
 from discreet.engines.sql.words import table as named
@@ -18,6 +19,7 @@ from discreet.tables.nearest import hint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.running import Results
     from discreet.engines.sql.words import SQL
     from discreet.tables import Policy, Table
@@ -77,7 +79,7 @@ class Spark(SQLEngine):
         if found is None:
             msg = "Spark could not read a public table; check that it exists and can be read."
             raise EngineError(msg)
-        return found[0]
+        return list(listed_rows(found[0]))
 
     def _results(self, texts: Sequence[str]) -> Results | None:
         """Run texts under the settings that they are written for."""
@@ -86,7 +88,7 @@ class Spark(SQLEngine):
             try:
                 for name, value in _SETTINGS.items():
                     self._session.conf.set(name, value)
-                return [[tuple(row) for row in self._session.sql(text).collect()] for text in texts]
+                return [_columns_of(self._session.sql(text).toArrow()) for text in texts]
             finally:
                 for name, value in before.items():
                     self._session.conf.set(name, value)
@@ -98,6 +100,14 @@ class Spark(SQLEngine):
         with self._lock:
             if self._owned:
                 self._session.stop()
+
+
+def _columns_of(table: Any) -> Columns:  # noqa: ANN401 - Arrow's table, which has no types
+    """Read a result by columns: it came in batches; 64-bit integers that are all there stay an array."""
+    return [
+        column.to_numpy() if str(column.type) == "int64" and not column.null_count else column.to_pylist()
+        for column in table.columns
+    ]
 
 
 class _Catalog:

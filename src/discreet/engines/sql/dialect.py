@@ -17,17 +17,20 @@ from discreet.engines.sql.words import (
     case,
     cast,
     clamp,
+    column,
     not_null,
     number,
+    over,
     string,
     written,
 )
+from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import EARLIEST, LARGEST_FLOAT, LATEST, SMALLEST_FLOAT, Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.binding import Binding
+    from discreet.engines.sql.binding import Binding, Cell, Unread
     from discreet.plans.facts import Facts
-    from discreet.tables import Bounds
+    from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
 
 __all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Dialect"]
@@ -61,6 +64,9 @@ class Dialect(ABC):
     types: ClassVar[dict[Kind, str]]
     wide: ClassVar[str]
     """A type for integers of at least 126 bits."""
+
+    reads_late: ClassVar[bool] = False
+    """Whether `steps` reads a stored double into its bounds and onto a grid at once."""
 
     def written(self, statement: SQL) -> str:
         """Write a statement, after the gate."""
@@ -181,6 +187,17 @@ class Dialect(ABC):
         """Any settled double as the nearest 64-bit integer; beyond ±2**62 it becomes that."""
         return self.nearest(clamp(rows.bind(value), self.float(-(2.0**62)), self.float(2.0**62)))
 
+    def steps(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:  # noqa: ARG002
+        """A float on its grid, clamped: any number that is not NULL or NaN has a place there."""
+        scaled = binary("*", rows.bind(cell.sql), self.float(float(1 / factor.step)))
+        bounds = cell.facts.bounds * Bounds(1 / factor.step, 1 / factor.step)
+        ends = [self.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)]
+        return clamp(rows.bind(self.snapped(scaled, bounds, rows)), *ends)
+
+    def signed(self, value: SQL) -> SQL:
+        """What `steps` gives, as a number to compute with."""
+        return value
+
     @abstractmethod
     def narrowed(self, value: SQL, rows: Binding) -> SQL:
         """A wide integer as a 64-bit one; NULL where it does not fit."""
@@ -235,6 +252,10 @@ class Dialect(ABC):
         """So many code points from a place on, counted from 1."""
         return call("substring", value, number(start), number(length))
 
+    def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:  # noqa: ARG002
+        """A key in so short a type that the groups which are not known are few; None if there is none for it."""
+        return None
+
     @abstractmethod
     def date_part(self, part: str, value: SQL, kind: Kind) -> SQL:
         """A part of a date or timestamp, as a 64-bit integer."""
@@ -251,9 +272,17 @@ class Dialect(ABC):
     def microseconds(self, value: SQL) -> SQL:
         """Microseconds since 1970 of a timestamp, as a 64-bit integer."""
 
+    def among_first(self, unit: SQL, ranks: list[SQL], limit: int) -> tuple[SQL, SQL]:
+        """Give a column "m" for each row, and the condition on it and the unit that holds for a unit's first rows."""
+        return over(call("row_number"), [unit], ranks), binary("<=", column("m"), number(limit))
+
     @abstractmethod
-    def hashed(self, value: SQL) -> SQL:
-        """SHA-256 of a text's UTF-8 bytes, as something that sorts like the bytes."""
+    def text_number(self, value: SQL) -> SQL:
+        """The first 60 bits of SHA-256 of a text's UTF-8 bytes, as a 64-bit integer."""
+
+    def quotient(self, value: SQL, divisor: int) -> SQL:
+        """Divide a 64-bit integer by a positive constant, toward 0."""
+        return binary("//", value, self.literal(divisor, Kind.INTEGER))
 
     @abstractmethod
     def total(self, value: SQL) -> SQL:

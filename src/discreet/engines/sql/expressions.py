@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlglot import exp
 
-from discreet.engines.sql.cells import Cell
+from discreet.engines.sql.binding import Cell
 from discreet.engines.sql.dialect import DATE, FLOAT, INTEGER, TIMESTAMP
 from discreet.engines.sql.words import (
     SQL,
@@ -28,7 +28,7 @@ from discreet.tables.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.engines.sql.cells import Writing
+    from discreet.engines.sql.writing import Writing
     from discreet.plans.facts import Facts
 
 __all__ = ["below", "converted", "emitted"]

@@ -1,92 +1,138 @@
-"""The rank that decides which of a unit's rows are kept: a keyed hash of an encoding that all engines share.
+"""The rank that decides which of a unit's rows are kept: a keyed hash in whole numbers, the same on all engines.
 
-The encoding of a row is the concatenation of its cells', each of which says where it ends:
+Each cell becomes a few limbs below 2**30, in a way that every engine computes alike:
 
-    NULL n · boolean b0 b1 · integer i<decimal>; · text t<code points>:<text>
-    date d<days since 1970>; · timestamp s<microseconds since 1970>; · float f0; or f<sign><mantissa>p<exponent>;
+    NULL       a secret number in the place of the first limb
+    boolean    0 or 1
+    integer    the digits to the base 2**30, with the number's sign
+    date       days since 1970 · timestamp  microseconds since 1970 · both as integers
+    text       the first 60 bits of SHA-256 of its UTF-8 bytes, as an integer
+    float      its nearest integer, and 2**58 times what is left, both as integers; clamped to ±2**58 before
 
-A float is written as ±m · 2**(e - 52) with 2**52 <= m < 2**53, which takes divisions by powers of two only, so that no
-engine's way of printing doubles matters. The rank is SHA-256 of the key, a tag, the unit's encoding and the row's. The
-key stands first and has a fixed length.
+With P = 2**31 - 1 and secret multipliers below 2**30 for each limb of the unit and of the cells, two sums modulo P are
+taken, A and B. The rank is (A * A * (A + c) mod P) * 2**31 + B. Limbs differ by less than P, so two rows with other
+limbs agree in one sum with a chance of 2**-30 over the key, in both with 2**-60. The cubic is there because the order
+of numbers a + b x says too much about x: units shift A by different amounts, and what a cubic makes of a shift is
+another order. Nothing here needs to resist an attack: which rows of a unit are kept is the unit's own matter, as long
+as it depends on that unit's rows and the key alone.
+
+Floats that agree in their limbs and still differ are told apart by their values, which follow the rank in the order.
 """
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.sql.words import SQL, binary, call, case, cast, join, string
+from discreet.engines.sql.words import SQL, binary, call, case, clamp, join, number
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
-    from discreet.engines.sql.cells import Cell, Writing
+    from discreet.engines.sql.binding import Cell
+    from discreet.engines.sql.writing import Writing
 
-__all__ = ["rank"]
+__all__ = ["LIMB_BASE", "PRIME", "multiplier", "order"]
 
-
-def rank(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> SQL:
-    """Hash the unit and some cells."""
-    parts = [_encoded(cell, rows) for cell in (unit, *cells)]
-    return rows.dialect.hashed(binary("||", string(f"{key.hex()}{tag}"), _joined(parts)))
-
-
-def _joined(parts: list[SQL]) -> SQL:
-    """Concatenate by halves: from left to right, each step would copy everything so far."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return binary("||", _joined(parts[:middle]), _joined(parts[middle:]))
+LIMB_BASE = 2**30
+PRIME = 2**31 - 1
+_TERMS = 7
+"""So many products below 2**60 sum up to less than 2**63."""
+_FAR = 2.0**58
 
 
-def _encoded(cell: Cell, rows: Writing) -> SQL:
-    x = rows.bind(cell.sql)
-    return call("coalesce", _ENCODINGS[cell.kind](x, rows), string("n"))
+def multiplier(key: bytes, label: str) -> int:
+    """Draw a secret number below 2**30 for a place from the key.
+
+    >>> multiplier(bytes(32), "row 0 1 0") < 2**30
+    True
+    """
+    return int.from_bytes(hashlib.sha256(key + label.encode()).digest()[:8]) % LIMB_BASE
 
 
-def _number(letter: str, value: SQL, rows: Writing) -> SQL:
-    return join("||", [string(letter), rows.dialect.to(value, Kind.TEXT), string(";")])
+def order(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> list[SQL]:
+    """Give what rows are ordered by: the rank of the unit and some cells, and the floats among them."""
+    writer = _Ranks(tag, key, rows)
+    limbs = [
+        (f"{place} {digit}", limb)
+        for place, cell in enumerate((unit, *cells))
+        for digit, limb in enumerate(writer.limbs(place, cell))
+    ]
+    first, second = (rows.bind(writer.summed(lane, limbs)) for lane in (0, 1))
+    shifted = rows.bind(_reduced(binary("+", first, number(multiplier(key, f"{tag} shift")))))
+    square = rows.bind(_reduced(binary("*", first, first)))
+    high = _reduced(binary("*", square, shifted))
+    rank = rows.bind(binary("+", binary("*", high, number(2**31)), second))
+    return [rank, *(cell.sql for cell in cells if cell.kind is Kind.FLOAT)]
 
 
-def _boolean(x: SQL, _: Writing) -> SQL:
-    return case(
-        (binary("=", x, exp.Boolean(this=True)), string("b1")), (binary("=", x, exp.Boolean(this=False)), string("b0"))
-    )
+def _reduced(value: SQL) -> SQL:
+    return binary("%", value, number(PRIME))
 
 
-def _text(x: SQL, rows: Writing) -> SQL:
-    length = rows.dialect.to(rows.dialect.length(x), Kind.TEXT)
-    return join("||", [string("t"), length, string(":"), x])
+@dataclass(frozen=True, slots=True)
+class _Ranks:
+    """Where the rank of one kind is written."""
 
+    tag: str
+    key: bytes
+    rows: Writing
 
-def _float(x: SQL, rows: Writing) -> SQL:
-    """The exponent is guessed by logarithms, which may be off by one in either direction, and then put right."""
-    dialect = rows.dialect
-    zero, one, two = (dialect.float(value) for value in (0.0, 1.0, 2.0))
-    size = rows.bind(case((binary("<>", x, zero), call("abs", x)), default=dialect.literal(None, Kind.FLOAT)))
-    guess = rows.bind(dialect.floor(binary("/", call("ln", size), call("ln", two)), rows))
-    share = rows.bind(binary("/", size, call("power", two, guess)))
-    exponent = rows.bind(
-        case(
-            (binary(">=", share, two), binary("+", guess, one)),
-            (binary("<", share, one), binary("-", guess, one)),
-            default=guess,
-        )
-    )
-    mantissa = binary("*", binary("/", size, call("power", two, exponent)), dialect.float(2.0**52))
-    whole = [dialect.to(cast(value, dialect.types[Kind.INTEGER]), Kind.TEXT) for value in (mantissa, exponent)]
-    sign = case((binary("<", x, zero), string("-")), default=string("+"))
-    written = join("||", [string("f"), sign, whole[0], string("p"), whole[1], string(";")])
-    return case((binary("=", x, zero), string("f0;")), default=written)
+    def summed(self, lane: int, limbs: list[tuple[str, SQL]]) -> SQL:
+        """Write the sum of a lane, within 0 and P."""
+        terms = [
+            binary("*", limb, self._constant(multiplier(self.key, f"{self.tag} {lane} {label}")))
+            for label, limb in limbs
+        ]
+        parts = [_reduced(join("+", terms[at : at + _TERMS])) for at in range(0, len(terms), _TERMS)]
+        while len(parts) > 1:  # each is below 2**31 in size
+            parts = [join("+", parts[at : at + 2**10]) for at in range(0, len(parts), 2**10)]
+        return _reduced(binary("+", _reduced(parts[0]), number(PRIME)))
 
+    def _constant(self, value: int) -> SQL:
+        return self.rows.dialect.literal(value, Kind.INTEGER)
 
-_ENCODINGS: dict[Kind, Callable[[SQL, Writing], SQL]] = {
-    Kind.BOOLEAN: _boolean,
-    Kind.INTEGER: lambda x, rows: _number("i", x, rows),
-    Kind.TEXT: _text,
-    Kind.FLOAT: _float,
-    Kind.DATE: lambda x, rows: _number("d", rows.dialect.days(x, Kind.DATE), rows),
-    Kind.TIMESTAMP: lambda x, rows: _number("s", rows.dialect.microseconds(x), rows),
-}
+    def limbs(self, place: int, cell: Cell) -> list[SQL]:
+        """Write the limbs of a cell; those that its bounds show to be 0 are left out."""
+        found = list(self._integers(cell))
+        hidden = self._constant(multiplier(self.key, f"{self.tag} null {place}"))
+        first, *rest = found
+        if not cell.facts.nullable:
+            return found
+        zero = self._constant(0)
+        return [self.rows.bind(call("coalesce", first, hidden)), *(call("coalesce", each, zero) for each in rest)]
+
+    def _integers(self, cell: Cell) -> Iterator[SQL]:
+        """Write a cell as integers, and those as limbs."""
+        dialect, x = self.rows.dialect, self.rows.bind(cell.sql)
+        if cell.kind is Kind.BOOLEAN:
+            one, zero = (self._constant(value) for value in (1, 0))
+            yield case((binary("=", x, exp.Boolean(this=True)), one), (binary("<>", x, exp.Boolean(this=True)), zero))
+        elif cell.kind is Kind.TEXT:
+            yield from self._digits(dialect.text_number(x), 2)
+        elif cell.kind is Kind.DATE:
+            yield from self._digits(dialect.days(x, Kind.DATE), 1)
+        elif cell.kind is Kind.TIMESTAMP:
+            yield from self._digits(dialect.microseconds(x), 2)
+        elif cell.kind is Kind.INTEGER:
+            low, high = cell.facts.bounds.lower, cell.facts.bounds.upper
+            small = low is not None and high is not None and low > -LIMB_BASE and high < LIMB_BASE
+            yield from self._digits(x, 1 if small else 3)
+        else:
+            inside = self.rows.bind(clamp(x, dialect.float(-_FAR), dialect.float(_FAR)))
+            whole = self.rows.bind(dialect.nearest(inside))
+            left = binary("-", inside, dialect.to(whole, Kind.FLOAT))
+            yield from self._digits(whole, 2)
+            yield from self._digits(dialect.nearest(binary("*", left, dialect.float(_FAR))), 2)
+
+    def _digits(self, value: SQL, count: int) -> Iterator[SQL]:
+        """Write an integer as so many limbs, the last of which takes the rest."""
+        rest = self.rows.bind(value)
+        for _ in range(count - 1):
+            yield self.rows.bind(binary("%", rest, self._constant(LIMB_BASE)))
+            rest = self.rows.bind(self.rows.dialect.quotient(rest, LIMB_BASE))
+        yield rest

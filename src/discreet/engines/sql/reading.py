@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.engines.sql.binding import Unread
 from discreet.engines.sql.expressions import converted
 from discreet.engines.sql.words import SQL, case, clamp, is_null, listed, not_null
 from discreet.errors import ParameterError, QueryRefused
@@ -13,10 +14,10 @@ from discreet.plans.facts import Facts
 from discreet.tables.kinds import Kind, as_date, as_timestamp
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.cells import Writing
+    from discreet.engines.sql.writing import Writing
     from discreet.tables import Column, Table, Value
 
-__all__ = ["conditions", "read_cell"]
+__all__ = ["conditions", "read_cell", "unread_cell"]
 
 
 def read_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> SQL:
@@ -38,6 +39,15 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> SQL:
     if kind is Kind.TEXT and column.kind is Kind.FLOAT:
         value = rows.dialect.settled(value, Facts(Kind.FLOAT), rows)
     return _listed(column, _clamped(column, value, rows), rows)
+
+
+def unread_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> Unread | None:
+    """Give a stored double that `read_cell` reads into bounds, for rules that do both at once."""
+    found = rows.dialect.stored(raw, stored, rows) if column.kind is Kind.FLOAT else None
+    low, high = column.bounds.lower, column.bounds.upper
+    if found is None or found[1] is not Kind.FLOAT or low is None or high is None or not rows.dialect.reads_late:
+        return None
+    return Unread(found[0], float_up(low), float_down(high))
 
 
 def _castable(given: Kind, wanted: Kind) -> bool:

@@ -6,15 +6,15 @@ except those of stored tables and their columns, which are quoted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from discreet.engines.sql.cells import Cell
+from discreet.engines.sql.binding import Cell, Unread
 from discreet.engines.sql.expressions import aligned
-from discreet.engines.sql.ranks import rank
-from discreet.engines.sql.reading import conditions, read_cell
+from discreet.engines.sql.ranks import order
+from discreet.engines.sql.reading import conditions, read_cell, unread_cell
 from discreet.engines.sql.rows import Rows
 from discreet.engines.sql.statistics import finished, unit_statistic_sql
 from discreet.engines.sql.words import (
@@ -80,11 +80,16 @@ class Catalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation as a SELECT of c0, c1, … and, where the unit has a name, u."""
+    """A relation as a SELECT of c0, c1, … and, where the unit has a name, u.
+
+    Beside c1 may stand d1, the stored double of the same row that c1 was read from. Nodes that keep rows as they are
+    carry it along.
+    """
 
     query: SQL
     schema: Schema
     unit: Facts | None
+    unread: Mapping[str, Unread] = field(default_factory=dict)
 
     @property
     def names(self) -> dict[str, str]:
@@ -95,6 +100,11 @@ class Relation:
     def columns(self) -> list[str]:
         """All SQL names, the unit's last."""
         return [*self.names.values(), *([UNIT] if self.unit is not None else [])]
+
+    @property
+    def carried(self) -> list[str]:
+        """All SQL names, and those of stored doubles."""
+        return [*self.columns, *(each.sql.name for each in self.unread.values())]
 
 
 class Emitter:
@@ -122,7 +132,7 @@ class Emitter:
 
     def rows(self, relation: Relation) -> Rows:
         """Start to compute with the rows of a relation."""
-        return Rows(relation.query, relation.schema, relation.names, self.dialect)
+        return Rows(relation.query, relation.schema, relation.names, self.dialect, relation.unread)
 
     def _scan(self, node: Scan) -> Relation:
         table = node.table
@@ -136,23 +146,35 @@ class Emitter:
         columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells.values())]
         if table.unit is not None:
             columns.append(alias(cells[table.unit], UNIT))
+        unread = {}
+        for place, each in enumerate(table.columns):
+            found = unread_cell(each, column(f"x{place}"), raw.columns[each.name], rows)
+            if found is not None:
+                columns.append(alias(found.sql, f"d{place}"))
+                unread[each.name] = replace(found, sql=column(f"d{place}"))
         needed = conditions(table, cells)
         query = select(columns, rows.computed(), where=all_of(needed) if needed else None)
-        return Relation(query, node.schema, None if table.unit is None else node.schema[table.unit])
+        return Relation(query, node.schema, None if table.unit is None else node.schema[table.unit], unread)
 
     def _filter(self, node: Filter) -> Relation:
         child = self.relation(node.child)
         rows = self.rows(child)
         condition = rows.cell(node.predicate).sql
-        query = select([column(name) for name in child.columns], rows.computed(), where=condition)
-        return Relation(query, node.schema, child.unit)
+        query = select([column(name) for name in child.carried], rows.computed(), where=condition)
+        return Relation(query, node.schema, child.unit, child.unread)
 
     def _project(self, node: Project) -> Relation:
         child = self.relation(node.child)
         rows = self.rows(child)
         cells = [rows.cell(expression).sql for _, expression in node.columns]
         columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells)]
-        return self._carrying(columns, rows, node.schema, child.unit)
+        unread = {}
+        for place, (name, expression) in enumerate(node.columns):
+            found = rows.unread(expression)
+            if found is not None:
+                columns.append(alias(found.sql, f"d{place}"))
+                unread[name] = replace(found, sql=column(f"d{place}"))
+        return replace(self._carrying(columns, rows, node.schema, child.unit), unread=unread)
 
     @staticmethod
     def _carrying(columns: list[SQL], rows: Rows, schema: Schema, unit: Facts | None) -> Relation:
@@ -193,8 +215,8 @@ class Emitter:
         there: SQL = exp.Exists(this=select([number(1)], right.query, where=condition, name="b"))
         if node.keep is Keep.UNMATCHED:
             there = negated(there)
-        query = select([column(name, "a") for name in left.columns], left.query, where=there, name="a")
-        return Relation(query, node.schema, left.unit)
+        query = select([column(name, "a") for name in left.carried], left.query, where=there, name="a")
+        return Relation(query, node.schema, left.unit, left.unread)
 
     def _union(self, node: UnionAll) -> Relation:
         sides = [self.relation(node.left), self.relation(node.right)]
@@ -256,27 +278,35 @@ class Emitter:
     def limited(self, child: Relation, limit: int) -> Relation:
         """Rank the rows of each unit and keep the first."""
         rows = self.rows(child)
-        hashed = rank("row", self._unit(child), [rows.cell(Column(name)) for name in child.schema], self._key, rows)
+        cells = [rows.cell(Column(name)) for name in child.schema]
+        ranks, ranked = _named("r", order("row", self._unit(child), cells, self._key, rows))
         columns = [column(name) for name in child.columns]
-        ranked = select([*columns, alias(hashed, "r")], rows.computed())
-        place = alias(over(call("row_number"), [column(UNIT)], [column("r")]), "m")
-        wanted = binary("<=", column("m"), number(limit))
-        return Relation(select(columns, select([*columns, place], ranked), where=wanted), child.schema, child.unit)
+        below = select([*columns, *ranked], rows.computed())
+        place, wanted = self.dialect.among_first(column(UNIT), ranks, limit)
+        numbered = select([*columns, alias(place, "m")], below)
+        return Relation(select(columns, numbered, where=wanted), child.schema, child.unit)
 
     def _bound_groups(self, node: BoundGroups) -> Relation:
         if node.child.rows == 1:
             return self.relation(node.child)
         child = self._with_unit(node.child, "a limit on groups")
         rows = self.rows(child)
-        key_rank = rank("key", self._unit(child), [rows.cell(Column(name)) for name in node.keys], self._key, rows)
-        row_rank = rank("row", self._unit(child), [rows.cell(Column(name)) for name in child.schema], self._key, rows)
+        keys, cells = ([rows.cell(Column(name)) for name in names] for names in (node.keys, child.schema))
+        key_ranks, ranked_keys = _named("k", order("key", self._unit(child), keys, self._key, rows))
+        row_ranks, ranked_rows = _named("r", order("row", self._unit(child), cells, self._key, rows))
         columns = [column(name) for name in child.columns]
-        ranked = select([*columns, alias(key_rank, "k"), alias(row_rank, "r")], rows.computed())
+        ranked = select([*columns, *ranked_keys, *ranked_rows], rows.computed())
         unit = column(UNIT)
-        places = [alias(over(call("dense_rank"), [unit], [column("k")]), "n")]
+        places = [alias(over(call("dense_rank"), [unit], key_ranks), "n")]
         wanted = [binary("<=", column("n"), number(node.groups))]
         if node.limit is not None:
-            places.append(alias(over(call("row_number"), [unit, column("k")], [column("r")]), "m"))
+            places.append(alias(over(call("row_number"), [unit, *key_ranks], row_ranks), "m"))
             wanted.append(binary("<=", column("m"), number(node.limit)))
         numbered = select([*columns, *places], ranked)
         return Relation(select(columns, numbered, where=all_of(wanted)), node.schema, child.unit)
+
+
+def _named(letter: str, ranks: list[SQL]) -> tuple[list[SQL], list[SQL]]:
+    """Name ranks, for the relation above and in their own."""
+    names = [f"{letter}{place}" for place in range(len(ranks))]
+    return [column(name) for name in names], [alias(rank, name) for name, rank in zip(names, ranks, strict=True)]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.sql.cells import Cell
+from discreet.engines.sql.binding import Cell, Unread
 from discreet.engines.sql.expressions import emitted
 from discreet.engines.sql.words import SQL, alias, column, select
 from discreet.plans.expressions import Column, Expression, Literal, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
 
     from discreet.engines.sql.dialect import Dialect
     from discreet.plans.facts import Schema
@@ -28,11 +28,19 @@ class Rows:
     because every expression is total.
     """
 
-    def __init__(self, source: SQL, schema: Schema, names: dict[str, str], dialect: Dialect) -> None:
+    def __init__(
+        self,
+        source: SQL,
+        schema: Schema,
+        names: dict[str, str],
+        dialect: Dialect,
+        unread: Mapping[str, Unread] | None = None,
+    ) -> None:
         self.dialect = dialect
         self.schema = schema
         self._source = source
         self._names = names
+        self._unread = unread or {}
         self._layers: list[list[SQL]] = []
         self._depths: dict[str, int] = {}
         self._shared: dict[Hashable, SQL] = {}
@@ -56,12 +64,20 @@ class Rows:
             self._shared[key] = self.bind(value())
         return self._shared[key]
 
+    def shared(self, key: Hashable) -> SQL | None:
+        """Give the column that was bound under a key, if there is one."""
+        return self._shared.get(key)
+
     def cell(self, expression: Expression) -> Cell:
         """Give the SQL of an expression over the relation's columns."""
         found = self._cells.get(expression)
         if found is None:
             found = self._cells[expression] = self._computed(expression)
         return found
+
+    def unread(self, expression: Expression) -> Unread | None:
+        """Give the stored double behind an expression that is nothing but a bounded column, if it is at hand."""
+        return self._unread.get(expression.name) if isinstance(expression, Column) else None
 
     def _computed(self, expression: Expression) -> Cell:
         if isinstance(expression, Column):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.aggregates import Aggregates
 from discreet.engines.sql.statements import Statements
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.relations import Emitter
     from discreet.plans.nodes import Aggregate, Node
 
 __all__ = ["Results", "SQLEngine"]
 
-Results = list[list[tuple[object, ...]]]
+Results: TypeAlias = "list[Columns]"
 
 
 class SQLEngine(ABC):

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
+from discreet.engines.sql.columns import Row, known_places, listed_rows
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
+from discreet.engines.sql.ordered import ranked_cells
 from discreet.engines.sql.statistics import count_distinct, count_rows, is_narrow, statistic_sql
 from discreet.engines.sql.words import alias, all_of, any_of, between, column, is_null, listed, not_null, select
 from discreet.plans.expressions import Column
 from discreet.plans.refusals import refuse
-from discreet.plans.statistics import BinCounts
+from discreet.plans.statistics import BinCounts, RankedCells, ValueCount
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+
+    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.relations import Emitter, Relation
     from discreet.engines.sql.rows import Rows
     from discreet.engines.sql.words import SQL
@@ -29,15 +37,18 @@ __all__ = ["Statements"]
 _LONGEST_LIST = 16
 """More known keys than this are not sent to the engine; groups that are not known are then dropped as they are read."""
 
-Row = tuple[object, ...]
+_APART = (BinCounts, RankedCells)
+"""What is not one number per group has a statement of its own."""
+
+Numbers: TypeAlias = "NDArray[np.int64] | NDArray[np.object_] | list[list[int]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The texts to execute, in order, in one snapshot: one for all counts and sums, one for each set of bins.
+    """The texts to execute, in order, in one snapshot: one for all counts and sums, one for each set of bins or cells.
 
     A row of the first result is the key, the numbers, and the number of units where keys are not known. A row of
-    the others is the key, the bin and the number of rows in it.
+    the others is the key, the bin and the number of rows in it; for cells also those below it, and all.
     """
 
     aggregate: Aggregate
@@ -47,48 +58,69 @@ class Statements:
     def of(aggregate: Aggregate, emitter: Emitter) -> Statements:
         """Write an aggregate."""
         queries = [_scalars(aggregate, emitter)]
-        queries += [_bins(aggregate, each, emitter) for each in aggregate.statistics if isinstance(each, BinCounts)]
+        for each in aggregate.statistics:
+            if isinstance(each, BinCounts):
+                queries.append(_bins(aggregate, each, emitter))
+            elif isinstance(each, RankedCells):
+                rows = emitter.rows(emitter.relation(aggregate.child))
+                queries.append(ranked_cells(each, rows, *_keys(aggregate, rows)))
         return Statements(aggregate, tuple(emitter.dialect.written(query) for query in queries))
 
     def read(
-        self, results: Sequence[Iterable[Row]]
-    ) -> tuple[list[tuple[Value, ...]], list[list[list[int]]], list[int]]:
+        self, results: Sequence[Columns]
+    ) -> tuple[list[tuple[Value, ...]] | None, list[Numbers], Sequence[int] | NDArray[np.int64]]:
         """Put results together: the groups, the numbers of each statistic by group, and the units of each group.
 
-        Known groups come in their order, 0 where the engine found none. Others come sorted by their keys.
+        Known groups come in their order (and are not listed), 0 where the engine found none. Others come sorted by
+        their keys.
         """
         aggregate = self.aggregate
         width = len(aggregate.keys)
-        known = self._known()
-        found: dict[Row, Row] = {}
-        for row in results[0]:
-            key = row[:width]
-            if known is None or key in known:
-                found[key] = row[width:]
-        groups: list[Row] = sorted(found, key=_in_order) if known is None else list(known)
-        numbers = self._numbers(groups, found)
-        bins = iter(results[1:])
-        for place, statistic in enumerate(aggregate.statistics):
-            if isinstance(statistic, BinCounts):
-                numbers[place] = _counted(groups, next(bins), statistic.size, width)
-        units = [] if known is not None else [int(found[group][-1]) for group in groups]  # type: ignore[call-overload]
+        first, count = results[0], len(results[0][-1])
+        if aggregate.known:
+            groups: list[Row] | None = None
+            size = math.prod(len(key.known or ()) for key in aggregate.keys)
+            places = known_places(aggregate.keys, first[:width], count)
+            rows = np.flatnonzero(places >= 0)
+            places = places[rows]
+        else:
+            found = list(listed_rows(first[:width])) if width else [()] * count
+            order = sorted(range(count), key=lambda row: _in_order(found[row]))
+            groups, size = [found[row] for row in order], count
+            rows, places = np.array(order, dtype=np.int64), np.arange(count)
+        numbers = self._numbers(first[width:], rows, places, size)
+        self._apart(numbers, results[1:], groups)
+        units: Sequence[int] | NDArray[np.int64] = [] if groups is None else np.asarray(first[-1], dtype=np.int64)[rows]
         return groups, numbers, units  # type: ignore[return-value]  # cells of the declared kinds
 
-    def _known(self) -> dict[Row, None] | None:
-        if not self.aggregate.known:
-            return None
-        return dict.fromkeys(itertools.product(*(key.known or () for key in self.aggregate.keys)))
+    def _apart(self, numbers: list[Numbers], results: Sequence[Columns], groups: list[Row] | None) -> None:
+        """Read what has a statement of its own."""
+        left = iter(results)
+        keys = self.aggregate.keys
+        for place, statistic in enumerate(self.aggregate.statistics):
+            if isinstance(statistic, _APART) and groups is None:
+                groups = list(itertools.product(*(key.known or () for key in keys)))
+            if isinstance(statistic, BinCounts):
+                numbers[place] = _counted(groups or [], listed_rows(next(left)), statistic.size, len(keys))
+            elif isinstance(statistic, RankedCells):
+                numbers[place] = _cells(groups or [], listed_rows(next(left)), len(keys))
 
-    def _numbers(self, groups: list[Row], found: dict[Row, Row]) -> list[list[list[int]]]:
+    def _numbers(
+        self, columns: Columns, rows: NDArray[np.int64], places: NDArray[np.int64], size: int
+    ) -> list[Numbers]:
         """Read the counts and sums; wide ones come in two limbs."""
-        numbers: list[list[list[int]]] = []
+        numbers: list[Numbers] = []
         place = 0
         for statistic in self.aggregate.statistics:
-            if isinstance(statistic, BinCounts):
+            if isinstance(statistic, _APART):
                 numbers.append([])
                 continue
             limbs = 1 if is_narrow(statistic) else 2
-            numbers.append([_joined(found.get(group), place, limbs) for group in groups])
+            parts = [np.asarray(column, dtype=np.int64)[rows] for column in columns[place : place + limbs]]
+            found = parts[0] if limbs == 1 else parts[0].astype(object) * LIMB + parts[1]
+            cells = np.zeros(size, dtype=found.dtype)
+            cells[places] = found
+            numbers.append(cells)
             place += limbs
         return numbers
 
@@ -96,13 +128,6 @@ class Statements:
 def _in_order(group: Row) -> tuple[tuple[bool, object], ...]:
     """Sort groups by their keys, NULL last; the keys of one column are of one kind."""
     return tuple((key is None, 0 if key is None else key) for key in group)
-
-
-def _joined(row: Row | None, place: int, limbs: int) -> list[int]:
-    if row is None:
-        return [0]
-    parts = [int(part) for part in row[place : place + limbs]]  # type: ignore[call-overload]
-    return [parts[0] if limbs == 1 else parts[0] * LIMB + parts[1]]
 
 
 def _counted(groups: list[Row], rows: Iterable[Row], size: int, width: int) -> list[list[int]]:
@@ -115,12 +140,25 @@ def _counted(groups: list[Row], rows: Iterable[Row], size: int, width: int) -> l
     return [counts[group] for group in groups]
 
 
+def _cells(groups: list[Row], rows: Iterable[Row], width: int) -> list[list[int]]:
+    """Read cells near ranks, in rising order; engines return them in any."""
+    found: dict[Row, list[Row]] = {group: [] for group in groups}
+    for row in rows:
+        here = found.get(row[:width])
+        if here is not None:
+            here.append(row[width:])
+    return [[int(part) for row in sorted(found[group]) for part in row] for group in groups]  # type: ignore[call-overload]
+
+
 def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
     """Write the keys, and the conditions that leave other groups out."""
     keys, wanted = [], []
     for each in aggregate.keys:
         cell = rows.cell(Column(each.column))
-        keys.append(cell.sql)
+        short = rows.dialect.short_key(cell, each.known)
+        keys.append(cell.sql if short is None else rows.bind(short))
+        if short is not None:
+            continue
         if each.known is None:
             wanted.append(not_null(cell.sql))
         elif _is_range(each.known):
@@ -144,12 +182,11 @@ def _scalars(aggregate: Aggregate, emitter: Emitter) -> SQL:
     child = emitter.relation(aggregate.child)
     rows = emitter.rows(child)
     keys, wanted = _keys(aggregate, rows)
-    columns = [
-        part
-        for statistic in aggregate.statistics
-        if not isinstance(statistic, BinCounts)
-        for part in statistic_sql(statistic, rows)
-    ]
+    written = {}
+    for place, statistic in sorted(enumerate(aggregate.statistics), key=lambda each: isinstance(each[1], ValueCount)):
+        if not isinstance(statistic, _APART):  # counts of values last: they use what sums have written
+            written[place] = statistic_sql(statistic, rows)
+    columns = [part for _, parts in sorted(written.items()) for part in parts]
     if not aggregate.known:
         columns.append(_units(aggregate, child))
     if not keys and not columns:

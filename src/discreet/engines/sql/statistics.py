@@ -22,12 +22,13 @@ from discreet.plans.statistics import (
     UnitSum,
     ValueCount,
 )
-from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.cells import Writing
+    from discreet.engines.sql.binding import Cell
     from discreet.engines.sql.dialect import Dialect
+    from discreet.engines.sql.writing import Writing
+    from discreet.plans.expressions import Expression
     from discreet.plans.facts import Facts, Schema
     from discreet.plans.statistics import Snapped, Statistic, UnitStatistic
 
@@ -38,6 +39,7 @@ __all__ = [
     "finished",
     "is_narrow",
     "statistic_sql",
+    "steps_sql",
     "unit_statistic_sql",
 ]
 
@@ -66,24 +68,23 @@ def is_narrow(statistic: Statistic) -> bool:
     return not isinstance(statistic, Moment) or max(map(abs, statistic.reach({}))) <= _NARROW
 
 
-def _steps(factor: Snapped, rows: Writing) -> SQL:
+def steps_sql(factor: Snapped, rows: Writing) -> SQL:
     """Write clamp(round(x / step), lower, upper); 1 / step is a power of two, so the product is exact."""
     cell, dialect = rows.cell(factor.value), rows.dialect
 
     def counted() -> SQL:
-        x = rows.bind(cell.sql)
         if cell.kind is Kind.FLOAT:
-            scaled = binary("*", x, dialect.float(float(1 / factor.step)))
-            bounds = cell.facts.bounds * Bounds(1 / factor.step, 1 / factor.step)
-            x = rows.bind(dialect.snapped(scaled, bounds, rows))
-        return clamp(x, *(dialect.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)))
+            return dialect.steps(cell, rows.unread(factor.value), factor, rows)
+        return clamp(rows.bind(cell.sql), *(dialect.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)))
 
-    return rows.once(replace(factor, center=0), counted)
+    found = rows.once(replace(factor, center=0), counted)
+    rows.once(("steps", factor.value), lambda: found)
+    return found
 
 
 def _snapped(factor: Snapped, rows: Writing) -> SQL:
     """Count steps from the center, wide where 64 bits might not hold them."""
-    inside = _steps(factor, rows)
+    inside = rows.dialect.signed(steps_sql(factor, rows))
     if max(map(abs, factor.reach)) >= _HALF:
         inside = rows.dialect.widened(inside)
     return binary("-", inside, rows.dialect.literal(factor.center, Kind.INTEGER)) if factor.center else inside
@@ -109,7 +110,7 @@ def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:  # noqa: PL
     if isinstance(statistic, ValueCount):
         cells = [rows.cell(value) for value in statistic.values]
         if len(cells) == 1:
-            return [count_values(rows.bind(cells[0].sql)) if cells[0].facts.nullable else count_rows()]
+            return [_count_cell(statistic.values[0], cells[0], rows)]
         return [count_values(case((all_of([not_null(cell.sql) for cell in cells]), number(1))))]
     if isinstance(statistic, DistinctCount):
         return [count_distinct(rows.bind(rows.cell(statistic.value).sql))]
@@ -117,7 +118,7 @@ def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:  # noqa: PL
     factor = statistic.factors[0]
     if len(statistic.factors) == 1 and is_narrow(statistic) and max(-factor.lower, factor.upper) <= _NARROW:
         # The sum of s - center is the sum of s less center times their number: sums with other centers share one.
-        steps = _steps(factor, rows)
+        steps = steps_sql(factor, rows)
         total = dialect.short_total(steps)
         less = binary("*", dialect.literal(factor.center, Kind.INTEGER), count_values(steps))
         return [binary("-", total, less) if factor.center else total]
@@ -125,6 +126,13 @@ def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:  # noqa: PL
     if is_narrow(statistic):
         return [dialect.short_total(value)]
     return list(dialect.limbs(call("coalesce", dialect.total(value), dialect.widened(number(0)))))
+
+
+def _count_cell(value: Expression, cell: Cell, rows: Writing) -> SQL:
+    """Count values that are not NULL; where their steps are written already, count those: they are NULL together."""
+    if not cell.facts.nullable:
+        return count_rows()
+    return count_values(rows.shared(("steps", value)) or rows.bind(cell.sql))
 
 
 def unit_statistic_sql(  # noqa: PLR0911 - one for each statistic

@@ -233,10 +233,10 @@ def alias(value: SQL, name: str) -> SQL:
 def select(
     columns: list[SQL], source: SQL, *, where: SQL | None = None, group: list[SQL] | None = None, name: str = "t"
 ) -> exp.Select:
-    """SELECT columns FROM a table or a subquery."""
+    """SELECT columns FROM a table or a subquery; a table of which no column is declared still has rows to count."""
     if isinstance(source, exp.Select | exp.Union):
         source = exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier(name)))
-    found = exp.Select(expressions=columns, from_=exp.From(this=source))
+    found = exp.Select(expressions=columns or [alias(number(1), "one")], from_=exp.From(this=source))
     if where is not None:
         found.set("where", exp.Where(this=_own(where)))
     if group:

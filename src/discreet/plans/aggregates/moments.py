@@ -2,7 +2,7 @@
 
 Sums that are divided by a count are centered at the middle of the public range first: with |x - c| <= (b - a)/2 the
 noise is half as large as for x in [a, b], or less, and the center is added back at no cost. Sums use a fine grid,
-squares and products a coarse one (`SQUARE_BITS`), each with its own step and center.
+squares, products and the sums beside them a coarse one (`SQUARE_BITS`), each with its own step and center.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ class Variance(_Moments):
     divisor: Divisor = Divisor.SAMPLE
 
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
-        """The count, the centered sum, the sum of centered squares."""
+        """The count, the centered sum, the sum of centered squares: on one grid, so that they share their noise."""
         square = self.snapped(schema, bits=SQUARE_BITS).centered()
-        return (self.counted(schema), Moment((self.snapped(schema).centered(),)), Moment((square, square)))
+        return (self.counted(schema), Moment((square,)), Moment((square, square)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +146,14 @@ class _Pair(_Moments):
 
     __slots__ = ()
 
-    def pair(self, schema: Schema, bits: int | None = None) -> tuple[Snapped, Snapped]:
+    def pair(self, schema: Schema) -> tuple[Snapped, Snapped]:
         """Both operands on their grids; each is NULL where the other is, so that all sums run over the same rows."""
         require_numbers(self, schema)
         first, second = self.operands
         both = (_where(first, second, schema), _where(second, first, schema))
-        found = [Snapped.of(each, each.facts(schema), part=self.describe(), bits=bits).centered() for each in both]
+        found = [
+            Snapped.of(each, each.facts(schema), part=self.describe(), bits=SQUARE_BITS).centered() for each in both
+        ]
         return found[0], found[1]
 
 
@@ -180,7 +182,7 @@ class Covariance(_Pair):
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
         """The count, both sums, the sum of products."""
         sums = tuple(Moment((each,)) for each in self.pair(schema))
-        return (self.counted(schema), *sums, Moment(self.pair(schema, bits=SQUARE_BITS)))
+        return (self.counted(schema), *sums, Moment(self.pair(schema)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +200,8 @@ class Correlation(_Pair):
 
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
         """The count, both sums, both sums of squares, the sum of products."""
-        sums = tuple(Moment((each,)) for each in self.pair(schema))
-        x, y = self.pair(schema, bits=SQUARE_BITS)
-        return (self.counted(schema), *sums, Moment((x, x)), Moment((y, y)), Moment((x, y)))
+        x, y = self.pair(schema)
+        return (self.counted(schema), Moment((x,)), Moment((y,)), Moment((x, x)), Moment((y, y)), Moment((x, y)))
 
 
 def sum(operand: str | Expression | Term) -> Sum:  # noqa: A001 - the word of SQL, used as agg.sum

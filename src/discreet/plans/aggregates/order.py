@@ -1,7 +1,8 @@
-"""MEDIAN, quantiles, MIN, MAX and HISTOGRAM: made of counts in public bins."""
+"""MEDIAN, quantiles, MIN, MAX and HISTOGRAM: made of counts in public cells and bins."""
 
 from __future__ import annotations
 
+import builtins
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
 from discreet.plans.aggregates.measure import Measure, expression_of, require_numbers
-from discreet.plans.refusals import refuse
-from discreet.plans.statistics import BinCounts, Statistic
+from discreet.plans.statistics import BinCounts, RankedCells, Snapped, Statistic
+from discreet.plans.statistics.ranked import RANK_BITS
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -21,13 +22,12 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.plans.facts import Schema
     from discreet.plans.terms import Term
+    from discreet.tables.bounds import Bounds
 
-__all__ = ["BINS", "Extreme", "Histogram", "Quantiles", "histogram", "max", "median", "min", "quantile"]
-
-BINS = 256
-"""Into so many bins a public range is cut at first; a mechanism may ask for finer ones inside those that it needs."""
+__all__ = ["Extreme", "Histogram", "Quantiles", "histogram", "max", "median", "min", "quantile"]
 
 _MOST_EDGES = 10_000
+_MOST_DENOMINATOR = 10**6
 
 
 class _Ordered(Measure):
@@ -36,24 +36,20 @@ class _Ordered(Measure):
     __slots__ = ()
 
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
-        """Counts in equally wide bins over the public range."""
-        return (BinCounts(self.operands[0], self.edges(schema)),)
-
-    def edges(self, schema: Schema, bins: int = BINS) -> tuple[float, ...]:
-        """Cut the public range of the operand; whole numbers are cut between each other where they are few."""
+        """Counts on a fine grid over the public range; whole numbers are their own grid."""
         require_numbers(self, schema)
-        facts = self.operands[0].facts(schema)
-        low, high = facts.bounds.lower, facts.bounds.upper
-        if low is None or high is None:
-            refuse(
-                self.describe(),
-                why="Its numbers have no public bounds, so there is no range to search in.",
-                instead="bounds in the policy, or LEAST(GREATEST(x, lower), upper).",
-            )
-        if facts.kind is Kind.INTEGER and high - low < bins:
-            return tuple(float(number) for number in range(int(-(-low // 1)), int(high // 1) + 1))
-        points = (float(low + (high - low) * place / bins) for place in range(bins))
-        return tuple(sorted(set(points)))
+        operand = self.operands[0]
+        facts = operand.facts(schema)
+        return (RankedCells(Snapped.of(operand, facts, part=self.describe(), bits=_bits(facts.bounds))),)
+
+
+def _bits(bounds: Bounds) -> int:
+    """Choose a coarser grid where bounds are close together and far from 0: doubles there are coarse as well."""
+    low, high = bounds.lower, bounds.upper
+    if low is None or high is None or low == high:
+        return RANK_BITS
+    away = int(builtins.max(abs(low), abs(high)) / (high - low)).bit_length()
+    return builtins.max(8, RANK_BITS - builtins.max(0, away - 16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +120,11 @@ def quantile(operand: str | Expression | Term, *levels: Number) -> Quantiles:
     (Fraction(1, 10), Fraction(9, 10))
     """
     found = tuple(rational(level, name="level") for level in levels)
-    if not found or not all(0 <= level <= 1 for level in found):
-        msg = f"levels are {', '.join(map(shown, levels)) or 'missing'}; give one or more from 0 to 1, such as 0.5."
+    if not found or not all(0 <= level <= 1 and level.denominator <= _MOST_DENOMINATOR for level in found):
+        msg = (
+            f"levels are {', '.join(map(shown, levels)) or 'missing'}; give one or more from 0 to 1, such as 0.5, with "
+            "at most six decimals."
+        )
         raise ParameterError(msg)
     return Quantiles((expression_of(operand),), found)
 

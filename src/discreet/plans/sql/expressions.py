@@ -262,7 +262,10 @@ def _power(scalars: Scalars, node: exp.Expression) -> Expression:
 def _bucket(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "min_value", "max_value", "num_buckets")
     low, high = (number_of(node.args[name]) for name in ("min_value", "max_value"))
-    edges = e.Bucket.widths(low, high, whole_of(node.args["num_buckets"]))
+    buckets = node.args.get("num_buckets")
+    if buckets is None:
+        refuse_part(node, "The number of buckets is missing.", "WIDTH_BUCKET(x, 0, 100, 10)")
+    edges = e.Bucket.widths(low, high, whole_of(buckets))
     return e.Bucket((scalars.translate(node.this),), edges)
 
 

@@ -140,8 +140,8 @@ def _levels(node: exp.Expression) -> tuple[Fraction, ...]:
     """Read one level, or a list of levels."""
     listed = node.expressions if isinstance(node, exp.Array) else [node]
     found = tuple(number_of(each) for each in listed)
-    if not found or not all(0 <= level <= 1 for level in found):
-        refuse_part(node, "Levels lie between 0 and 1.", "0.5")
+    if not found or not all(0 <= level <= 1 and level.denominator <= 10**6 for level in found):
+        refuse_part(node, "Levels lie between 0 and 1 and have at most six decimals.", "0.5")
     return found
 
 

@@ -19,12 +19,14 @@ from discreet.plans.statistics.per_unit import (
     UnitStatistic,
     UnitSum,
 )
+from discreet.plans.statistics.ranked import RankedCells, Window
 from discreet.plans.statistics.snapped import Snapped
 
 __all__ = [
     "BinCounts",
     "DistinctCount",
     "Moment",
+    "RankedCells",
     "RowCount",
     "Snapped",
     "Statistic",
@@ -38,4 +40,5 @@ __all__ = [
     "UnitStatistic",
     "UnitSum",
     "ValueCount",
+    "Window",
 ]

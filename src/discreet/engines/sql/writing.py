@@ -1,8 +1,7 @@
-"""An expression that is written already, and where the next one is written."""
+"""Where expressions are written: the rows of a relation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.engines.sql.binding import Binding
@@ -10,26 +9,12 @@ from discreet.engines.sql.binding import Binding
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from discreet.engines.sql.binding import Cell, Unread
     from discreet.engines.sql.dialect import Dialect
     from discreet.engines.sql.words import SQL
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Facts
-    from discreet.tables.kinds import Kind
 
-__all__ = ["Cell", "Writing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """An expression as SQL, with its facts."""
-
-    sql: SQL
-    facts: Facts
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the value."""
-        return self.facts.kind
+__all__ = ["Writing"]
 
 
 class Writing(Binding, Protocol):
@@ -42,5 +27,11 @@ class Writing(Binding, Protocol):
     def once(self, key: Hashable, value: Callable[[], SQL]) -> SQL:
         """Bind a value under a key; the same key gives the same column again."""
 
+    def shared(self, key: Hashable) -> SQL | None:
+        """Give the column that was bound under a key, if there is one."""
+
     def cell(self, expression: Expression) -> Cell:
         """Give the SQL of an expression."""
+
+    def unread(self, expression: Expression) -> Unread | None:
+        """Give the stored double behind an expression that is nothing but a bounded column, if it is at hand."""

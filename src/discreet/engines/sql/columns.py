@@ -1,0 +1,58 @@
+"""Results by columns: numbers as arrays, keys as lists, so that a million groups are read without a loop over cells."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.plans.nodes import GroupKey
+
+__all__ = ["Columns", "Row", "by_columns", "known_places", "listed_rows"]
+
+Columns: TypeAlias = "list[Sequence[object] | NDArray[np.int64]]"
+"""The columns of a result, each of the same length: 64-bit integers as an array where an engine has them so."""
+
+Row = tuple[object, ...]
+
+
+def by_columns(rows: Sequence[Row], width: int) -> Columns:
+    """Turn rows around."""
+    return list(zip(*rows, strict=True)) if rows else [[] for _ in range(width)]
+
+
+def listed_rows(columns: Columns) -> Iterable[Row]:
+    """Give rows of Python's own values again."""
+    return zip(*(column.tolist() if isinstance(column, np.ndarray) else column for column in columns), strict=True)
+
+
+def known_places(keys: tuple[GroupKey, ...], columns: Columns, count: int) -> NDArray[np.int64]:
+    """Give the place of each row's group among the known ones, in the order of their product; -1 for others."""
+    places = np.zeros(count, dtype=np.int64)
+    there = np.ones(count, dtype=bool)
+    for key, column in zip(keys, columns, strict=True):
+        known = key.known or ()
+        found = _places(known, column, count)
+        there &= found >= 0
+        places = places * len(known) + found
+    return np.where(there, places, -1)
+
+
+def _places(known: tuple[object, ...], column: Sequence[object] | NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    if isinstance(column, np.ndarray) and known and None not in known:  # keys are of one kind, here whole numbers
+        order = np.array(known, dtype=np.int64)
+        if np.all(np.diff(order) == 1):
+            found = column - order[0]
+            return np.where((column >= order[0]) & (column <= order[-1]), found, -1)
+        sorting = np.argsort(order, kind="stable")
+        at = np.minimum(np.searchsorted(order[sorting], column), len(known) - 1)
+        return np.where(order[sorting[at]] == column, sorting[at], -1)
+    index = {key: place for place, key in enumerate(known)}
+    cells = column.tolist() if isinstance(column, np.ndarray) else column
+    return np.fromiter(map(index.get, cells, itertools.repeat(-1)), dtype=np.int64, count=count)

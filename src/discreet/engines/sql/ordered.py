@@ -1,0 +1,52 @@
+"""Counts on a fine grid, near ranks: sorted and cut by the engine, so that few cells are read however many rows are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.engines.sql.statistics import count_rows, steps_sql
+from discreet.engines.sql.words import alias, all_of, any_of, binary, column, not_null, over, select
+from discreet.tables.kinds import Kind
+
+if TYPE_CHECKING:
+    from discreet.engines.sql.rows import Rows
+    from discreet.engines.sql.words import SQL
+    from discreet.plans.statistics import RankedCells, Window
+
+__all__ = ["ranked_cells"]
+
+
+def ranked_cells(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: list[SQL]) -> SQL:
+    """Write a statement whose rows are the keys, a cell, the values below it, in it, and all of the group.
+
+    A window of `RankedCells` keeps the cells with slope * below < aim + reach and slope * upto > aim - reach, where
+    slope = a + b and aim = b * total + c: those that miss the rank by less than the reach.
+    """
+    dialect = rows.dialect
+    cell = steps_sql(statistic.factor, rows)
+    named = [alias(each, f"r{place}") for place, each in enumerate([*keys, cell])]
+    there = all_of([*wanted, not_null(cell)])
+    counted = select([*named, alias(count_rows(), "n")], rows.computed(), where=there, group=[*keys, cell])
+    outer = [column(f"r{place}") for place in range(len(keys) + 1)]
+    sums = [
+        alias(dialect.fitting(over(dialect.total(column("n")), outer[:-1], order)), name)
+        for name, order in (("upto", outer[-1:]), ("total", []))
+    ]
+    summed = select([*outer, column("n"), *sums], counted)
+    below = binary("-", column("upto"), column("n"))
+    near = [_near(window, below, rows) for window in statistic.windows]
+    columns = [*outer, alias(below, "below"), column("n"), column("total")]
+    return select(columns, summed, where=any_of(near) if near else None)
+
+
+def _near(window: Window, below: SQL, rows: Rows) -> SQL:
+    """Compare in 64 bits: slopes are at most a million, and a table has at most 2**36 rows."""
+
+    def written(value: int) -> SQL:
+        return rows.dialect.literal(value, Kind.INTEGER)
+
+    slope, reach = written(window.a + window.b), written(window.reach)
+    aim = binary("+", binary("*", written(window.b), column("total")), written(window.c))
+    left = binary("<", binary("*", slope, below), binary("+", aim, reach))
+    right = binary(">", binary("*", slope, column("upto")), binary("-", aim, reach))
+    return all_of([left, right])

@@ -1,0 +1,97 @@
+"""From a wanted ± to the least price that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact import rational, shown
+from discreet.plans.refusals import refuse
+from discreet.releases.preview import previewed
+from discreet.releases.protection import Price, Protection
+
+if TYPE_CHECKING:
+    from discreet.exact import Number
+    from discreet.releases.recipe import Recipe
+
+__all__ = ["price_within"]
+
+_DIGITS = 3
+_LARGEST = Fraction(10) ** 6
+
+
+def price_within(
+    recipe: Recipe, within: Number | Mapping[str, Number], *, delta: Number | None, confidence: float
+) -> Price:
+    """Return the least epsilon, to three digits, at which each column is within a distance, with this probability.
+
+    `within` is one distance for all columns, or one by name for some. The search looks at public facts alone: columns
+    whose ± depends on the data (means, variances, quantiles) are refused.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) AS n FROM people"))
+    >>> float(price_within(recipe, 30, delta=None, confidence=0.95).epsilon)
+    0.0982
+    """
+    wanted = _wanted(recipe, within)
+    free = Price.read(recipe.plan.policy, epsilon=1, delta=delta)
+
+    def enough(epsilon: Fraction) -> bool:
+        protection = Protection.of(recipe, replace(free, epsilon=epsilon))
+        errors = {name: previewed(recipe, protection, name, confidence) for name in wanted}
+        for name, (error, note) in errors.items():
+            if error is None:
+                refuse(
+                    f"within for {name}",
+                    why=f"Its ± depends on the data, which a price may not ({note or 'it is a key'}).",
+                    instead="within={column: distance} for counts and sums, or epsilon=.",
+                )
+        return all((error or 0) <= wanted[name] for name, (error, _) in errors.items())
+
+    high = Fraction(1)
+    while not enough(high):
+        high *= 2
+        if high > _LARGEST:
+            msg = f"within is {shown(within)}; no epsilon up to {_LARGEST} reaches it. Ask for a larger distance."
+            raise ParameterError(msg)
+    low = high
+    while low > Fraction(1, 10**9) and enough(low):
+        high, low = low, low / 2
+    while high - low > high / 10 ** (_DIGITS + 1):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return replace(free, epsilon=_rounded_up(high))
+
+
+def _wanted(recipe: Recipe, within: Number | Mapping[str, Number]) -> dict[str, Fraction]:
+    """Read one distance for all columns that are no keys, or one for each of some."""
+    request = recipe.plan.request
+    keys = {name for name, _ in request.keys}
+    columns = [name for name, expression in request.outputs if getattr(expression, "name", None) not in keys]
+    given = within if isinstance(within, Mapping) else dict.fromkeys(columns, within)
+    found = {name: rational(value, name=f"within for {name}") for name, value in given.items()}
+    unknown = [name for name in found if name not in dict(request.outputs)]
+    if unknown or not found:
+        msg = f"within names {shown(unknown[0] if unknown else '')}; the columns are {', '.join(columns)}."
+        raise ParameterError(msg)
+    for name, value in found.items():
+        if value <= 0:
+            msg = f"within for {name} is {shown(given[name])}; it must be above 0, as noise has no end."
+            raise ParameterError(msg)
+    return found
+
+
+def _rounded_up(epsilon: Fraction) -> Fraction:
+    """Round up to three digits, so that the price can be read."""
+    unit = Fraction(1)
+    while epsilon * unit < 10 ** (_DIGITS - 1):
+        unit *= 10
+    while epsilon * unit >= 10**_DIGITS:
+        unit /= 10
+    return Fraction(-(-(epsilon * unit) // 1)) / unit

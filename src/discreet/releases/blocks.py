@@ -1,0 +1,208 @@
+"""Blocks: numbers that get noise together, at their joint sensitivity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.engines import Aggregates
+    from discreet.plans.nodes import Aggregate
+    from discreet.plans.nodes.aggregate import Sensitivity
+    from discreet.privacy.relations import Relation
+
+__all__ = ["Block", "Choice", "Parts", "Single", "combined", "corners", "halves", "pair", "squares"]
+
+Terms = tuple[tuple[int, int, Fraction], ...]
+"""A linear combination of noisy numbers: (block, column, coefficient)."""
+
+_FITS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """One statistic as the engine counts it.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.privacy import NeighborRelation
+    >>> from discreet.tables import Policy, Table
+    >>> plan = plan_sql(Policy([Table("people", row_is_unit=True)], epsilon=1), "SELECT COUNT(*) FROM people")
+    >>> Single(0).sensitivity(plan.aggregate, NeighborRelation.ADD_REMOVE).l1
+    1
+    """
+
+    place: int
+
+    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
+        """That of the plan."""
+        return aggregate.sensitivity(aggregate.statistics[self.place], neighbors)
+
+    def exact(self, aggregates: Aggregates) -> NDArray[np.int64] | NDArray[np.object_]:
+        """The engine's integers: one row per group, one column per number."""
+        return aggregates.unprotected(self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    r"""Sums of which every row adds numbers that are not negative, and `unit` in all: its share of each of some parts.
+
+    The statistics at `places`, multiplied by `matrix`, are such sums. A unit with m rows in a group moves the total of
+    all parts there by unit times m, and as all parts move in one direction, the sum of their moves by no more and the
+    sum of their squares by at most the square of it. So all parts together move as far as `unit` times the count of
+    rows does (the first place), in L1 and in L2, under either relation (change-one: contributions of one sign, as for a
+    count). Separate releases would cost the sum of all sensitivities.
+
+    The parts, for a value s between low <= 0 <= high, W = high - low, with a = s - low and b = high - s:
+
+    - `halves`: rows with and without a value; the unit is 1.
+    - `pair`: a + b = W. Count and sum follow.
+    - `squares`: b^2 + 2 a b + a^2 = W^2 (the Bernstein polynomials of degree 2). Count, sum and sum of squares follow.
+    - `corners`, for two values: (a + b)(a' + b') = W W'. Count, both sums and the sum of products follow.
+
+    Each may have one part more, `unit` times the number of rows without a value: a row is in it, or in the others.
+
+    A row that is counted but has no value adds s = 0 to all sums, which lies between low and high: the claim does not
+    rest on what is known about NULLs. With sums clamped per unit (`Shape.SUMS`), n is min(n, k) and S is clamped to
+    [k low, k high]: as n low <= S <= n high before, min(n, k) low <= S <= min(n, k) high after, and the claim follows
+    for halves and pairs. It does not for squares and corners, which are not used then.
+
+    Kulesza, Suresh & Wang 2024, "Mean estimation in the add-remove model of differential privacy" (arXiv:2312.06658),
+    for the pair; Lorentz 1986, "Bernstein Polynomials", for the partition of unity.
+
+    >>> pair(0, 1, (-60, 60)).unit
+    120
+    """
+
+    places: tuple[int, ...]
+    matrix: tuple[tuple[int, ...], ...]
+    unit: int
+    summands: int = 2
+    """How many times the unit a row can add to the terms of one part, before they cancel."""
+
+    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
+        """The unit times that of the count."""
+        return aggregate.sensitivity(aggregate.statistics[self.places[0]], neighbors).times(self.unit)
+
+    def exact(self, aggregates: Aggregates) -> NDArray[np.int64] | NDArray[np.object_]:
+        """The parts: one row per group, one column per part."""
+        columns = [aggregates.unprotected(place) for place in self.places]
+        wide = any(column.dtype == object for column in columns) or self.summands * self.unit * 2**36 > _FITS
+        if wide:
+            columns = [column.astype(object) for column in columns]
+        found: NDArray[np.int64] | NDArray[np.object_] = (
+            np.hstack(columns) @ np.array(self.matrix, dtype=object if wide else np.int64).T
+        )
+        return found
+
+    def with_missing(self, rows: int) -> Parts:
+        """Add a part for the rows that have no value; `rows` is the place of the count of all rows.
+
+        >>> pair(0, 1, (-60, 60)).with_missing(2).matrix
+        ((0, 60, 1), (0, 60, -1), (120, -120, 0))
+        """
+        inside = tuple((0, *each) for each in self.matrix)
+        missing = (self.unit, -self.unit, *(0 for _ in self.places[1:]))
+        return Parts((rows, *self.places), (*inside, missing), self.unit, self.summands)
+
+    def terms(self, block: int) -> dict[int, Terms]:
+        """Solve for the statistics: each as a combination of the parts, exactly."""
+        size = len(self.places)
+        rows = [
+            [*map(Fraction, row), *(Fraction(int(place == number)) for place in range(size))]
+            for number, row in enumerate(self.matrix)
+        ]
+        for column in range(size):
+            pivot = next(row for row in rows[column:] if row[column])
+            rows.remove(pivot)
+            rows.insert(column, pivot)
+            rows[column] = [each / pivot[column] for each in pivot]
+            for number, row in enumerate(rows):
+                if number != column and row[column]:
+                    rows[number] = [a - row[column] * b for a, b in zip(row, rows[column], strict=True)]
+        return {
+            place: tuple((block, part, each) for part, each in enumerate(row[size:]) if each)
+            for place, row in zip(self.places, rows, strict=True)
+        }
+
+
+def halves(rows: int, values: int) -> Parts:
+    """Split rows into those with a value and those without.
+
+    >>> halves(0, 1).terms(0)[0]
+    ((0, 0, Fraction(1, 1)), (0, 1, Fraction(1, 1)))
+    """
+    return Parts((rows, values), ((0, 1), (1, -1)), 1)
+
+
+def pair(count: int, total: int, ends: tuple[int, int]) -> Parts:
+    """Split each row by how far its value is from both ends.
+
+    >>> pair(0, 1, (0, 10)).matrix
+    ((0, 1), (10, -1))
+    """
+    low, high = ends
+    return Parts((count, total), ((-low, 1), (high, -1)), high - low)
+
+
+def squares(count: int, total: int, square: int, ends: tuple[int, int]) -> Parts:
+    """Split each row by the products of its distances from both ends.
+
+    >>> squares(0, 1, 2, (-1, 1)).matrix
+    ((1, -2, 1), (2, 0, -2), (1, 2, 1))
+    """
+    low, high = ends
+    below, middle, above = (high**2, -2 * high, 1), (-2 * low * high, 2 * (low + high), -2), (low**2, -2 * low, 1)
+    return Parts((count, total, square), (below, middle, above), (high - low) ** 2, summands=4)
+
+
+def corners(count: int, sums: tuple[int, int], product: int, ends: tuple[tuple[int, int], tuple[int, int]]) -> Parts:
+    """Split each row among the four corners of the range of two values.
+
+    >>> corners(0, (1, 2), 3, ((0, 1), (0, 1))).matrix[0]
+    (0, 0, 0, 1)
+    """
+    (low, high), (down, up) = ends
+    # (s - x)(t - y) for corners of even sign, (s - x)(y - t) for odd ones
+    even = [(x * y, -y, -x, 1) for x, y in ((low, down), (high, up))]
+    odd = [(-x * y, y, x, -1) for x, y in ((low, up), (high, down))]
+    return Parts((count, *sums, product), (*even, *odd), (high - low) * (up - down), summands=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Points of a grid near ranks, chosen and not counted: all quantiles and extremes of one value.
+
+    The level 0 stands for the smallest value and 1 for the largest.
+
+    >>> Choice(0, (Fraction(1, 2),)).levels
+    (Fraction(1, 2),)
+    """
+
+    place: int
+    levels: tuple[Fraction, ...]
+
+    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
+        """That of a count of rows: see `discreet.releases.choices` for what follows from it."""
+        return aggregate.sensitivity(aggregate.statistics[self.place], neighbors)
+
+
+Block = Single | Parts | Choice
+
+
+def combined(*parts: tuple[Terms, int | Fraction]) -> Terms:
+    """Add up linear combinations, each times a number.
+
+    >>> one = ((0, 0, Fraction(1)),)
+    >>> combined((one, 2), (one, 3))
+    ((0, 0, Fraction(5, 1)),)
+    """
+    found: dict[tuple[int, int], Fraction] = {}
+    for terms, factor in parts:
+        for block, column, coefficient in terms:
+            found[block, column] = found.get((block, column), Fraction(0)) + coefficient * factor
+    return tuple((block, column, each) for (block, column), each in found.items() if each)

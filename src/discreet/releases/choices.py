@@ -1,0 +1,263 @@
+"""Quantiles and extremes: one point of a fine public grid for each, by the exponential mechanism on ranks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.exact import sqrt_lower, sqrt_upper
+from discreet.mechanisms.additive import miss
+from discreet.mechanisms.selection import gap_bound
+from discreet.noise import lottery, uniform_integer
+from discreet.plans.statistics import RankedCells, Window
+from discreet.privacy import NeighborRelation, curves
+from discreet.privacy.relations import Group
+from discreet.releases.joint import Joint
+
+if TYPE_CHECKING:
+    from discreet.noise import BitSource
+    from discreet.plans.nodes.aggregate import Sensitivity
+    from discreet.plans.statistics import Statistic
+    from discreet.privacy import Curve
+    from discreet.privacy.relations import Relation
+
+__all__ = ["Cells", "RankChoice", "choose", "laid_out"]
+
+Cells = NDArray[np.int64]
+"""For one group, one row per cell: the cell, the rows below it, the rows in it, and all rows of the group."""
+
+_NEGLIGIBLE = 45 * math.log(2)  # points beyond the reach are chosen at most about once in 2**45 times
+_HIDDEN = 15  # scales: points beyond the last row are exp(-15) as likely as the row that an extreme aims at
+_MOST = 1 << 59
+_TOGETHER = 12  # levels at once: the reach grows with their number, and floats must hold exp of it
+_MOST_UNIT = 10**6
+
+
+@dataclass(frozen=True)
+class RankChoice:
+    r"""Choose a point for each level, likelier the fewer rows it misses the level's rank by; for all groups.
+
+    Levels strictly between 0 and 1 are chosen together, up to twelve at once (`discreet.releases.joint`); a level by
+    itself, and each end, as follows.
+
+    Privacy. A point misses the rank of level q = b / (a + b) by d rows times (a + b), d as in `Window`. One row more or
+    less moves d by at most m = max(a, b) (`RankTarget`, with the derivation). Its score is -min(d, reach): clipping
+    moves no two numbers further apart, so this holds for the score as well, and points beyond the reach, all alike,
+    need not be told apart. With probabilities in proportion to exp(score / scale), a unit with j rows in a group
+    changes the logarithm of a ratio of two points there by at most 2 j m / scale: the choice has the range 2 j m /
+    scale, so it is as private as that in epsilon, and (its square)/8-zCDP (Cesar & Rogers 2021, arXiv:2004.07223,
+    Lemma 3.4). Groups and parts are chosen independently and compose: with T rows of a unit in all groups together (the
+    L1 sensitivity of a count) the ranges of a part add up to 2 T m / scale; and its rhos to m^2 S / (2 scale^2), S the
+    sum of the squares of the unit's rows by group (the squared L2 sensitivity of a count). Under change-one the rows of
+    the unit that leaves and of the one that enters add up in each group: T is the sum of both, and S at most four
+    times that of one.
+
+    A part of several levels has m = 2 (1 - min p) in rows (`Joint`). Under change-one the two units may be in different
+    groups, so m is the same for T. In a group that k rows leave and k' enter, min(k, k') of them are exchanged, for 2
+    each: the miss moves by at most 2 max(k, k'), and the squares add up to at most four times the sum of both units'
+    squares, 4 S / 2: with S as above, m is sqrt 2 there.
+
+    Smith 2011 (doi:10.1145/1993636.1993743); McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41).
+
+    >>> from discreet.plans.nodes.aggregate import Sensitivity
+    >>> one, median = Sensitivity(1, 1, 1), (Fraction(1, 2),)
+    >>> made = RankChoice.of(median, 120, one, NeighborRelation.ADD_REMOVE, epsilon=Fraction(1))
+    >>> made.windows[0].reach, made.epsilon, made.rho
+    (73, Fraction(1, 1), Fraction(1, 8))
+    """
+
+    levels: tuple[Fraction, ...]
+    width: int
+    moved: Sensitivity
+    scales: tuple[Fraction, ...]
+    neighbors: Relation
+
+    @staticmethod
+    def of(  # noqa: PLR0913 - one of two prices
+        levels: tuple[Fraction, ...],
+        width: int,
+        moved: Sensitivity,
+        neighbors: Relation,
+        *,
+        epsilon: Fraction | None = None,
+        rho: Fraction | None = None,
+    ) -> RankChoice:
+        """Divide a price among the parts so that the sum of the levels' squared rank errors is least.
+
+        A part of k levels has an error in proportion to m / epsilon, or m / sqrt(rho), k times, with m in rows (half of
+        it for several levels, as a point that is off by d adds 2 d to their miss). By Lagrange's rule its epsilon is in
+        proportion to (k m^2)^(1/3), and its rho to k^(1/2) m.
+        """
+        parts = _parts(levels)
+        sizes = [_size(levels, part) / _twice(part) for part in parts]
+        exponents = (1 / 3, 2 / 3) if epsilon is not None else (1 / 2, 1)
+        weights = [
+            Fraction(max(1, round(1000 * len(part) ** exponents[0] * float(size) ** exponents[1])), 1000)
+            for part, size in zip(parts, sizes, strict=True)
+        ]
+        scales = []
+        for part, weight in zip(parts, weights, strict=True):
+            share = weight / sum(weights)
+            if epsilon is not None:
+                scales.append(2 * moved.l1 * _moves(levels, part, neighbors)[0] / (epsilon * share))
+            else:
+                squares = _moves(levels, part, neighbors)[1] ** 2 * _squares(moved, neighbors)
+                scales.append(sqrt_upper(squares / 2) / sqrt_lower((rho or Fraction(0)) * share))
+        return RankChoice(levels, width, moved, tuple(scales), neighbors)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """Which levels, by their places, are chosen together."""
+        return _parts(self.levels)
+
+    @cached_property
+    def joints(self) -> tuple[Joint | None, ...]:
+        """For each part of several levels how they are chosen."""
+        return tuple(
+            Joint(tuple(self.levels[place] for place in part), self.width, scale) if len(part) > 1 else None
+            for part, scale in zip(self.parts, self.scales, strict=True)
+        )
+
+    @cached_property
+    def windows(self) -> tuple[Window, ...]:
+        """For each level the rank, and from which miss on all points are alike."""
+        found: dict[int, Window] = {}
+        for part, joint, scale in zip(self.parts, self.joints, self.scales, strict=True):
+            for place in part:
+                level = self.levels[place]
+                a, b = level.denominator - level.numerator, level.numerator
+                if joint is not None:
+                    found[place] = Window(a, b, 0, joint.reach * (a + b) // (2 * joint.unit) + 1)
+                    continue
+                hidden = 0 if a * b else min(math.ceil(self._hidden * scale), _MOST)
+                within = min(float(scale) * (math.log(self.width + 1) + _NEGLIGIBLE), float(_MOST))
+                found[place] = Window(a, b, hidden if b == 0 else -hidden, math.ceil(within) + hidden + 1)
+        return tuple(found[place] for place in range(len(self.levels)))
+
+    @property
+    def _hidden(self) -> float:
+        """How many scales an extreme keeps from the end: so many that all points beyond it have a chance of 1/20."""
+        return min(_HIDDEN, math.log(20 * (self.width + 1)))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The sum of the ranges over all groups and parts."""
+        parts = zip(self.parts, self.scales, strict=True)
+        moves = ((_moves(self.levels, part, self.neighbors)[0], scale) for part, scale in parts)
+        return sum((2 * self.moved.l1 * move / scale for move, scale in moves), Fraction(0))
+
+    @property
+    def rho(self) -> Fraction:
+        """The sum of the rhos over all groups and parts."""
+        squares = _squares(self.moved, self.neighbors)
+        parts = zip(self.parts, self.scales, strict=True)
+        moves = ((_moves(self.levels, part, self.neighbors)[1], scale) for part, scale in parts)
+        return sum((squares * move**2 / (2 * scale**2) for move, scale in moves), Fraction(0))
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of one choice with the range of all: ranges add up under composition."""
+        return curves.exponential(self.epsilon, neighbors=self.neighbors)
+
+    def rank_error(self, place: int, confidence: float) -> float:
+        """By how many rows the point of a level misses its rank at most, with this probability.
+
+        Some point misses it by 0 (by less than the rank itself, in a group of fewer rows than an extreme's rank), so
+        the bound of the exponential mechanism holds; it is below the reach.
+        """
+        number = next(number for number, part in enumerate(self.parts) if place in part)
+        joint = self.joints[number]
+        if joint is not None:
+            return joint.rank_error(float(miss(confidence)))
+        window = self.windows[place]
+        return gap_bound(self.scales[number], self.width + 1, 1, confidence) / (window.a + window.b)
+
+
+def _twice(part: tuple[int, ...]) -> int:
+    """A point of several that is off by d adds 2 d to their miss."""
+    return 2 if len(part) > 1 else 1
+
+
+def _parts(levels: tuple[Fraction, ...]) -> tuple[tuple[int, ...], ...]:
+    """Levels between the ends by at most twelve whose common denominator is short; the ends each by itself."""
+    found: list[list[int]] = []
+    inner = [place for place, level in enumerate(levels) if 0 < level < 1]
+    most = math.ceil(len(inner) / max(1, math.ceil(len(inner) / _TOGETHER)))
+    for place in inner:
+        unit = math.lcm(*(levels[each].denominator for each in (*(found[-1] if found else ()), place)))
+        if found and len(found[-1]) < most and unit <= _MOST_UNIT:
+            found[-1].append(place)
+        else:
+            found.append([place])
+    return tuple(tuple(part) for part in (*found, *([place] for place in range(len(levels)) if place not in inner)))
+
+
+def _size(levels: tuple[Fraction, ...], part: tuple[int, ...]) -> Fraction:
+    """How far a row more or less moves the miss of a part, in rows."""
+    if len(part) == 1:
+        return max(levels[part[0]], 1 - levels[part[0]])
+    ends = [Fraction(0), *(levels[place] for place in part), Fraction(1)]
+    return 2 * (1 - min(b - a for a, b in pairwise(ends)))
+
+
+def _moves(levels: tuple[Fraction, ...], part: tuple[int, ...], neighbors: Relation) -> tuple[Fraction, Fraction]:
+    """How far each row of the L1, and of the L2, sensitivity of a count moves the miss of a part, in its unit."""
+    unit = math.lcm(*(levels[place].denominator for place in part))
+    relation = neighbors.relation if isinstance(neighbors, Group) else neighbors
+    if len(part) == 1 or relation is NeighborRelation.ADD_REMOVE:
+        return _size(levels, part) * unit, _size(levels, part) * unit
+    return _size(levels, part) * unit, sqrt_upper(Fraction(2)) * unit
+
+
+def _squares(moved: Sensitivity, neighbors: Relation) -> int:
+    """The sum over groups of the squares of how many rows leave or enter; see `RankChoice`."""
+    relation = neighbors.relation if isinstance(neighbors, Group) else neighbors
+    return moved.l2_squared if relation is NeighborRelation.ADD_REMOVE else 2 * moved.l2_squared
+
+
+def choose(choice: RankChoice, statistic: Statistic, groups: list[Cells], bits: BitSource) -> NDArray[np.int64]:
+    """Choose a cell for each group and level: one row per group, one column per level."""
+    assert isinstance(statistic, RankedCells)  # noqa: S101 - a recipe chooses for these alone
+    found = np.zeros((len(groups), len(choice.levels)), dtype=np.int64)
+    for part, joint, scale in zip(choice.parts, choice.joints, choice.scales, strict=True):
+        for number, cells in enumerate(groups):
+            if joint is None:
+                found[number, part[0]] = _chosen(cells, choice.windows[part[0]], scale, statistic, bits)
+            else:
+                found[number, part] = joint.chosen(cells, statistic.factor.lower, bits)
+    return found
+
+
+def _chosen(cells: Cells, window: Window, scale: Fraction, statistic: RankedCells, bits: BitSource) -> int:
+    """Choose one cell of the grid, exactly with probability in proportion to exp(-min(miss, reach) / scale).
+
+    Cells within the reach are candidates by themselves. Between two of them, and on either side, no point holds a row
+    that makes a difference: between, points miss the rank alike; left of the first cell within the reach, by as much as
+    the gap just left of it, or by more than the reach (were it less, the next cell would be within the reach too).
+    """
+    starts, sizes, misses = laid_out(cells, window, statistic.factor.lower, statistic.factor.upper)
+    chosen = lottery(-np.minimum(misses, window.reach), scale, sizes, bits)
+    size = int(sizes[chosen])
+    return int(starts[chosen]) + (uniform_integer(size, bits=bits) if size > 1 else 0)
+
+
+def laid_out(cells: Cells, window: Window, lower: int, upper: int) -> tuple[Cells, Cells, Cells]:
+    """Give runs of points that miss the rank alike: where each begins, how many points it has, and its miss."""
+    slope = window.a + window.b
+    if not len(cells):
+        return np.array([lower]), np.array([upper - lower + 1]), np.array([0])
+    aim = window.b * int(cells[0, 3]) + window.c
+    below, upto = slope * cells[:, 1] - aim, slope * (cells[:, 1] + cells[:, 2]) - aim
+    near = np.maximum(below, -upto) < window.reach
+    points, below, upto = cells[near, 0], below[near], upto[near]
+    starts = np.concatenate([[lower], points, points + 1])
+    sizes = np.concatenate([[points[0] - lower], np.ones_like(points), np.append(points[1:], upper + 1) - points - 1])
+    misses = np.concatenate([[abs(below[0])], np.maximum(np.maximum(below, -upto), 0), np.abs(upto)])
+    return starts, sizes, misses
