@@ -271,8 +271,15 @@ def target_of(ours: Row | None, theirs: Row) -> Target:
 
 
 def accuracy_figures(results: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> Iterator[Figure]:
-    """Compare errors, question by question; what a peer does not offer is left out."""
+    """Compare errors, question by question; what a peer does not offer is left out, a missing peer is not."""
     for table in names:
+        section = f"RMSE by group at ε = 1: {table}"
+        for library, result in results.items():
+            if result.get("missing"):
+                target = Target(Direction.AT_MOST, 1, "×")
+                yield Figure(
+                    section, "all", TITLES[library], None, "RMSE", compared=True, target=target, note=result["missing"]
+                )
         for statistic in Statistic:
             found: dict[str, list[Row]] = {
                 library: [row for row in result["rows"] if (row["table"], row["statistic"]) == (table, statistic.value)]
@@ -284,7 +291,7 @@ def accuracy_figures(results: Mapping[str, Mapping[str, Any]], names: Sequence[s
                     compared = library != OWN
                     note = row["refusal"] or f"{row['way']}; {row['runs']} answers"
                     yield Figure(
-                        f"RMSE by group at ε = 1: {table}",
+                        section,
                         statistic.value,
                         TITLES[library],
                         row["figure"],

@@ -189,6 +189,11 @@ def test_accuracy_is_judged_beyond_sampling_error() -> None:
     refused = Row(**{**row(1.0), "figure": None, "refusal": "no"})
     assert verdicts(refused, row(1.0)) == [None, Verdict.UNMEASURED]
     assert verdicts(row(1.0), refused) == [None, None]
+    missing: dict[str, dict[str, object]] = {
+        "discreet": {"rows": [row(1.0)]},
+        "pipelinedp": {"rows": [], "missing": "none"},
+    }
+    assert [figure.verdict for figure in accuracy_figures(missing, ["t"])] == [Verdict.UNMEASURED, None]
     assert target_of(None, row(1.0, 0.1)).limit == pytest.approx(1.3)
 
 
