@@ -25,7 +25,7 @@ help:
 	@echo "make format    let the formatter rewrite the code"
 	@echo "make docs      build the documentation into site/"
 	@echo "make pictures  draw the pictures of the documentation again"
-	@echo "make bench     print speed, tightness and accuracy beside other libraries (first run: 4 GB)"
+	@echo "make bench     print speed, tightness and accuracy beside other libraries (first run: 6 GB)"
 	@echo "make constraints  pin the freshest versions that work together"
 	@echo "make clean     remove everything that the other targets create"
 
@@ -75,6 +75,7 @@ bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks.accounting
 	$(BIN)/python -m benchmarks.mechanisms
 	$(BIN)/python -m benchmarks.ledger
+	$(BIN)/python -m benchmarks.queries --spark
 
 # The freshest versions that work together: names and versions, nothing else.
 constraints:
