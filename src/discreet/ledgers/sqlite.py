@@ -89,10 +89,11 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Page:
-    """A transaction on a SQLite connection."""
+    """A transaction on a SQLite connection; nobody else writes meanwhile, so each sum is read once."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run = connection.execute
+        self._amounts: dict[tuple[str, str, str], str | None] = {}
         self.appended: Line | None = None
 
     def state(self) -> State | None:
@@ -116,13 +117,16 @@ class _Page:
         return dict(self._run("SELECT name, value FROM facts").fetchall())
 
     def amount(self, topic: str, scope: str, name: str) -> str | None:
-        row = self._run(
-            "SELECT amount FROM amounts WHERE topic = ? AND scope = ? AND name = ?", (topic, scope, name)
-        ).fetchone()
-        return None if row is None else str(row[0])
+        key = (topic, scope, name)
+        if key not in self._amounts:
+            query = "SELECT amount FROM amounts WHERE topic = ? AND scope = ? AND name = ?"
+            row = self._run(query, key).fetchone()
+            self._amounts[key] = None if row is None else str(row[0])
+        return self._amounts[key]
 
     def set_amount(self, topic: str, scope: str, name: str, text: str) -> None:
         self._run("INSERT OR REPLACE INTO amounts VALUES (?, ?, ?, ?)", (topic, scope, name, text))
+        self._amounts[topic, scope, name] = text
 
     def amounts(self, topic: str | None) -> Iterable[tuple[str, str, str, str]]:
         where, values = ("", ()) if topic is None else (" WHERE topic = ?", (topic,))
