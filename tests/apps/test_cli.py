@@ -325,3 +325,11 @@ def test_colors_are_for_terminals_and_for_who_wants_them() -> None:
     assert "\x1b[" in colored
     assert "\x1b[" not in plain
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
+
+
+def test_a_terminal_without_greek_letters_gets_question_marks() -> None:
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "PYTHONIOENCODING": "latin-1"}
+    command = [sys.executable, "-m", "discreet.apps.cli", "explain", "--epsilon", "1"]
+    run = subprocess.run(command, env=environment, check=False, capture_output=True)
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert b"(? = 1)" in run.stdout
