@@ -333,3 +333,11 @@ def test_a_terminal_without_greek_letters_gets_question_marks() -> None:
     run = subprocess.run(command, env=environment, check=False, capture_output=True)
     assert (run.returncode, run.stderr) == (0, b"")
     assert b"(? = 1)" in run.stdout
+
+
+def test_completion_is_installed_for_the_program_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "--install-completion" in capsys.readouterr().out
+    for command in names():
+        assert main([command, "--help"]) == 0
+        assert "completion" not in capsys.readouterr().out

@@ -14,7 +14,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Start"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="The epsilon of the promise.")]
 Delta = Annotated[str, typer.Option(metavar="NUMBER", help="Its delta, at least 0 and below 1.")]
