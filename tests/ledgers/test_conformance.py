@@ -209,6 +209,21 @@ def test_numbers_stay_exact_in_every_currency(place: Place) -> None:
     assert left == ZCDP(0, limit.delta - Fraction(3, 10**7))
 
 
+def test_sums_stay_short_whatever_the_costs_are(place: Place) -> None:
+    ledger = place.open(POLICY)
+    exact = Fraction(0)
+    for number in range(60):
+        cost = Fraction(1, 10**20 + 2 * number + 1)
+        exact += cost
+        ledger.reserve(Pure(cost), COUNT)
+    spent = ledger.statement.whole.spent
+    assert isinstance(spent, Pure)
+    assert exact.denominator.bit_length() > 3000
+    assert spent.epsilon.denominator.bit_length() <= 1024
+    assert exact <= spent.epsilon <= exact + Fraction(1, 2**500)
+    assert ledger.verify().ok
+
+
 EDITS = [
     (Policy([VISITS], epsilon=5, dataset="hospital"), "budget.epsilon: 3 -> 5", Pure(4)),
     (Policy([VISITS], epsilon=3, dataset="hospital", version="2"), "dataset.version: 1 -> 2", Pure(2)),

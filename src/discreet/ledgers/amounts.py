@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
+from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.errors import BudgetError
 from discreet.privacy.currencies import from_json
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from discreet.privacy.currencies import Currency
     from discreet.privacy.filters import Filter
 
-__all__ = ["amount_text", "covers", "difference", "least", "left_of", "read_amount", "read_text", "spend"]
+__all__ = ["added", "amount_text", "covers", "difference", "least", "left_of", "read_amount", "read_text", "spend"]
+
+_GRID = 2**512
+_LONGEST = 1024  # binary digits
 
 
 def amount_text(amount: Currency) -> dict[str, Any]:
@@ -34,11 +38,12 @@ def read_amount(record: object) -> Currency:
     >>> read_amount({"currency": "pure", "epsilon": "1/3", "neighbors": "add_remove"})
     Pure(epsilon='1/3')
     """
-    return from_json(json.dumps(record))
+    return read_text(json.dumps(record))
 
 
+@lru_cache(maxsize=1024)
 def read_text(text: str) -> Currency:
-    """Read an amount that a store kept as text.
+    """Read an amount that a store kept as text; amounts are values, so the last ones are kept.
 
     >>> from discreet.privacy import Pure
     >>> read_text(Pure(1).to_json())
@@ -88,6 +93,24 @@ def least(first: Currency, second: Currency) -> Currency:
     )
 
 
+def added(total: Currency, cost: Currency) -> Currency:
+    """Add a cost to a sum, exactly as long as that is short, else rounded up to a multiple of 2^-512.
+
+    Costs of ever new denominators would make an exact sum longer with each, and a spend slower with the ledger's
+    length.
+
+    >>> from discreet.privacy import Pure
+    >>> added(Pure("1/3"), Pure("2/3"))
+    Pure(epsilon=1)
+    """
+    whole: Currency = total + cost
+    numbers = _numbers(whole)
+    if all(number.denominator.bit_length() <= _LONGEST for number in numbers.values()):
+        return whole
+    short = {name: Fraction(math.ceil(number * _GRID), _GRID) for name, number in numbers.items()}
+    return type(whole)(**short, neighbors=whole.neighbors)  # type: ignore[call-arg]
+
+
 def left_of(limit: Filter[Any], spent: Currency) -> Currency:
     """What of a limit is left; nothing where an edit lowered the limit below what was spent.
 
@@ -108,8 +131,9 @@ def spend(limit: Filter[Any], spent: Currency, cost: Currency, whose: str) -> Cu
     discreet.errors.BudgetError: Pure(epsilon=0.6) does not fit into the budget of the dataset: Pure(epsilon=0.5) is ...
     """
     if covers(limit.limit, spent) and type(limit)(limit.limit, spent).admits(cost):
-        total: Currency = spent + cost
-        return total
+        total = added(spent, cost)
+        if covers(limit.limit, total):
+            return total
     msg = (
         f"{cost!r} does not fit into the budget of {whose}: {left_of(limit, spent)!r} is left of {limit.limit!r}. "
         "Nothing was spent. Ask for less."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.ledgers.amounts import least, read_text
+from discreet.ledgers.amounts import added, least, read_text
 from discreet.ledgers.line import canonical
 
 if TYPE_CHECKING:
@@ -51,4 +51,4 @@ def apply(line: Line, page: Page) -> None:
 
 def _add(page: Page, topic: str, scope: str, name: str, cost: Currency) -> None:
     before = page.amount(topic, scope, name)
-    page.set_amount(topic, scope, name, (cost if before is None else read_text(before) + cost).to_json())
+    page.set_amount(topic, scope, name, (cost if before is None else added(read_text(before), cost)).to_json())

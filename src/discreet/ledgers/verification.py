@@ -105,7 +105,7 @@ class _Walk:
             self.complain(f"entry {line.number} states another cost or question than its reservation {reservation}.")
 
     def _within_budget(self, line: Line) -> None:
-        for scope, name, _ in line.charges:
+        for scope, name, _ in line.body["charges"]:
             limit = self.limits.of((scope, name)) if self.limits is not None else None
             spent = self.page.amount("", scope, name)
             if limit is not None and spent is not None and not covers(limit.limit, read_text(spent)):

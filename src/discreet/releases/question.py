@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.errors import BudgetError, EngineError, ParameterError
+from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.noise import SYSTEM
 from discreet.releases.answer import Answer
-from discreet.releases.fitting import largest_epsilon
 from discreet.releases.numbers import add_noise
+from discreet.releases.paying import pay
 from discreet.releases.preview import Preview
 from discreet.releases.protection import Price, Protection
-from discreet.releases.purse import Entry
 from discreet.releases.recipe import Pair, Recipe
-from discreet.releases.stored import Stored, merged, read_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterator
 
     from discreet.engines import Aggregates, Engine, Prepared
     from discreet.exact import Number
     from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
     from discreet.noise import BitSource
     from discreet.plans import Plan
-    from discreet.privacy.currencies import Currency
-    from discreet.releases.purse import Purse, Repeat, Reservation
+    from discreet.releases.purse import Purse
     from discreet.tables import Value
 
 __all__ = ["Question", "answered"]
@@ -62,7 +58,7 @@ class Question:
 
     def __post_init__(self) -> None:
         """Refuse what no mechanism answers or the engine cannot compute, and who may not see it."""
-        self.require_right("explain")
+        self._allowed("explain")
         _ = self.recipe
         _ = self._prepared
 
@@ -80,7 +76,7 @@ class Question:
 
     def explain(self) -> str:
         """Say what is computed, what one unit can move, and which numbers get noise; from public facts alone."""
-        self.require_right("explain")
+        self._allowed("explain")
         return "\n".join([self.plan.explain(), *self._noise_lines()])
 
     def preview(
@@ -97,108 +93,34 @@ class Question:
         The ± of a mean depends on the number of rows, which is private: give the number that you expect in a group, or
         get a formula.
         """
-        self.require_right("preview")
+        self._allowed("preview")
         protection = self._protection(epsilon, rho, delta)
-        return Preview.of(self.recipe, protection, self._remaining, expected_count, confidence)
+        return Preview.of(
+            self.recipe, protection, self.purse.remaining_for(self.analyst, self.purpose), expected_count, confidence
+        )
 
     def release(
         self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None
     ) -> Answer:
         """Answer the question; `epsilon` or `rho` is the price of all of it.
 
-        A question that was answered before for at least this price gets the stored release, free for the dataset. Else
-        the order is fixed: the source is alive; the cost is reserved; the engine computes; noise is added; the answer
-        is recorded, and shown, combined with earlier ones. What fails after the reservation stays spent, as a refund
-        would depend on the data.
+        What was answered before for at least this price is free for the dataset; see `discreet.releases.paying` for the
+        order of everything else. What fails after the reservation stays spent, as a refund would depend on the data.
         """
-        self.require_right("release")
+        self._allowed("release")
         protection = self._protection(epsilon, rho, delta)
-        entry = self.entry(protection)
-        found = self.purse.find(protection.cost, entry)
-        repeated = None if found is None else self.repeated(found)
-        if repeated is not None:
-            return repeated
-        self.require_source()
-        try:
-            reservation = self.purse.reserve(protection.cost, entry)
-        except BudgetError as error:
-            msg = f"{error} {self._fitting(protection.price, entry)}"
-            raise BudgetError(msg) from None
-        return self.run(protection, reservation)
+        return pay(self, protection)
 
-    def entry(self, protection: Protection) -> Entry:
-        """What a ledger is told about a release of this question."""
-        policy = self.plan.policy
-        return Entry(
-            self.plan.key,
-            self.plan.tables,
-            self.analyst,
-            self.purpose,
-            asked=self.asked or f"{', '.join(self.plan.columns)} of {', '.join(self.plan.tables)}",
-            promise=protection.promise,
-            policy=policy.hash,
-            version=policy.version,
-            details={"curve": protection.curve.record(), "bounding": self.plan.bounding.canonical()},
-        )
-
-    def require_source(self) -> None:
-        """Raise EngineError if the source does not answer: nothing is spent on it then."""
-        if not self.engine.alive():
-            msg = "the source does not answer; nothing was spent. Open it again."
-            raise EngineError(msg)
-
-    def run(self, protection: Protection, reservation: Reservation) -> Answer:
-        """Answer what is paid for, record it, and combine it with earlier answers that were paid for as well."""
-        answer = answered(self.recipe, protection, self._prepared.run())
-        head = self.purse.record(reservation, answer)
-        own = Stored(self.recipe, protection, answer.groups, answer.numbers)
-        kept = [own, *(part for part in self._stored(reservation.earlier) if _alike(own, part))]
-        if len(kept) == 1 and not head:
-            return answer
-        found = merged(kept)
-        return replace(answer, recipe=found.recipe, numbers=found.numbers, head=head, combined=len(kept))
-
-    def repeated(self, found: Repeat) -> Answer | None:
-        """Put the stored releases of this question together; None if another version of the package made them."""
-        kept = self._stored(found.answers)
-        if not kept:
-            return None
-        best = max(kept, key=lambda part: part.protection.price.epsilon or part.protection.price.rho or 0)
-        parts = [part for part in kept if _alike(best, part)]
-        whole, protection = merged(parts), best.protection
-        nothing = protection.cost * 0
-        return Answer(
-            whole.recipe,
-            best.groups,
-            whole.numbers,
-            protection.promise,
-            nothing,
-            protection.price,
-            head=found.head,
-            repeated=True,
-            combined=len(parts),
-        )
-
-    def _stored(self, answers: Iterable[Mapping[str, Any]]) -> list[Stored]:
-        return [part for record in answers if (part := read_stored(self.plan, record)) is not None]
-
-    @property
-    def _remaining(self) -> Currency:
-        return self.purse.remaining_for(self.analyst, self.purpose)
-
-    def _fitting(self, price: Price, entry: Entry) -> str:
-        """Say what the budget would still pay for."""
-        largest = largest_epsilon(self.recipe, price, lambda cost: self.purse.admits(cost, entry))
-        if largest is None:
-            return "Nothing of this question fits any more."
-        return f"For this question {largest} would still fit."
+    def ready(self, protection: Protection) -> Callable[[], Answer]:
+        """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""
+        prepared = self._prepared
+        return lambda: answered(self.recipe, protection, prepared.run())
 
     def _protection(self, epsilon: Number | None, rho: Number | None, delta: Number | None) -> Protection:
         price = Price.read(self.plan.policy, epsilon=epsilon, rho=rho, delta=delta)
         return Protection.of(self.recipe, price)
 
-    def require_right(self, action: str) -> None:
-        """Raise ParameterError if the analyst may not do this with the tables of the question."""
+    def _allowed(self, action: str) -> None:
         if not self.plan.policy.may(self.analyst, action, self.plan.tables):
             tables = ", ".join(self.plan.tables)
             msg = (
@@ -229,12 +151,6 @@ def answered(recipe: Recipe, protection: Protection, aggregates: Aggregates, *, 
         groups = tuple(found[place] for place in kept)
     numbers = add_noise(recipe, protection, aggregates, kept, bits)
     return Answer(recipe, groups, numbers, protection.promise, protection.cost, protection.price)
-
-
-def _alike(first: Stored, second: Stored) -> bool:
-    """Tell whether two releases can be combined: the same blocks for the same groups, and groups not found in data."""
-    same = first.recipe.blocks == second.recipe.blocks and first.recipe.plan.aggregate == second.recipe.plan.aggregate
-    return first is second or (same and first.protection.selection is None and first.groups == second.groups)
 
 
 def _selected(selection: PartitionSelection, aggregates: Aggregates, bits: BitSource) -> list[int]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import BudgetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
+from discreet.releases.paying import pay_all
 from discreet.releases.protection import Price, Protection
 
 if TYPE_CHECKING:
@@ -80,28 +81,9 @@ class Questions:
     ) -> list[Answer]:
         """Answer all questions for one price; what was answered before for its part of it is free."""
         for question in self.questions:
-            question.require_right("release")
+            question._allowed("release")  # noqa: SLF001 - a question knows its own rights
         part = self._part(epsilon, rho, delta)
-        made = [(question, Protection.of(question.recipe, part)) for question in self.questions]
-        found: dict[int, Answer] = {}
-        for place, (question, protection) in enumerate(made):
-            stored = self.purse.find(protection.cost, question.entry(protection))
-            repeated = None if stored is None else question.repeated(stored)
-            if repeated is not None:
-                found[place] = repeated
-        new = [place for place in range(len(made)) if place not in found]
-        if new:
-            made[new[0]][0].require_source()
-            costs = [(made[place][1].cost, made[place][0].entry(made[place][1])) for place in new]
-            try:
-                reservations = self.purse.reserve_all(costs)
-            except BudgetError as error:
-                msg = f"{error} The {len(new)} questions were refused together."
-                raise BudgetError(msg) from None
-            for place, reservation in zip(new, reservations, strict=True):
-                question, protection = made[place]
-                found[place] = question.run(protection, reservation)
-        return [found[place] for place in range(len(made))]
+        return pay_all([(question, Protection.of(question.recipe, part)) for question in self.questions])
 
     def _part(self, epsilon: Number | None, rho: Number | None, delta: Number | None) -> Price:
         """The price of one question."""
