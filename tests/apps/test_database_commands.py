@@ -277,3 +277,20 @@ def test_a_database_behind_an_address_is_asked_alike(clinic: str, capsys: pytest
     found = record(capsys, "query", clinic, 'SELECT COUNT(*) AS n FROM "c.visits"', "--epsilon", "1")
     assert found["errors"] == [{"n": 9.0}]
     assert record(capsys, "check", clinic)["holds"] == ["c.visits: at most 3 rows with the same patient_id"]
+
+
+def test_an_interrupt_after_the_reservation_stays_spent(
+    clinic: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.engines.sql.running import SQLEngine
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLEngine, "compute", interrupted)
+        assert "stays spent" in complaint(capsys, 130, "query", clinic, COUNT, "--epsilon", "1")
+    accounts = record(capsys, "budget", clinic)["accounts"]
+    assert [each["left"] for each in accounts] == [{"epsilon": "1"}]  # type: ignore[attr-defined]
+    again = record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    assert again["repeated"] is False
