@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from discreet.privacy.currencies import Currency
     from discreet.privacy.filters import Filter
 
-__all__ = ["added", "amount_text", "covers", "difference", "least", "left_of", "read_amount", "read_text", "spend"]
+__all__ = [
+    "added",
+    "amount_text",
+    "covers",
+    "difference",
+    "least",
+    "left_of",
+    "read_amount",
+    "read_text",
+    "spend",
+    "text_of",
+]
 
 _GRID = 2**512
 _LONGEST = 1024  # binary digits
@@ -28,8 +39,19 @@ def amount_text(amount: Currency) -> dict[str, Any]:
     >>> amount_text(Pure("1/3"))["epsilon"]
     '1/3'
     """
-    found: dict[str, Any] = json.loads(amount.to_json())
+    found: dict[str, Any] = json.loads(text_of(amount))
     return found
+
+
+@lru_cache(maxsize=1024)
+def text_of(amount: Currency) -> str:
+    """Write an amount as the text that stores keep.
+
+    >>> from discreet.privacy import Pure
+    >>> read_text(text_of(Pure(1)))
+    Pure(epsilon=1)
+    """
+    return amount.to_json()
 
 
 def read_amount(record: object) -> Currency:

@@ -79,7 +79,7 @@ class HeadFile:
         try:
             handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
             try:
-                os.pwrite(handle, data, 0)
+                os.write(handle, data)
             finally:
                 os.close(handle)
         except OSError as error:

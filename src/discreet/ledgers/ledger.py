@@ -140,6 +140,7 @@ class Ledger(ABC):
         if not entry.question:
             return None
         with self._page(write=False) as page:
+            self._check(page, entry)
             found = self._repeat(page, cost, entry)
             if found is None or not self._unseen(page, entry, found.cost):
                 return found

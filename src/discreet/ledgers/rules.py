@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.ledgers.amounts import added, least, read_text
+from discreet.ledgers.amounts import added, least, read_text, text_of
 from discreet.ledgers.line import canonical
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def apply(line: Line, page: Page) -> None:
         for scope, name, _ in line.charges:
             paid = page.amount(line.question, scope, name)
             if scope != "dataset" and whole is not None and paid is not None:
-                page.set_amount(line.question, scope, name, least(read_text(whole), read_text(paid)).to_json())
+                page.set_amount(line.question, scope, name, text_of(least(read_text(whole), read_text(paid))))
 
 
 def _add(page: Page, topic: str, scope: str, name: str, cost: Currency) -> None:
     before = page.amount(topic, scope, name)
-    page.set_amount(topic, scope, name, (cost if before is None else added(read_text(before), cost)).to_json())
+    page.set_amount(topic, scope, name, text_of(cost if before is None else added(read_text(before), cost)))

@@ -152,7 +152,13 @@ class Answer:
         widths = [max(map(len, column)) for column in zip(self.columns, *rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         head = "  ".join(name.ljust(width) for name, width in zip(self.columns, widths, strict=True)).rstrip()
-        return "\n".join([head, *lines, f"each ± holds with probability 0.95; {self.promise}; {self._paid}"])
+        return "\n".join(
+            [head, *lines, f"each ± holds with probability 0.95; {self.promise}; {self._paid}{self._head}"]
+        )
+
+    @property
+    def _head(self) -> str:
+        return f"; head of the ledger {self.head}" if self.head else ""
 
     @property
     def _paid(self) -> str:

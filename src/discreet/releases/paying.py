@@ -79,8 +79,8 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
             found[place] = repeated
     new = [place for place in range(len(asked)) if place not in found]
     if new:
-        runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
         _require_source(asked[new[0]][0].engine)
+        runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
         reservations = _reserved([asked[place] for place in new])
         for (place, compute), reservation in zip(runs, reservations, strict=True):
             found[place] = _recorded(*asked[place], compute(), reservation)

@@ -106,6 +106,7 @@ class Policy:
         }
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
+        _require_kept_deltas(self)
 
     @property
     def delta_spend(self) -> Fraction:
@@ -303,3 +304,19 @@ def _purposes(given: Iterable[Purpose]) -> tuple[Purpose, ...]:
         msg = "a purpose is named twice."
         raise PolicyError(msg)
     return tuple(found)
+
+
+def _require_kept_deltas(policy: Policy) -> None:
+    """Refuse a delta of an analyst or a purpose that the policy's filter cannot keep."""
+    for kind, holders in (("analysts", policy.analysts), ("purposes", policy.purposes)):
+        for each in holders:
+            name, delta = f"{kind}.{each.name}.delta", each.delta
+            if delta is not None and delta >= 1:
+                msg = f"{name} is {delta}; it must be below 1."
+                raise PolicyError(msg)
+            if policy.filter == "pure" and delta:
+                msg = f"{name} is {delta}, but the budget is pure: it has no delta to spend. Leave it out."
+                raise PolicyError(msg)
+            if policy.filter == "zcdp" and delta == 0:
+                msg = f"{name} is 0; zCDP turns into (epsilon, delta) only with a delta. Leave it out, or give one."
+                raise PolicyError(msg)
