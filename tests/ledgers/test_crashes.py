@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.ledgers import PostgresLedger, SQLiteLedger
+from discreet.ledgers import MemoryLedger, PostgresLedger, SQLiteLedger
 from discreet.privacy import Pure
-from tests.ledgers.crashes import COSTS
-from tests.ledgers.stores import Place
+from discreet.releases import Entry
+from tests.ledgers.crashes import COSTS, policy
+from tests.ledgers.stores import Place, Text
 
 if TYPE_CHECKING:
     from discreet.ledgers import Ledger
@@ -65,6 +66,17 @@ def test_eight_writers_never_spend_more_than_there_is(tmp_path: Path, seed: int)
     with SQLiteLedger(file) as ledger:
         spent = check(ledger, found["shown"], "0.5")
         assert Fraction("0.5") - min(COSTS) < spent
+
+
+@pytest.mark.parametrize("shown", ["1/100 1 never", "1/50 1 answer", "1/100 2 answer", "1/100 1 answer\n" * 2])
+def test_the_check_sees_what_was_shown_and_not_paid_for(shown: str) -> None:
+    ledger = MemoryLedger(policy("1"))
+    ledger.record(ledger.reserve(Pure("1/100"), Entry("q", ("visits",))), Text("answer"))
+    check(ledger, ["1/100 1 answer"], "1")
+    with pytest.raises((AssertionError, KeyError)):
+        check(ledger, shown.splitlines(), "1")
+    with pytest.raises(AssertionError):
+        check(ledger, [], "1/200")
 
 
 @pytest.mark.engine

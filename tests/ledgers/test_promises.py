@@ -407,6 +407,21 @@ def test_questions_asked_together_keep_the_price_of_all(policy: Path, count: int
     assert error < (0.7 * divided if count == 40 else 1.1 * divided)
 
 
+def test_a_ledger_that_was_given_is_the_callers_to_close(policy: Path, tmp_path: Path) -> None:
+    read = dp.Policy.read(policy)
+    with SQLiteLedger(tmp_path / "mine.ledger.sqlite", read) as ledger:
+        for _ in range(2):
+            with dp.Database(read, tmp_path, ledger=ledger) as db:
+                db.sql(COUNT).release(epsilon="0.1")
+        assert ledger.head.number == 2
+    with dp.Database(read, tmp_path, ledger=tmp_path / "mine.ledger.sqlite") as db:
+        assert db.sql(COUNT).release(epsilon="0.1").repeated
+        assert db.ledger._connection is not None  # type: ignore[attr-defined]
+    assert db.ledger._connection is None  # type: ignore[attr-defined]
+    with dp.Database(read, tmp_path) as db:
+        assert repr(db.ledger) == "MemoryLedger('memory', dataset 'hospital')"
+
+
 def test_the_answer_names_the_head_of_the_ledger(policy: Path) -> None:
     with dp.open(policy) as db:
         answer = db.sql(COUNT).release(epsilon=1)

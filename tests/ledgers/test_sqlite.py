@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import subprocess
@@ -105,6 +106,39 @@ def test_a_newer_format_asks_for_an_upgrade(file: Path) -> None:
         connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
     with pytest.raises(LedgerError, match=r"written by a newer Discreet. Upgrade"):
         SQLiteLedger(file, POLICY)
+
+
+@pytest.mark.parametrize(
+    "error, sentence",
+    [
+        (PermissionError(errno.EACCES, "no"), "cannot be written; nothing was spent"),
+        (OSError(errno.EROFS, "read-only"), "cannot be written; nothing was spent"),
+        (OSError(errno.ENOSPC, "full"), "no space left"),
+        (FileNotFoundError(errno.ENOENT, "gone"), "is gone; nothing was spent. Restore it"),
+        (OSError(errno.EIO, "broken"), "failed (broken); nothing was released. Check the disk"),
+        (sqlite3.OperationalError("odd"), "failed (odd)"),
+    ],
+)
+def test_what_the_system_says_becomes_a_sentence(
+    file: Path, error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise error
+
+    with SQLiteLedger(file) as ledger:
+        monkeypatch.setattr(sqlite_module, "turn", failing)  # where lock files are opened
+        with pytest.raises(LedgerError) as caught:
+            ledger.reserve(Pure(1), COUNT)
+    assert sentence in str(caught.value)
+
+
+def test_a_ledger_that_vanishes_is_not_made_anew(file: Path) -> None:
+    ledger = SQLiteLedger(file)
+    ledger.close()
+    file.unlink()
+    with pytest.raises(LedgerError, match="is gone"):
+        ledger.reserve(Pure(1), COUNT)
+    assert not file.exists()
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from discreet.ledgers.postgres import PostgresLedger
 from discreet.ledgers.sqlite import SQLiteLedger
 
 if TYPE_CHECKING:
+    from discreet.ledgers.verification import Verification
     from discreet.tables import Policy
 
-__all__ = ["ledger_beside", "open_ledger"]
+__all__ = ["ledger_beside", "open_ledger", "verify_ledger"]
 
 
 def ledger_beside(file: str | Path) -> Path:
@@ -26,6 +27,49 @@ def ledger_beside(file: str | Path) -> Path:
     """
     path = Path(file)
     return path.with_name(f"{path.stem}.ledger.sqlite")
+
+
+def verify_ledger(
+    policy: Policy | None = None,
+    address: str | Path | None = None,
+    *,
+    file: str | Path | None = None,
+    head: str | None = None,
+) -> Verification:
+    """Verify a ledger without opening it for anything else, so that one which was tampered with can be looked at too.
+
+    The ledger is found as by `open_ledger`; nothing is written.
+
+    >>> import tempfile
+    >>> from discreet.tables import Policy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     policy, file = Policy([], epsilon=1), Path(folder) / "hospital.toml"
+    ...     open_ledger(policy, file=file).close()
+    ...     print(str(verify_ledger(policy, file=file))[:9])
+    1 entries
+    """
+    found = address if address is not None else policy.ledger if policy is not None else None
+    if found is None and file is None:
+        msg = "nothing says which ledger; give an address, or the policy's file."
+        raise ParameterError(msg)
+    scheme, mark, rest = str(found).partition("://") if found is not None else ("", "", "")
+    if mark and scheme in {"postgresql", "postgres"}:
+        ledger: Ledger = PostgresLedger.unjoined(str(found), _head_file(file))
+    else:
+        ledger = SQLiteLedger.unjoined(_path(found, mark, rest, file))
+    with ledger:
+        return ledger.verify(head=head)
+
+
+def _head_file(file: str | Path | None) -> Path | None:
+    return None if file is None else ledger_beside(file).with_suffix(".head")
+
+
+def _path(found: str | Path | None, mark: str, rest: str, file: str | Path | None) -> Path:
+    """The file of a ledger, relative to the policy's."""
+    if found is None:
+        return ledger_beside(file or "")
+    return (Path() if file is None else Path(file).parent) / (rest.removeprefix("/") if mark else found)
 
 
 def open_ledger(
@@ -59,11 +103,9 @@ def open_ledger(
         msg = f"ledger is {shown(found)}; it must be a Ledger, a path, 'memory' or postgresql://…."
         raise ParameterError(msg)
     scheme, mark, rest = str(found).partition("://")
-    folder = Path() if file is None else Path(file).parent
     if mark and scheme in {"postgresql", "postgres"}:
-        heads = None if file is None else ledger_beside(file).with_suffix(".head")
-        return PostgresLedger(str(found), policy, head_file=heads)
+        return PostgresLedger(str(found), policy, head_file=_head_file(file))
     if mark and scheme != "sqlite":
         msg = f"ledger is {shown(scheme)}://…; it must be a path, sqlite:///…, 'memory' or postgresql://…."
         raise ParameterError(msg)
-    return SQLiteLedger(folder / (rest.removeprefix("/") if mark else found), policy)
+    return SQLiteLedger(_path(found, mark, rest, file), policy)

@@ -151,13 +151,23 @@ class PostgresLedger(Ledger):
         head_file: str | Path | None = None,
         export: Iterable[str] | None = None,
     ) -> None:
-        self._address, self._schema, name = _parts(address)
+        self._attach(address, head_file)
+        super().__init__(policy, name=self._named, heads=self._heads, export=export)
+
+    def _attach(self, address: str, head_file: str | Path | None) -> None:
+        """Know the server, without asking it."""
+        self._address, self._schema, self._named = _parts(address)
         self._thread_lock = threading.RLock()
         self._connection: Connection[tuple[Any, ...]] | None = None
         self._process = 0
-        self._named = name
-        heads = None if head_file is None else HeadFile(Path(head_file))
-        super().__init__(policy, name=name, heads=heads, export=export)
+        self._heads: HeadFile | None = None if head_file is None else HeadFile(Path(head_file))
+
+    @classmethod
+    def unjoined(cls, address: str, head_file: str | Path | None = None) -> PostgresLedger:
+        """Open a ledger for `verify` alone, whatever is wrong with it."""
+        found = cls.__new__(cls)
+        found._attach(address, head_file)  # noqa: SLF001 - of its own class
+        return found
 
     def close(self) -> None:
         """Close the connection."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -26,6 +27,10 @@ __all__ = ["SQLiteLedger"]
 
 _APPLICATION = 0x44504C47
 _WAIT_SECONDS = 30.0
+_FORKED = (
+    "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
+    "spent. Fork first and open the database then, or start a new process."
+)
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {FORMAT};
@@ -49,6 +54,15 @@ CREATE TABLE state (
     only INTEGER PRIMARY KEY CHECK (only = 0), number INTEGER NOT NULL, hash TEXT NOT NULL, time TEXT NOT NULL
 ) STRICT;
 """
+_CODES: dict[int | None, int] = {
+    errno.EACCES: sqlite3.SQLITE_PERM,
+    errno.EPERM: sqlite3.SQLITE_PERM,
+    errno.EROFS: sqlite3.SQLITE_READONLY,
+    errno.ENOSPC: sqlite3.SQLITE_FULL,
+    errno.EDQUOT: sqlite3.SQLITE_FULL,
+}
+"""What the system says of lock files, in SQLite's words."""
+
 _OPEN: weakref.WeakSet[SQLiteLedger] = weakref.WeakSet()
 _HELD: list[SQLiteLedger] = []
 
@@ -157,17 +171,33 @@ class SQLiteLedger(Ledger):
     """
 
     def __init__(self, path: str | Path, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
-        self._path = Path(path)
-        self._thread_lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = 0
-        heads = HeadFile(self._path.with_suffix(".head"))
+        heads = self._attach(path)
         if not self._path.exists():
             if export is None:
                 self._refuse_to_forget(policy, heads)
             self._begin()
-        _OPEN.add(self)
         super().__init__(policy, name=str(path), heads=heads, export=export)
+
+    def _attach(self, path: str | Path) -> HeadFile:
+        """Know the file, without reading it."""
+        self._path = Path(path)
+        self._name = str(path)
+        self._thread_lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+        self._heads: HeadFile | None = HeadFile(self._path.with_suffix(".head"))
+        _OPEN.add(self)
+        return self._heads
+
+    @classmethod
+    def unjoined(cls, path: str | Path) -> SQLiteLedger:
+        """Open a ledger for `verify` alone, whatever is wrong with it."""
+        found = cls.__new__(cls)
+        found._attach(path)  # noqa: SLF001 - of its own class
+        if not found.path.exists():
+            msg = f"there is no ledger {found.path}."
+            raise LedgerError(msg)
+        return found
 
     @property
     def path(self) -> Path:
@@ -225,11 +255,7 @@ class SQLiteLedger(Ledger):
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and self._process != os.getpid():
-            msg = (
-                f"the ledger {self._path} was in use when this process was forked, and SQLite cannot be used here any "
-                "more; nothing was spent. Fork first and open the database then, or start a new process."
-            )
-            raise LedgerError(msg)
+            raise LedgerError(_FORKED.format(self._path))
         if self._connection is None:
             if self._path.stat().st_size == 0:
                 msg = "it is empty"
@@ -273,9 +299,11 @@ class SQLiteLedger(Ledger):
         try:
             yield page
         except BaseException:  # also Ctrl-C: what is half done is undone
-            if connection.in_transaction:
+            if connection.in_transaction and self._process == os.getpid():
                 connection.execute("ROLLBACK")
             raise
+        if self._process != os.getpid():  # forked by a signal in the middle: the transaction is the parent's
+            raise LedgerError(_FORKED.format(self._path))
         try:
             connection.execute("COMMIT")
         except BaseException:
@@ -287,7 +315,7 @@ class SQLiteLedger(Ledger):
     def _sentence(self, error: Exception) -> str:
         """Say what is wrong with the file and what to do, without SQLite's own words where ours are clearer."""
         code = getattr(error, "sqlite_errorcode", None)
-        primary = None if code is None else code & 0xFF
+        primary = _CODES.get(getattr(error, "errno", None)) if code is None else code & 0xFF
         start = f"the ledger {self._path}"
         if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             return (
@@ -301,12 +329,17 @@ class SQLiteLedger(Ledger):
             )
         if primary == sqlite3.SQLITE_FULL:
             return f"{start} has no space left on its disk; nothing was written. Free some space and try again."
-        if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or code is None:
+        if isinstance(error, FileNotFoundError):
+            return f"{start} is gone; nothing was spent. Restore it where it was."
+        if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or type(error) is sqlite3.DatabaseError:
             return (
                 f"{start} is damaged ({_reason(error)}); nothing was spent. Restore the newest backup, or import the "
                 "newest export; do not delete it, as what was spent would be forgotten."
             )
-        return f"{start} failed ({_reason(error)}); nothing was written. Check the disk."
+        return (
+            f"{start} failed ({_reason(error)}); nothing was released. Check the disk; what was written before it "
+            "failed stays spent."
+        )
 
 
 def _reason(error: Exception) -> str:

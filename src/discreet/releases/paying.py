@@ -72,8 +72,9 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     as a refund would depend on the data.
     """
     found: dict[int, Answer] = {}
+    entries = [_entry(question, protection) for question, protection in asked]
     for place, (question, protection) in enumerate(asked):
-        stored = question.purse.find(protection.cost, _entry(question, protection))
+        stored = question.purse.find(protection.cost, entries[place])
         repeated = None if stored is None else _repeated(question, stored)
         if repeated is not None:
             found[place] = repeated
@@ -81,7 +82,7 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     if new:
         _require_source(asked[new[0]][0].engine)
         runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
-        reservations = _reserved([asked[place] for place in new])
+        reservations = _reserved([(*asked[place], entries[place]) for place in new])
         for (place, compute), reservation in zip(runs, reservations, strict=True):
             found[place] = _recorded(*asked[place], compute(), reservation)
     return [found[place] for place in range(len(asked))]
@@ -109,10 +110,10 @@ def _require_source(engine: Engine) -> None:
         raise EngineError(msg)
 
 
-def _reserved(asked: Sequence[tuple[Asked, Protection]]) -> Sequence[Reservation]:
+def _reserved(asked: Sequence[tuple[Asked, Protection, Entry]]) -> Sequence[Reservation]:
     """Take all costs; a refusal says what would still fit."""
     purse = asked[0][0].purse
-    costs = [(protection.cost, _entry(question, protection)) for question, protection in asked]
+    costs = [(protection.cost, entry) for _, protection, entry in asked]
     try:
         return [purse.reserve(*costs[0])] if len(costs) == 1 else purse.reserve_all(costs)
     except BudgetError as error:
@@ -121,9 +122,8 @@ def _reserved(asked: Sequence[tuple[Asked, Protection]]) -> Sequence[Reservation
         raise BudgetError(msg) from None
 
 
-def _fitting(question: Asked, protection: Protection) -> str:
+def _fitting(question: Asked, protection: Protection, entry: Entry) -> str:
     """Say what the budget would still pay for."""
-    entry = _entry(question, protection)
     largest = largest_epsilon(question.recipe, protection.price, lambda cost: question.purse.admits(cost, entry))
     if largest is None:
         return "Nothing of this question fits any more."

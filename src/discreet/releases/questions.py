@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
 from discreet.releases.paying import pay_all
@@ -100,6 +102,8 @@ class Questions:
         return min(plain, divided, key=self._noise)
 
     def _noise(self, part: Price) -> float:
-        """The sum over all noises of the logarithm of their error."""
+        """The sum over all noises of the logarithm of their error; chosen points have none."""
         protections = [Protection.of(question.recipe, part) for question in self.questions]
-        return math.fsum(math.log(max(noise.error(), 1e-9)) for each in protections for noise in each.noises)
+        noises = [noise for each in protections for noise in each.noises]
+        added = [noise for noise in noises if isinstance(noise, DiscreteLaplace | Gaussian)]
+        return math.fsum(math.log(max(noise.error(), 1e-9)) for noise in added)
