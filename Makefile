@@ -74,6 +74,7 @@ bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks.noise
 	$(BIN)/python -m benchmarks.accounting
 	$(BIN)/python -m benchmarks.mechanisms
+	$(BIN)/python -m benchmarks.command_line
 	$(BIN)/python -m benchmarks.ledger
 	$(BIN)/python -m benchmarks.queries --spark
 

@@ -290,6 +290,20 @@ def test_a_promise_is_explained_on_the_command_line(capsys: pytest.CaptureFixtur
     assert "epsilon is '-1'" in capsys.readouterr().err
 
 
+def test_the_promise_of_a_policy_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "town.toml"
+    policy.write_text(
+        "[budget]\nepsilon = 3\ndelta = 1e-6\n[population]\nid = 500\n[tables.t]\nunit = 'id'\nrows_per_unit = 1\n"
+    )
+    assert main(["explain", "--policy", str(policy), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["epsilon"], record["delta"], record["n"]) == ("3", "1/1000000", 500)
+    assert main(["explain", "--policy", str(policy), "--epsilon", "1"]) == 2
+    assert "give the one or the others" in capsys.readouterr().err
+    assert main(["explain"]) == 2
+    assert "--policy hospital.toml" in capsys.readouterr().err
+
+
 def test_an_interrupt_is_said_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -325,3 +339,19 @@ def test_colors_are_for_terminals_and_for_who_wants_them() -> None:
     assert "\x1b[" in colored
     assert "\x1b[" not in plain
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
+
+
+def test_a_terminal_without_greek_letters_gets_question_marks() -> None:
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "PYTHONIOENCODING": "latin-1"}
+    command = [sys.executable, "-m", "discreet.apps.cli", "explain", "--epsilon", "1"]
+    run = subprocess.run(command, env=environment, check=False, capture_output=True)
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert b"(? = 1)" in run.stdout
+
+
+def test_completion_is_installed_for_the_program_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "--install-completion" in capsys.readouterr().out
+    for command in names():
+        assert main([command, "--help"]) == 0
+        assert "completion" not in capsys.readouterr().out

@@ -253,3 +253,44 @@ def test_a_damaged_ledger_is_refused_in_a_sentence(
         ["verify", clinic],
     ):
         assert "ledger" in complaint(capsys, 1, *command)
+
+
+def test_many_groups_are_written_as_plain_lines(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = [f"w{number}" for number in range(2500)]
+    Path(clinic).write_text(POLICY.replace('keys = ["a", "b"]', f"keys = {keys}"))
+    assert main(["query", clinic, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "ward\tn"
+    assert len(lines) == 2500 + 3
+    assert lines[1].startswith("w0\t")
+
+
+@pytest.mark.engine
+def test_a_database_behind_an_address_is_asked_alike(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from discreet.tables import Policy
+    from tests.engines.servers import fill_postgres, postgres
+
+    rows = [{"patient_id": f"p{number}", "ward": "ab"[number % 2], "cost": number % 90} for number in range(400)]
+    fill_postgres(postgres(), "c", Policy.from_toml(POLICY), {"visits": rows})
+    text = POLICY.replace('url = "."', f'url = "{postgres()}"').replace("tables.visits", 'tables."c.visits"')
+    Path(clinic).write_text(text)
+    found = record(capsys, "query", clinic, 'SELECT COUNT(*) AS n FROM "c.visits"', "--epsilon", "1")
+    assert found["errors"] == [{"n": 9.0}]
+    assert record(capsys, "check", clinic)["holds"] == ["c.visits: at most 3 rows with the same patient_id"]
+
+
+def test_an_interrupt_after_the_reservation_stays_spent(
+    clinic: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.engines.sql.running import SQLEngine
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLEngine, "compute", interrupted)
+        assert "stays spent" in complaint(capsys, 130, "query", clinic, COUNT, "--epsilon", "1")
+    accounts = record(capsys, "budget", clinic)["accounts"]
+    assert [each["left"] for each in accounts] == [{"epsilon": "1"}]  # type: ignore[attr-defined]
+    again = record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    assert again["repeated"] is False

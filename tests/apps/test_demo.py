@@ -43,10 +43,10 @@ def _attacks_fail(told: dict[str, dict[str, dict[str, float]]]) -> None:
     """Exact answers tell all; stored answers are equal; the budget ends what is asked anew."""
     assert told["differencing"]["exact"]["accuracy"] == 1.0
     assert told["differencing"]["discreet"]["refused"] == 0
-    assert told["averaging"]["uncounted"]["error"] < 1  # 14 standard deviations of the mean of 10,000 answers
+    assert told["averaging"]["uncounted"]["error"] < 1  # 8.9 standard deviations of the mean of 4,000 answers
     assert told["averaging"]["same"]["different"] == 1
     assert told["averaging"]["other"]["answered"] == 8
-    assert told["averaging"]["other"]["refused"] == 2
+    assert told["averaging"]["other"]["refused"] == 1
 
 
 def test_a_person_reads_the_story(capsys: pytest.CaptureFixture[str]) -> None:

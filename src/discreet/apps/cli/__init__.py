@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetError, DiscreetError, ParameterError, PolicyError, QueryRefused
@@ -36,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     from discreet.apps.cli.commands_group import build
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that has no ± shows a ?, and no traceback
     given = None if arguments is None else list(arguments)
     try:
         code = build().main(args=given, prog_name="discreet", standalone_mode=False)

@@ -36,7 +36,7 @@ PRICE = "0.3"
 DIFFERENCING_PRICE = "0.1"
 AVERAGING_PRICE = "0.2"
 _TARGETS = 20
-_ATTEMPTS = 10
+_ATTEMPTS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _attacked_by_averaging(policy: Path, everybody: Sequence[Patient]) -> Step:
     """Ask again and again, each time a little differently, and average the noise away."""
     truth = sum(each.cancer for each in everybody)
     careless = DiscreteLaplace(sensitivity=1, epsilon=AVERAGING_PRICE)
-    naive = averaging(lambda _: float(careless.release(truth).value), [CANCER] * 10_000, truth=truth)
+    naive = averaging(lambda _: float(careless.release(truth).value), [CANCER] * 4_000, truth=truth)
     with _attackers(policy) as db:
         same = averaging(lambda sql: _count(db, sql, AVERAGING_PRICE), [CANCER] * 5, truth=truth)
         varied = [f"{CANCER} AND street <= {40 + extra}" for extra in range(1, _ATTEMPTS)]

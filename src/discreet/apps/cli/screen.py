@@ -73,9 +73,9 @@ def cell_text(value: object, error: float | None) -> str:
     >>> cell_text(4031, 12.4), cell_text(3624.118, 150.2), cell_text(None, None), cell_text("surgery", None)
     ('4,031 ± 13', '3,624 ± 151', 'NULL', 'surgery')
     >>> cell_text(0.25119, 0.0021), cell_text(0.5, None), cell_text((1, 2), 3.0)
-    ('0.2512 ± 0.0021', '0.5', '[1, 2] ± 3')
+    ('0.2512 ± 0.0022', '0.5', '[1, 2] ± 3')
     """
-    from math import ceil, floor, log10
+    from math import ceil, floor, isinf, log10
 
     if value is None:
         return "NULL"
@@ -84,12 +84,13 @@ def cell_text(value: object, error: float | None) -> str:
         return shown if error is None else f"{shown} ± {cell_text(error, None)}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    if error is None or error <= 0:
+    if error is None or error <= 0 or isinf(error):
         text = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
-        return text if error is None else f"{text} ± 0"
+        return text if error is None else f"{text} ± {'∞' if error > 0 else '0'}"
     digits = 0 if isinstance(value, int) or error >= 10 else min(12, 1 - floor(log10(error)))
-    rounded = ceil(error * 10**digits - 1e-9) / 10**digits  # up: a ± that is shown too small would be false
-    return f"{value:,.{digits}f} ± {rounded:,.{digits}f}"
+    moved = abs(Fraction(value) - Fraction(f"{value:.{digits}f}"))
+    reach = ceil((Fraction(error) + moved) * 10**digits)  # up: what is shown must contain what was released
+    return f"{value:,.{digits}f} ± {Decimal(reach).scaleb(-digits):,.{digits}f}"
 
 
 def charge_text(cost: Currency) -> str:

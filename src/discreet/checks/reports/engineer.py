@@ -47,8 +47,8 @@ def statements(facts: Facts) -> Iterator[Statement]:
     yield _group(facts)
     yield Statement(
         "composition",
-        "k such promises, chosen adaptively, give (kε, kδ) by basic composition; `discreet account` finds less, and a "
-        "ledger's filter keeps the sum under full adaptivity.",
+        "k such promises, chosen adaptively, give (kε, kδ) by basic composition; `discreet account` often finds less, "
+        "and a ledger's filter keeps the sum under full adaptivity.",
     )
     counted = population(facts)
     if counted is not None:

@@ -104,7 +104,7 @@ def guess(facts: Facts) -> Statement:
         else f"is right in at most {of_hundred(facts.accuracy)} bets"
     )
     text = (
-        f"Somebody who knows all other records, reads the answers, and bets on whether yours was used {many}. "
-        f"Without the answers it would be 50 of 100. {judged(facts)}"
+        "Somebody who knows all other records, reads the answers, and bets at even odds on whether yours was used "
+        f"{many}. Without the answers it would be 50 of 100. {judged(facts)}"
     )
     return Statement("guess", text, {"accuracy": facts.accuracy})

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.aggregates import Aggregates
-from discreet.engines.sql.checks import declared_facts, most_alike
+from discreet.engines.sql.checks import Declared, declared_facts, most_alike
 from discreet.engines.sql.statements import Statements
 from discreet.errors import EngineError
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from discreet.engines.sql.checks import Declared
     from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.relations import Emitter
     from discreet.plans.nodes import Aggregate, Node

@@ -37,6 +37,7 @@ __all__ = ["SECTION", "app"]
 SECTION = "Calculate"
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     help="Compose a mechanism with itself and print the certified epsilon.\n\n"
     "Example: discreet account gaussian --sigma 1 --rate 0.01 --steps 1000 --delta 1e-5",

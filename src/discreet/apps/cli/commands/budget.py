@@ -16,7 +16,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Ask"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -14,6 +14,7 @@ __all__ = ["SECTION", "app"]
 SECTION = "Calculate"
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     help="Find the least noise that keeps a promise.\n\nExample: discreet calibrate gaussian --epsilon 1 --delta 1e-5",
 )

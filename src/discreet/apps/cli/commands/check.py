@@ -12,7 +12,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Own"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

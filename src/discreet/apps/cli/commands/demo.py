@@ -22,7 +22,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Start"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Folder = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Where to make the hospital, and keep it; else it is removed.")

@@ -16,7 +16,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Own"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="A CSV, Parquet, Arrow or DuckDB file, or a folder of files.")

@@ -20,7 +20,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Own"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Last = Annotated[int, typer.Option("--last", min=1, metavar="COUNT", help="How many entries; the newest.")]
 Kind = Annotated[

@@ -18,7 +18,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Calculate"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One mechanism, such as Laplace; all without it.")]
 

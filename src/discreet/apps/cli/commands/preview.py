@@ -18,7 +18,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Ask"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Expected = Annotated[
     int | None,

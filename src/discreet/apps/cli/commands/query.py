@@ -18,7 +18,9 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Ask"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
+
+_MOST_LAID_OUT = 2000
 
 
 @app.command()
@@ -78,6 +80,9 @@ def _show(answer: Answer, confidence: float) -> None:
     rows = answer.cells(confidence)
     texts = [[cell_text(cell.value, cell.error) for cell in row.values()] for row in rows]
     numeric = [name for name in answer.columns if any(isinstance(row[name].value, int | float) for row in rows)]
-    screen().print(table(answer.columns, texts, numbers=numeric))
+    if len(texts) <= _MOST_LAID_OUT:
+        screen().print(table(answer.columns, texts, numbers=numeric))
+    else:  # so many rows are for another program, and would take minutes to lay out
+        typer.echo("\n".join("\t".join(row) for row in [list(answer.columns), *texts]))
     charged = "asked before, so free" if answer.repeated else f"charged {charge_text(answer.cost)}"
     typer.echo(f"each ± holds with probability {confidence:g}; {answer.promise}; {charged}; head {answer.head}")

@@ -14,7 +14,7 @@ __all__ = ["SECTION", "app"]
 
 SECTION = "Own"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 Head = Annotated[
     str | None, typer.Option(metavar="HEAD", help="A head that was printed with an answer: finds a cut tail.")

@@ -21,6 +21,7 @@ __all__ = ["SECTION", "app"]
 SECTION = "Own"
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     help="Show or change the version of the data. Questions are repeats only within one version.\n\n"
     "Example: discreet version new hospital.toml 2026-07",
