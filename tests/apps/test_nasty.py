@@ -88,5 +88,14 @@ def test_nasty_texts(policy: str, capsys: pytest.CaptureFixture[str], text: str)
     check(capsys, ["mechanisms", text])
     check(capsys, [text] if text else ["x"])
     if "\x00" not in text:  # no file has such a name
-        check(capsys, ["init", text or "nowhere", "--output", f"{policy}.new"])
+        check(
+            capsys, ["init", text or "nowhere", "--output", f"{policy}.new"], {1, 2}
+        )  # 1: the name is too long for a file
         check(capsys, ["version", "new", policy, text], {0, 2})
+
+
+def test_a_file_that_cannot_be_written_is_named(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data = policy.replace("p.toml", "visits.csv")
+    assert main(["init", data, "--output", policy.replace("p.toml", "no/such/folder.toml")]) == 1
+    shown = capsys.readouterr().err
+    assert shown.endswith("no/such/folder.toml: No such file or directory.\n")
