@@ -55,33 +55,22 @@ class Line:
     previous: str
     body: Mapping[str, Any]
     hash: str
+    text: str
+    """What is stored and hashed."""
 
     @staticmethod
     def after(last: tuple[int, str] | None, kind: str, body: Mapping[str, Any], time: str) -> Line:
         """Chain a new entry to the last one, given by its number and hash."""
         number, previous = (0, NOTHING) if last is None else (last[0] + 1, last[1])
         text = canonical({"number": number, "kind": kind, "time": time, "previous": previous, "body": body})
-        return Line(number, kind, time, previous, body, hashlib.sha256(text.encode()).hexdigest())
-
-    @property
-    def text(self) -> str:
-        """What is stored and hashed."""
-        return canonical(
-            {
-                "number": self.number,
-                "kind": self.kind,
-                "time": self.time,
-                "previous": self.previous,
-                "body": self.body,
-            }
-        )
+        return Line(number, kind, time, previous, body, hashlib.sha256(text.encode()).hexdigest(), text)
 
     @staticmethod
     def read(text: str, stated: str) -> Line:
         """Read what was stored; whether the hash fits is for `verify` to say."""
         try:
             found = json.loads(text)
-            line = Line(found["number"], found["kind"], found["time"], found["previous"], found["body"], stated)
+            line = Line(found["number"], found["kind"], found["time"], found["previous"], found["body"], stated, text)
         except (KeyError, TypeError, ValueError):
             line = None
         if line is None or not isinstance(line.number, int) or not isinstance(line.body, dict):

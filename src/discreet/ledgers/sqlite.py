@@ -27,6 +27,7 @@ __all__ = ["SQLiteLedger"]
 
 _APPLICATION = 0x44504C47
 _WAIT_SECONDS = 30.0
+_CHECKPOINT_PAGES = 8000  # the same few pages change with each entry: a longer log copies them less often
 _FORKED = (
     "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
     "spent. Fork first and open the database then, or start a new process."
@@ -89,10 +90,11 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Page:
-    """A transaction on a SQLite connection."""
+    """A transaction on a SQLite connection; nobody else writes meanwhile, so each sum is read once."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run = connection.execute
+        self._amounts: dict[tuple[str, str, str], str | None] = {}
         self.appended: Line | None = None
 
     def state(self) -> State | None:
@@ -116,13 +118,16 @@ class _Page:
         return dict(self._run("SELECT name, value FROM facts").fetchall())
 
     def amount(self, topic: str, scope: str, name: str) -> str | None:
-        row = self._run(
-            "SELECT amount FROM amounts WHERE topic = ? AND scope = ? AND name = ?", (topic, scope, name)
-        ).fetchone()
-        return None if row is None else str(row[0])
+        key = (topic, scope, name)
+        if key not in self._amounts:
+            query = "SELECT amount FROM amounts WHERE topic = ? AND scope = ? AND name = ?"
+            row = self._run(query, key).fetchone()
+            self._amounts[key] = None if row is None else str(row[0])
+        return self._amounts[key]
 
     def set_amount(self, topic: str, scope: str, name: str, text: str) -> None:
         self._run("INSERT OR REPLACE INTO amounts VALUES (?, ?, ?, ?)", (topic, scope, name, text))
+        self._amounts[topic, scope, name] = text
 
     def amounts(self, topic: str | None) -> Iterable[tuple[str, str, str, str]]:
         where, values = ("", ()) if topic is None else (" WHERE topic = ?", (topic,))
@@ -265,6 +270,7 @@ class SQLiteLedger(Ledger):
             )
             try:
                 found.execute("PRAGMA synchronous = FULL")
+                found.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 application, version = (
                     found.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
                 )

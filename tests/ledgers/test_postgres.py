@@ -1,0 +1,121 @@
+"""What can befall a ledger on a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.ledgers import PostgresLedger
+from discreet.ledgers import postgres as postgres_module
+from discreet.ledgers.ledger import FORMAT
+from discreet.privacy import Pure
+from discreet.releases import Entry
+from tests.engines.servers import postgres
+from tests.ledgers.stores import POLICY, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.engine
+
+COUNT = Entry("count", ("visits",))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    found = Place("postgres", tmp_path)
+    yield found
+    found.close()
+
+
+def admin(place: Place, *statements: str) -> None:
+    """Run statements in the ledger's schema, in a session of their own."""
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        connection.execute(f"SET search_path TO ledger{place.number}".encode())
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def test_every_commit_waits_for_the_disk(place: Place) -> None:
+    ledger = place.open(POLICY)
+    assert isinstance(ledger, PostgresLedger)
+    with ledger._connected().cursor() as cursor:
+        cursor.execute("SHOW synchronous_commit")
+        assert cursor.fetchone() == ("on",)
+        cursor.execute("SHOW search_path")
+        assert cursor.fetchone() == (f"ledger{place.number}, pg_catalog",)
+    ledger._connected().rollback()
+
+
+def test_a_session_that_holds_the_lock_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_module, "_WAIT_SECONDS", 1)
+    ledger = place.open(POLICY)
+    with psycopg.connect(postgres()) as other:
+        other.execute(f"LOCK TABLE ledger{place.number}.state IN EXCLUSIVE MODE".encode())
+        assert ledger.remaining == Pure(3)  # readers do not wait
+        with pytest.raises(LedgerError, match=r"is locked by another program .* End the transaction"):
+            ledger.reserve(Pure(1), COUNT)
+        other.rollback()
+    ledger.reserve(Pure(1), COUNT)
+    assert ledger.verify().ok
+
+
+def test_a_lost_connection_is_told_and_made_anew(place: Place) -> None:
+    ledger = place.open(POLICY)
+    ledger.reserve(Pure(1), COUNT)
+    assert isinstance(ledger, PostgresLedger)
+    admin(place, f"SELECT pg_terminate_backend({ledger._connected().info.backend_pid}, 5000)")
+    with pytest.raises(LedgerError, match=r"nothing was released. .* stays spent"):
+        ledger.reserve(Pure(1), COUNT)
+    assert ledger.remaining == Pure(2)
+    ledger.reserve(Pure(1), COUNT)
+    assert ledger.verify().ok
+
+
+def test_a_newer_format_asks_for_an_upgrade(place: Place) -> None:
+    place.open(POLICY).close()
+    admin(place, f"UPDATE format SET version = {FORMAT + 1}")
+    with pytest.raises(LedgerError, match="written by a newer Discreet"):
+        place.open(POLICY)
+
+
+def test_a_role_that_may_only_read_spends_nothing(place: Place) -> None:
+    place.open(POLICY).close()
+    role = f"reader{place.number}"
+    admin(
+        place,
+        f"CREATE ROLE {role} LOGIN",
+        f"GRANT USAGE ON SCHEMA ledger{place.number} TO {role}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA ledger{place.number} TO {role}",
+    )
+    with PostgresLedger(place.address.replace("postgres:", f"{role}:", 1)) as ledger:
+        assert ledger.remaining == Pure(3)
+        assert ledger.verify().ok
+        with pytest.raises(LedgerError, match="cannot be written by this role; nothing was spent"):
+            ledger.reserve(Pure(1), COUNT)
+
+
+def test_an_edited_entry_and_an_older_copy_are_found(place: Place, tmp_path: Path) -> None:
+    ledger = place.open(POLICY)
+    ledger.reserve(Pure(1), COUNT)
+    head = tmp_path / f"{place.number}.ledger.head"
+    assert head.read_text().split()[1] == ledger.head.hash
+    admin(place, "UPDATE lines SET line = replace(line, 'count', 'sum') WHERE number = 1")
+    assert any("was edited" in problem for problem in ledger.verify().problems)
+    admin(place, "DELETE FROM lines WHERE number = 1", "UPDATE state SET number = 0")
+    with pytest.raises(LedgerError, match="knows an entry 1 that is not in it"):
+        place.open(POLICY)
+    found = PostgresLedger.unjoined(place.address, head)
+    with found:
+        assert any("cut off or rewritten" in problem for problem in found.verify().problems)
+
+
+def test_the_password_is_in_no_message() -> None:
+    with pytest.raises(LedgerError) as caught:
+        PostgresLedger("postgresql://me:secret@127.0.0.1:1/x?connect_timeout=2", POLICY)
+    assert "secret" not in str(caught.value)
+    assert "me" not in str(caught.value).partition(" does not answer")[0]
