@@ -60,19 +60,25 @@ def started(file: Path, seed: int, epsilon: str, address: str) -> int:
     os._exit(1)
 
 
+def shown_bytes(file: Path) -> int:
+    return sum(each.stat().st_size for each in file.parent.glob("shown-*"))
+
+
 def main(file: Path, kills: int, seed: int, epsilon: str, address: str) -> None:
     random = Random(seed)
     seeds = iter(range(10**6))
     children = [started(file, next(seeds), epsilon, address) for _ in range(WRITERS)]
-    time.sleep(0.5)
+    seen = 0
     for _ in range(kills):
+        while (size := shown_bytes(file)) == seen:  # on a busy machine, too, something is shown between two kills
+            time.sleep(0.001)
+        seen = size
         time.sleep(random.expovariate(200))
         place = random.randrange(WRITERS)
         os.kill(children[place], signal.SIGKILL)
         os.waitpid(children[place], 0)
         children[place] = started(file, next(seeds), epsilon, address)
     if kills:
-        time.sleep(1)
         for child in children:
             os.kill(child, signal.SIGKILL)
     codes = [os.waitpid(child, 0)[1] for child in children]
