@@ -37,9 +37,9 @@ def turn(path: Path) -> Iterator[None]:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     queue = os.open(path.with_name(path.name + ".queue"), flags, 0o644)
     try:
-        fcntl.flock(queue, fcntl.LOCK_EX)
         lock = os.open(path.with_name(path.name + ".lock"), flags, 0o644)
         try:
+            fcntl.flock(queue, fcntl.LOCK_EX)
             fcntl.flock(lock, fcntl.LOCK_EX)
             fcntl.flock(queue, fcntl.LOCK_UN)
             yield

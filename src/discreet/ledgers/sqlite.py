@@ -27,6 +27,7 @@ __all__ = ["SQLiteLedger"]
 
 _APPLICATION = 0x44504C47
 _WAIT_SECONDS = 30.0
+_CHECKPOINT_PAGES = 8000  # the same few pages change with each entry: a longer log copies them less often
 _FORKED = (
     "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
     "spent. Fork first and open the database then, or start a new process."
@@ -269,6 +270,7 @@ class SQLiteLedger(Ledger):
             )
             try:
                 found.execute("PRAGMA synchronous = FULL")
+                found.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 application, version = (
                     found.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
                 )

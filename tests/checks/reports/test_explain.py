@@ -100,6 +100,9 @@ def check_odds(text: str, facts: Facts) -> None:
 def check_population(text: str, facts: Facts) -> None:
     assert facts.delta
     if facts.n is None:
+        if power := re.search(r"fewer than 10\^(\d+) people", text):
+            assert 1 >= 10 ** int(power[1]) * facts.delta > Fraction(1, 10)
+            return
         least = int(re.search(r"fewer than ([\d,]+) people", text)[1].replace(",", ""))  # type: ignore[index]
         assert least * facts.delta >= 1 > (least - 1) * facts.delta
     else:
@@ -210,6 +213,8 @@ def check(explanation: Explanation) -> None:
 @example(epsilon=Fraction(1), delta=Fraction(1, 1000), n=1000)
 @example(epsilon=Fraction(1), delta=Fraction(1, 16), n=3)
 @example(epsilon=Fraction(0), delta=Fraction(0), n=3)
+@example(epsilon=Fraction(1), delta=Fraction(1, 10**400), n=None)
+@example(epsilon=Fraction(1), delta=Fraction(1, 10**400), n=10**6)
 @example(epsilon=Fraction(700), delta=Fraction(1, 10**9), n=3)
 @example(epsilon=Fraction(10**50), delta=Fraction(1, 2), n=None)
 def test_no_sentence_is_false(epsilon: Fraction, delta: Fraction, n: int | None) -> None:

@@ -54,10 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = next((code for kind, code in _CODES if isinstance(error, kind)), None)
         if found is None:
             raise
-        return _complain(str(error), found)
+        return _complain(_file_trouble(error) if isinstance(error, OSError) else str(error), found)
     if code == 130:
         return _complain("interrupted; what was reserved before stays spent, and nothing else was.", 130)
     return code if isinstance(code, int) else 0
+
+
+def _file_trouble(error: OSError) -> str:
+    """Say which file could not be read or written, and why, in the operating system's words."""
+    name = str(error.filename or "a file")
+    return f"{name if len(name) <= 200 else name[:199] + '…'}: {error.strerror or type(error).__name__}."
 
 
 def _complain(message: str, code: int) -> int:

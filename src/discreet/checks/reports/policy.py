@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.checks.reports.shared import error, judged, odds, population
 from discreet.checks.reports.wording import Statement, chance, of_hundred, promise
+from discreet.exact import float_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ def statements(facts: Facts) -> Iterator[Statement]:
             "failure",
             f"For each person there may be a chance of {chance(facts.delta)} that the protection fails altogether. The "
             "numbers of bets and of people found include it.",
-            {"delta": float(facts.delta)},
+            {"delta": float_up(facts.delta)},
         )
     counted = population(facts)
     if counted is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.checks.reports.shared import error, guess, population
 from discreet.checks.reports.wording import Statement, chance, of_hundred
+from discreet.exact import float_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def statements(facts: Facts) -> Iterator[Statement]:
         yield Statement(
             "failure",
             f"These numbers include a chance of {chance(facts.delta)} that the protection fails for you altogether.",
-            {"delta": float(facts.delta)},
+            {"delta": float_up(facts.delta)},
         )
     counted = population(facts)
     if counted is not None:

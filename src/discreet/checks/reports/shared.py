@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.checks.reports.wording import MILLION, Statement, chance, count, factor, of_hundred
+from discreet.checks.reports.wording import MILLION, Statement, chance, count, factor, of_hundred, whole
+from discreet.exact import float_up
 
 if TYPE_CHECKING:
     from discreet.checks.reports.facts import Facts
@@ -36,7 +37,7 @@ def odds(facts: Facts) -> Statement:
             "not hold often enough to mean anything."
         )
         return Statement("odds", text)
-    numbers = {"log_odds": facts.log_odds or 0.0, "exception": float(facts.exception)}
+    numbers = {"log_odds": facts.log_odds or 0.0, "exception": float_up(facts.exception)}
     if facts.factor == 1:
         return Statement("odds", f"Whatever somebody believed before, {who} do not change.", numbers)
     size = factor(facts.factor)
@@ -58,10 +59,10 @@ def population(facts: Facts) -> Statement | None:
         return None
     if facts.n is None or facts.exposed is None:
         text = (
-            f"A chance of {chance(facts.delta)} is small only among far fewer than {_more(facts):,} people: among "
+            f"A chance of {chance(facts.delta)} is small only among far fewer than {whole(_more(facts))} people: among "
             "more, publishing the whole record of somebody picked at random would not break the promise."
         )
-        return Statement("population", text, {"largest": float(_more(facts) - 1)})
+        return Statement("population", text, {} if _more(facts) > 10**300 else {"largest": float(_more(facts) - 1)})
     numbers = {"exposed": facts.exposed, "n": float(facts.n)}
     if facts.delta * facts.n >= 1:
         text = (

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 from discreet.privacy.readings import as_text, cost_text
 
-__all__ = ["MILLION", "Statement", "chance", "count", "factor", "of_hundred", "promise"]
+__all__ = ["MILLION", "Statement", "chance", "count", "factor", "of_hundred", "promise", "whole"]
 
 MILLION = 10**6
+_UNCOUNTED = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,7 @@ def chance(value: Fraction) -> str:
     """
     if value > Fraction(1, 100):
         return f"{math.ceil(value * 1000) / 10:g} of 100"
-    many = value.denominator // value.numerator
-    return f"1 in {many:,}" if many < 10**15 else f"1 in 10^{len(str(many)) - 1}"
+    return f"1 in {whole(value.denominator // value.numerator)}"
 
 
 def count(value: float) -> str:
@@ -68,6 +68,15 @@ def count(value: float) -> str:
     ('3', '0.0011', '29,958', '4,000,000,000,000')
     """
     return f"{math.ceil(value):,}" if value >= 1 or value == 0 else cost_text(value, 2)
+
+
+def whole(value: int) -> str:
+    """Write a number of people, rounded down where it is beyond all that are counted.
+
+    >>> whole(1_000_000), whole(3 * 10**20)
+    ('1,000,000', '10^20')
+    """
+    return f"{value:,}" if value < _UNCOUNTED else f"10^{len(str(value)) - 1}"
 
 
 def promise(epsilon: Fraction, delta: Fraction) -> str:

@@ -29,13 +29,16 @@ def mechanisms(name: Name = None, *, as_json: Json = False) -> None:
 
     Example: discreet mechanisms Laplace
     """
+    from discreet.exact import shown
     from discreet.mechanisms import registered
+    from discreet.tables.nearest import hint
 
     rows = [_row(each) for each in registered().values()]
     if name is not None:
         chosen = [row for row in rows if name.lower() in {row["name"].lower(), row["kind"]}]
         if not chosen:
-            message = f"{name!r} is no mechanism; known are {', '.join(row['name'] for row in rows)}."
+            known = [row["name"] for row in rows]
+            message = f"{shown(name)} is no mechanism; known are {', '.join(known)}.{hint(name, known)}"
             raise ParameterError(message)
         rows = chosen
     if as_json:

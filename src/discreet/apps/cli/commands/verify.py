@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.apps.cli.opening import PolicyFile, open_books
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import working
+from discreet.errors import LedgerError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.ledgers.heads import Head as KnownHead
 
 __all__ = ["SECTION", "app"]
 
@@ -27,11 +31,23 @@ def verify(policy: PolicyFile, *, head: Head = None, as_json: Json = False) -> N
 
     Example: discreet verify hospital.toml --head 12:9f86d081884c7d65
     """
+    known = None if head is None else _read_head(head)
     with open_books(policy) as ledger, working("reading the ledger"):
-        found = ledger.verify(head=head)
+        found = ledger.verify(head=known)
     if as_json:
         record = {"ok": found.ok, "entries": found.entries, "head": found.head}
         print_json({**record, "problems": list(found.problems), "remarks": list(found.remarks)})
     else:
         typer.echo(str(found))
     raise typer.Exit(0 if found.ok else 5)
+
+
+def _read_head(text: str) -> KnownHead:
+    """Read a head as it was printed; another text is a wrong argument, and no fault of the ledger."""
+    from discreet.ledgers.heads import Head as KnownHead
+
+    try:
+        return KnownHead.read(text)
+    except LedgerError as error:
+        message = f"--head: {error}"
+        raise ParameterError(message) from None
