@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,16 @@ def test_a_preview_spends_nothing(clinic: str, capsys: pytest.CaptureFixture[str
         assert [line.kind for line in ledger.entries()] == ["opened"]
 
 
+@pytest.mark.parametrize("distance", ["9", "n=9"])
+def test_an_error_can_be_wanted_instead_of_a_price(
+    clinic: str, capsys: pytest.CaptureFixture[str], distance: str
+) -> None:
+    found = record(capsys, "preview", clinic, COUNT, "--within", distance)
+    answer = record(capsys, "query", clinic, COUNT, "--within", distance)
+    assert (found["errors"], answer["errors"]) == ({"n": 9.0}, [{"n": 9.0}])
+    assert 0 < Fraction(answer["charge"]["epsilon"]) <= 1  # type: ignore[index,call-overload]
+
+
 @pytest.mark.parametrize(
     "code, arguments, words",
     [
@@ -104,6 +115,10 @@ def test_a_preview_spends_nothing(clinic: str, capsys: pytest.CaptureFixture[str
         (4, ["query", COUNT, "--epsilon", "3"], "ε = 2 would still fit"),
         (2, ["query", COUNT], "--epsilon 0.5"),
         (2, ["query", COUNT, "--epsilon", "1", "--rho", "1"], "in one way"),
+        (2, ["query", COUNT, "--epsilon", "1", "--within", "9"], "in one way"),
+        (2, ["query", COUNT, "--within", "n=9", "--within", "8"], "COLUMN=DISTANCE"),
+        (2, ["query", COUNT, "--within", "m=9"], "the columns are n"),
+        (3, ["query", "SELECT AVG(cost) AS cost FROM visits", "--within", "1"], "within for cost"),
         (2, ["query", COUNT, "--epsilon", "0"], "epsilon"),
         (2, ["query", COUNT, "--epsilon", "x"], "epsilon"),
         (2, ["query", COUNT, "--epsilon", "1", "--confidence", "2"], "--confidence"),

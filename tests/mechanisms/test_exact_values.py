@@ -161,7 +161,7 @@ def test_an_explanation_states_the_range_within_which_the_error_holds() -> None:
 MISSING = [None, math.nan, pd.NA, Decimal("sNaN"), np.ma.masked, np.float32("nan")]
 
 
-@pytest.mark.parametrize("odd", [*MISSING, "x", b"x", 1j, object(), np.timedelta64(3), pd.NaT, {1}], ids=repr)
+@pytest.mark.parametrize("odd", [*MISSING, "x", b"x", 1j, Ellipsis, np.timedelta64(3), pd.NaT, {1}], ids=repr)
 def test_what_is_no_number_counts_as_0_beside_others(odd: object) -> None:
     for values in ([1.5, odd], (odd, 1.5), np.array([1.5, odd], dtype=object)):
         assert sorted(np.asarray(snapped(values, Grid("1/2"))).tolist()) == [0, 3]  # type: ignore[arg-type]

@@ -17,27 +17,52 @@ if TYPE_CHECKING:
         epsilon: str | None
         rho: str | None
         delta: str | None
+        within: str | dict[str, str] | None
+        confidence: float
 
 
-__all__ = ["Confidence", "Epsilon", "ReleaseDelta", "Rho", "price"]
+__all__ = ["Confidence", "Epsilon", "ReleaseDelta", "Rho", "Within", "price"]
 
 Epsilon = Annotated[str | None, typer.Option(metavar="NUMBER", help="The price of the whole question.")]
 Rho = Annotated[str | None, typer.Option(metavar="NUMBER", help="The price in zCDP, instead of --epsilon.")]
 ReleaseDelta = Annotated[
     str | None, typer.Option("--delta", metavar="NUMBER", help="The delta of this release; the policy's, if not given.")
 ]
+Within = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DISTANCE",
+        help="Instead of a price: how far off every column may be, or one column each: --within n=50 --within cost=3.",
+    ),
+]
 Confidence = Annotated[
     float, typer.Option(min=0.01, max=0.999999, metavar="SHARE", help="With which chance each ± holds.")
 ]
 
 
-def price(*, epsilon: str | None, rho: str | None, delta: str | None) -> Price:
-    """Collect a price; it must be stated.
+def price(
+    *, epsilon: str | None, rho: str | None, delta: str | None, within: list[str] | None = None, confidence: float
+) -> Price:
+    """Collect a price, or an error to be priced; one of them must be stated.
 
-    >>> price(epsilon="0.5", rho=None, delta=None)["epsilon"]
+    >>> price(epsilon="0.5", rho=None, delta=None, confidence=0.95)["epsilon"]
     '0.5'
+    >>> price(epsilon=None, rho=None, delta=None, within=["n=50", "cost=3"], confidence=0.95)["within"]
+    {'n': '50', 'cost': '3'}
     """
-    if (epsilon is None) == (rho is None):
-        message = "give the price of the question in one way: --epsilon 0.5, or --rho 0.01."
+    if sum(given is not None and given != [] for given in (epsilon, rho, within)) != 1:
+        message = "give the price of the question in one way: --epsilon 0.5, or --rho 0.01, or --within 50."
         raise ParameterError(message)
-    return {"epsilon": epsilon, "rho": rho, "delta": delta}
+    found = _distances(within) if within else None
+    return {"epsilon": epsilon, "rho": rho, "delta": delta, "within": found, "confidence": confidence}
+
+
+def _distances(given: list[str]) -> str | dict[str, str]:
+    """Read one distance for all columns, or one for each that is named."""
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    pairs = [each.rpartition("=") for each in given]
+    if any(not name or not distance for name, _, distance in pairs):
+        message = f"--within is {' '.join(given)!r}; give one distance for all columns, or COLUMN=DISTANCE for each."
+        raise ParameterError(message)
+    return {name.strip(): distance.strip() for name, _, distance in pairs}

@@ -8,7 +8,7 @@ import typer
 
 from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, price
+from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, Within, price
 from discreet.apps.cli.screen import amounts, charge_text, left_text
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def preview(
     epsilon: Epsilon = None,
     rho: Rho = None,
     delta: ReleaseDelta = None,
+    within: Within = None,
     expected_count: Expected = None,
     analyst: Analyst = None,
     purpose: Purpose = None,
@@ -49,7 +50,8 @@ def preview(
     with open_database(policy, analyst, purpose) as db:
         question = db.sql(sql)
         found = question.preview(
-            **price(epsilon=epsilon, rho=rho, delta=delta), expected_count=expected_count, confidence=confidence
+            **price(epsilon=epsilon, rho=rho, delta=delta, within=within, confidence=confidence),
+            expected_count=expected_count,
         )
         plan = question.explain() if explain else None
     if as_json:

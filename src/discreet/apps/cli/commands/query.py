@@ -8,7 +8,7 @@ import typer
 
 from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, price
+from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, Within, price
 from discreet.apps.cli.screen import amounts, cell_text, charge_text, left_text, screen, table, working
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def query(
     epsilon: Epsilon = None,
     rho: Rho = None,
     delta: ReleaseDelta = None,
+    within: Within = None,
     analyst: Analyst = None,
     purpose: Purpose = None,
     confidence: Confidence = 0.95,
@@ -45,7 +46,8 @@ def query(
     with open_database(policy, analyst, purpose) as db:
         question = db.sql(sql)
         with working("asking"):
-            answer = question.release(**price(epsilon=epsilon, rho=rho, delta=delta))
+            asked = price(epsilon=epsilon, rho=rho, delta=delta, within=within, confidence=confidence)
+            answer = question.release(**asked)
         if as_json:
             print_json(_record(answer, confidence))
         else:
