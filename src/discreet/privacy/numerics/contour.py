@@ -50,7 +50,7 @@ MOST_NODES = 1 << 17
 LOST = 12.0
 """How far above log delta the exponent on the line may lie: that many nats of the floats' 36 are spent."""
 
-GAP = 5e-7
+GAP = 3e-7
 """The width of the interval that the probe aims at, relative to epsilon."""
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CELLS = 4096
 """How finely a profile without a formula for K is cut."""
 
+DENSER = np.linspace(0.0, 1.0, CELLS + 1) * (0.15 + 0.85 * np.linspace(0.0, 1.0, CELLS + 1) ** 2)
+"""Where the cells of a symmetric profile end, as shares of its reach: seven times as many near 0, where the mass is."""
+
 RAISED = 1 + 2.0**-44
 """How far the last edge exceeds the largest loss: rounding must not put the mass that lies there beyond the edge."""
 
@@ -185,7 +188,7 @@ def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
         return np.asarray(np.where(epsilon < 0, 1 - over, under))
 
     high = max(reach(forward), reach(backward))
-    inner = np.linspace(0.0, high, CELLS + 1)
+    inner = high * DENSER
     positive = np.log1p(rate * np.expm1(np.minimum(inner, 700.0)))
     if math.isfinite(max(forward.top, backward.top)):
         positive[-1] *= RAISED
