@@ -1,7 +1,7 @@
 """Mechanisms that keep a promise by a theorem, run on real neighbors: what they leak is never above the curve.
 
-For fixed-size samples, groups of sampled units, the exponential mechanism and thresholds the package computes a bound,
-not the law of one mechanism. Here the laws of mechanisms on concrete neighbors are cut into cells. Joining outcomes
+For fixed-size samples, groups of sampled units and the exponential mechanism the package computes a bound, not the law
+of one mechanism. Here the laws of mechanisms on concrete neighbors are cut into cells. Joining outcomes
 only hides (post-processing), and so does rounding losses down: what is found lies below the truth, with no code of the
 package in it.
 """

@@ -143,15 +143,17 @@ def test_three_to_eight_steps_anywhere(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(10))
 def test_many_steps_and_much_noise_anywhere(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference_moments, "MOST", 6_000)
+    monkeypatch.setattr(reference_moments, "MOST", 1_500)
     compared, wrong = 0, []
     for i in range(40 * seed, 40 * seed + 40):
         few = i % 3 == 0
         steps = int(drawn(i, 3, 9)) if few else int(drawn(i, 1_000, 1_000_000))
-        sigma, rate = drawn(5_000 + i, 1.6 if few else 0.5, 50), drawn(10_000 + i, 1e-5, 0.99)
+        sigma, rate = drawn(5_000 + i, 3 if few else 0.7, 50), drawn(10_000 + i, 1e-5, 0.99)
         if steps * (rate / sigma) ** 2 > 1e4:  # epsilons in the thousands, where nothing is left to be private
+            continue
+        if not few and steps * rate < 3:  # the integral would hardly decay
             continue
         delta = drawn(15_000 + i, 1e-30, 1e-2)
         values = by_moments(sigma, rate, steps, delta)
@@ -160,5 +162,5 @@ def test_many_steps_and_much_noise_anywhere(seed: int, monkeypatch: pytest.Monke
         compared += 1
         if misses(ours(sigma, rate, steps, delta), values):
             wrong.append((sigma, rate, steps, delta, values))
-    assert compared >= 10
+    assert compared >= 15
     assert not wrong
