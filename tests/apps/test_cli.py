@@ -217,3 +217,5 @@ def test_one_mechanism_is_shown_by_name_or_kind(capsys: pytest.CaptureFixture[st
         assert "Staircase" not in text
     assert main(["mechanisms", "nothing"]) == 2
     assert "'nothing' is no mechanism; known are" in capsys.readouterr().err
+    assert main(["mechanisms", "randomised_response"]) != 0
+    assert "did you mean RandomizedResponse? Known are" in capsys.readouterr().err

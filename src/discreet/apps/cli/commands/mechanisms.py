@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,7 +34,11 @@ def mechanisms(name: Name = None, *, as_json: Json = False) -> None:
     if name is not None:
         chosen = [row for row in rows if name.lower() in {row["name"].lower(), row["kind"]}]
         if not chosen:
-            message = f"{name!r} is no mechanism; known are {', '.join(row['name'] for row in rows)}."
+            names = [row["name"] for row in rows]
+            near = {each.lower(): each for each in names}
+            close = [near[each] for each in get_close_matches(name.lower().replace("_", ""), near, n=1)]
+            guess = f"did you mean {close[0]}? K" if close else "k"
+            message = f"{name!r} is no mechanism; {guess}nown are {', '.join(names)}."
             raise ParameterError(message)
         rows = chosen
     if as_json:
