@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEFT, WIDTH, BOTTOM, HEIGHT = 50.0, 640.0, 220.0, 145.0
 RELEASES, BINS, CATEGORIES, MANY = 300, 20, 8, 60
-FEWER = {"joint_quantiles": 24, "counted_trimmed_mean": 24}  # a release takes a fifth of a second
+FEWER = {"counted_trimmed_mean": 24}  # a release takes a fifth of a second
 NEGLIGIBLE = 2e-4  # of the largest probability: not drawn
 
 Law = dict[Any, float]
@@ -68,7 +68,7 @@ def picture(mechanism: type[Mechanism[Any, Any]], known: Sequence[Case]) -> str:
     """Draw one mechanism."""
     kind, title = mechanism.kind, mechanism.__name__
     for case in known:
-        if case.law is not None:
+        if case.law is not None and not case.coarse:
             pair = _plain(case.law(case.mechanism, case.first)), _plain(case.law(case.mechanism, case.second))
             if _is_numeric(pair) or len(pair[0]) <= CATEGORIES:
                 return drawn(title, pair, note=f"{case.mechanism.promise}; {case.name}")

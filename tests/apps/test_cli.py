@@ -221,6 +221,8 @@ def test_one_mechanism_is_shown_by_name_or_kind(capsys: pytest.CaptureFixture[st
         assert "Staircase" not in text
     assert main(["mechanisms", "nothing"]) == 2
     assert "'nothing' is no mechanism; known are" in capsys.readouterr().err
+    assert main(["mechanisms", "randomised_response"]) == 2
+    assert "Did you mean 'RandomizedResponse'?" in capsys.readouterr().err
 
 
 def loaded(code: str) -> set[str]:

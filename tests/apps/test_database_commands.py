@@ -102,7 +102,7 @@ def test_an_error_can_be_wanted_instead_of_a_price(
     found = record(capsys, "preview", clinic, COUNT, "--within", distance)
     answer = record(capsys, "query", clinic, COUNT, "--within", distance)
     assert (found["errors"], answer["errors"]) == ({"n": 9.0}, [{"n": 9.0}])
-    assert 0 < Fraction(answer["charge"]["epsilon"]) <= 1  # type: ignore[index,call-overload]
+    assert 0 < Fraction(answer["charge"]["epsilon"]) <= 1  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from discreet.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
+    Gaussian,
     Laplace,
     NoisyMax,
     PredictionVariance,
@@ -42,6 +43,8 @@ from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.mechanisms.release import Release
 
 numbers = st.one_of(
@@ -246,3 +249,15 @@ def test_a_proposed_median_reaches_its_bounds(far: int) -> None:
     answer = made.release(np.full(1000, float(far)), bits=ReplayBits(5))
     assert answer.value == pytest.approx(far, abs=made.error(1 - 1e-9))
     assert "within ±" in ProposeTestRelease(1, epsilon=1, delta=1e-6).release((0, 100)).explain()
+
+
+@pytest.mark.parametrize("make", [Laplace, Gaussian])
+def test_the_error_of_a_release_counts_the_rounding_of_its_float(make: Callable[..., Laplace | Gaussian]) -> None:
+    mechanism = make(1, **({"epsilon": 1} if make is Laplace else {"rho": 1}), grid=Fraction(1, 2**20))
+    near, far = mechanism.release(7), mechanism.release(Fraction(2**62 - 1, 2**20) - 2**30)
+    assert near.error(0.95) == mechanism.error(0.95)
+    assert far.error(0.95) == pytest.approx(mechanism.error(0.95) + 2.0**-12, abs=1e-9)  # 2**61 to 2**62 steps, by 2**9
+
+
+def test_whole_numbers_of_any_size_are_said_to_be_taken_one_by_one() -> None:
+    assert "A single whole number may have any size." in DiscreteLaplace(1, epsilon=1).release(2**80).explain()

@@ -33,6 +33,7 @@ __all__ = [
     "choose_grid",
     "ends",
     "exactly_one",
+    "float_gap",
     "largest_within",
     "miss",
     "place",
@@ -305,6 +306,16 @@ def unbounded_laplace(scale: Fraction, bits: BitSource) -> int:
         more = geometric(scale, bits=bits)
         total += more if total > 0 else -more
     return total
+
+
+def float_gap(values: float | NDArray[np.float64], grid: Grid) -> float:
+    """Return how far a float may lie from the whole number of steps that it stands for: nothing up to 2**53 steps.
+
+    >>> float_gap(5.0, Grid(1)), float_gap(2.0**60, Grid(1))
+    (0.0, 128.0)
+    """
+    farthest = float(np.max(np.abs(values), initial=0.0))
+    return float(np.spacing(farthest)) / 2 if farthest > 2**53 * grid.step else 0.0
 
 
 def ends(step: Fraction) -> str:

@@ -121,6 +121,8 @@ class Case:
     law: Callable[[Any, Any], Mapping[Any, float | Fraction]] | None = None
     tight: bool = False
     """Whether the claim is as small as these two laws let it be, so that the exact audit must find no gap."""
+    coarse: bool = False
+    """Whether draws and law are of a part of what is released, or of cells of it: enough to audit, not to be shown."""
     claim: Curve = field(default=None)  # type: ignore[assignment]  # filled in from the mechanism
 
     def __post_init__(self) -> None:

@@ -166,7 +166,7 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
         norm = self.norm.value
         return (
             f"{movers(self.neighbors)} moves the whole numbers by at most {self.sensitivity} in the norm {norm}.",
-            ends(Fraction(1)),
+            f"in arrays, {ends(Fraction(1))} A single whole number may have any size.",
         )
 
     def error(self, confidence: float = 0.95, *, together: int = 1) -> float:

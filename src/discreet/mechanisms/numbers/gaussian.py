@@ -16,6 +16,7 @@ from discreet.mechanisms.additive import (
     assign,
     ends,
     exactly_one,
+    float_gap,
     largest_within,
     miss,
     place,
@@ -37,6 +38,7 @@ from discreet.privacy import ZCDP, Approximate, NeighborRelation, curves, gaussi
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
@@ -219,10 +221,21 @@ class Gaussian(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"])
         )
 
     def error(self, confidence: float = 0.95, *, together: int = 1) -> float:
-        """Return how far `together` coordinates stay from their values, with this probability."""
+        """Return how far `together` coordinates stay from their values, with this probability.
+
+        It speaks of values within 2**62 steps of the grid, at whose ends others are clamped, and of the exact sums; a
+        released float of more than 2**53 steps is the nearest one, which the error of that release counts.
+        """
         reach = rounded_gaussian_reach(self.sigma / self.grid.step, miss(confidence, together))
         snap = Fraction(1, 2) if self.inputs is Inputs.RAW else 0
         return float_up((reach + snap) * self.grid.step)
+
+    def error_of(
+        self, value: float | NDArray[np.float64], details: Mapping[str, object], confidence: float = 0.95
+    ) -> float:
+        """Return the error of one release: that of the noise, and of the floats where steps are finer than they are."""
+        del details
+        return self.error(confidence) + float_gap(value, self.grid)
 
     def release(self, value: ArrayLike | Fraction, *, bits: BitSource = SYSTEM) -> Release[float | NDArray[np.float64]]:
         """Return the values with noise, as floats on the grid."""

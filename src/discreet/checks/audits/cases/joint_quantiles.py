@@ -44,5 +44,5 @@ def cases() -> tuple[Case, ...]:
     return (
         Case("a row more", plain, [0, 1], [0, 1, 1], draws=200),
         Case("a row exchanged", exchanged, [0, 0, 1], [0, 1, 1], draws=200),
-        Case("a row more on a heap", heap, [1000] * 15, [1000] * 16, _at, draws=800, law=_law),
+        Case("a row more on a heap", heap, [1000] * 15, [1000] * 16, _at, draws=800, law=_law, coarse=True),
     )

@@ -33,7 +33,7 @@ def cases() -> tuple[Case, ...]:
     exchanged = PredictionVariance([1], radius=1, ridge=1, epsilon=2, neighbors=NeighborRelation.CHANGE_ONE)
     many = [[1.0]] * 20
     return (
-        Case("one row more of many", made, many, [*many, [1.0]], in_cells(_EDGES), draws=800, law=_law),
+        Case("one row more of many", made, many, [*many, [1.0]], in_cells(_EDGES), draws=800, law=_law, coarse=True),
         Case("the first row", made, [], [[1.0]], draws=300),
         Case("a row exchanged", exchanged, [[0.0]] * 3, [[0.0], [0.0], [1.0]], draws=300),
     )

@@ -28,6 +28,10 @@ def cases() -> tuple[Case, ...]:
     made = ProposeTestRelease(1, epsilon=2, delta=twentieth)
     edge, seen = made.test.threshold, shown_in_cells(_EDGES)
     return (
-        Case("the bound is broken", made, (0.0, 0), (50.0, 0), seen, delta=twentieth, draws=4_000, law=_law),
-        Case("at the edge of the test", made, (0.0, edge), (1.0, edge + 1), seen, delta=twentieth, law=_law),
+        Case(
+            "the bound is broken", made, (0.0, 0), (50.0, 0), seen, delta=twentieth, draws=4_000, law=_law, coarse=True
+        ),
+        Case(
+            "at the edge of the test", made, (0.0, edge), (1.0, edge + 1), seen, delta=twentieth, law=_law, coarse=True
+        ),
     )

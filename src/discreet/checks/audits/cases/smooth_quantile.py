@@ -36,7 +36,7 @@ def cases() -> tuple[Case, ...]:
     exchanged = SmoothQuantile("1/2", **facts, epsilon=2, neighbors=changed)  # type: ignore[arg-type]
     fine = SmoothQuantile("1/2", lower=0, upper=8, grid="1/64", epsilon=2)
     return (
-        Case("the noise widens", fine, [4] * 24, [4] * 23, in_cells(_EDGES), draws=800, law=_law),
+        Case("the noise widens", fine, [4] * 24, [4] * 23, in_cells(_EDGES), draws=800, law=_law, coarse=True),
         Case("the median jumps", plain, [0, 0, 8, 8], [0, 0, 8, 8, 8], draws=400),
         Case("a row exchanged", exchanged, [0, 0, 8], [0, 8, 8], draws=400),
     )

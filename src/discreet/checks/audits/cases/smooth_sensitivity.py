@@ -28,7 +28,25 @@ def cases() -> tuple[Case, ...]:
     """Return the pairs that the mechanism names itself, with as much as they allow in both."""
     up, down, rho = SmoothSensitivity.examples()
     return (
-        Case("value and bound up", up.mechanism, up.value, up.neighbor, in_cells(_WHOLE), draws=400, law=_law),
-        Case("value down, bound up", down.mechanism, down.value, down.neighbor, in_cells(_EDGES), draws=400, law=_law),
+        Case(
+            "value and bound up",
+            up.mechanism,
+            up.value,
+            up.neighbor,
+            in_cells(_WHOLE),
+            draws=400,
+            law=_law,
+            coarse=True,
+        ),
+        Case(
+            "value down, bound up",
+            down.mechanism,
+            down.value,
+            down.neighbor,
+            in_cells(_EDGES),
+            draws=400,
+            law=_law,
+            coarse=True,
+        ),
         Case("with rho", rho.mechanism, rho.value, rho.neighbor, draws=400),
     )

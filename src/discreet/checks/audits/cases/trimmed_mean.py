@@ -35,7 +35,7 @@ def cases() -> tuple[Case, ...]:
     plain = TrimmedMean(1, **facts, epsilon=2)  # type: ignore[arg-type]
     exchanged = TrimmedMean(1, **facts, epsilon=2, neighbors=changed)  # type: ignore[arg-type]
     return (
-        Case("the noise widens", plain, [4] * 24, [4] * 23, in_cells(_EDGES), draws=800, law=_law),
+        Case("the noise widens", plain, [4] * 24, [4] * 23, in_cells(_EDGES), draws=800, law=_law, coarse=True),
         Case("a row more", plain, [0, 0, 8, 8], [0, 0, 8, 8, 8], draws=400),
         Case("the only row", plain, [], [8], draws=400),
         Case("a row exchanged", exchanged, [0, 0, 8], [0, 8, 8], draws=400),
