@@ -231,3 +231,27 @@ def test_columns_of_an_answer_are_its_cells(db: Database) -> None:
         assert len(rows) == (202 if not rest else 40)
         assert columns == {name: [row[name] for row in rows] for name in columns}
         assert any(value is None for value in columns["a"]) == (not rest)
+
+
+def test_histograms_and_buckets_count_the_same_rows(db: Database) -> None:
+    edges = [0, 20, 40, 60, 80, 100]
+    (bins,) = db.sql(f"SELECT HISTOGRAM(y, {edges}) AS h FROM visits").release(epsilon=200).to_dicts()
+    buckets = db.sql("SELECT WIDTH_BUCKET(y, 0, 100, 5) AS b, COUNT(*) AS n FROM visits GROUP BY b ORDER BY b")
+    found = {row["b"]: row["n"] for row in buckets.release(epsilon=200).to_dicts()}
+    assert list(found) == list(range(7))  # below, five buckets, at the end or above: all known
+    assert bins["h"] == list(found.values())
+    assert sum(bins["h"]) == ROWS
+    halves = db.sql("SELECT HISTOGRAM(y, [50]) AS h FROM visits")
+    assert halves.preview(epsilon=1, delta=0).errors == {"h": 3.0}
+    assert halves.release(epsilon=1, delta=0).errors() == [{"h": 3.0}]
+
+
+def test_the_largest_groups_are_found_by_noisy_counts(db: Database) -> None:
+    sql = "SELECT y, COUNT(*) AS n FROM visits GROUP BY y ORDER BY n DESC LIMIT 5"
+    exact = db.sql("SELECT y, COUNT(*) AS n FROM visits GROUP BY y").release(epsilon=10**6, delta=0).to_dicts()
+    counts = {row["y"]: row["n"] for row in exact}
+    fifth = sorted(counts.values(), reverse=True)[4]
+    found = db.sql(sql).release(epsilon=2, delta=0).to_dicts()
+    assert len(found) == 5
+    # 101 groups stay within ln(101 / 1e-9) / 2 < 13 of their counts, but with a probability of 1e-9
+    assert min(counts[row["y"]] for row in found) >= fifth - 26

@@ -150,7 +150,7 @@ def test_levels_of_both_kinds_share_a_price() -> None:
     for relation in (NeighborRelation.ADD_REMOVE, NeighborRelation.CHANGE_ONE):
         choice = RankChoice.of(levels, 1000, Sensitivity(3, 7, 19), relation, epsilon=Fraction(1))
         assert sorted(itertools.chain.from_iterable(choice.parts)) == list(range(41))
-        assert max(map(len, choice.parts)) <= 12
+        assert max(map(len, choice.parts)) <= 10
         assert Fraction(99, 100) < choice.epsilon <= 1
         cheap = RankChoice.of(levels, 1000, Sensitivity(3, 7, 19), relation, rho=Fraction(1, 50))
         assert Fraction(99, 5000) < cheap.rho <= Fraction(1, 50)

@@ -36,7 +36,7 @@ Cells = NDArray[np.int64]
 _NEGLIGIBLE = 45 * math.log(2)  # points beyond the reach are chosen at most about once in 2**45 times
 _HIDDEN = 15  # scales: points beyond the last row are exp(-15) as likely as the row that an extreme aims at
 _MOST = 1 << 59
-_TOGETHER = 12  # levels at once: the reach grows with their number, and floats must hold exp of it
+_TOGETHER = 10  # levels at once: weights of m levels span a factor of up to exp(60 m + 16), which floats must hold
 _MOST_UNIT = 10**6
 
 
@@ -44,7 +44,7 @@ _MOST_UNIT = 10**6
 class RankChoice:
     r"""Choose a point for each level, likelier the fewer rows it misses the level's rank by; for all groups.
 
-    Levels strictly between 0 and 1 are chosen together, up to twelve at once (`discreet.releases.joint`); a level by
+    Levels strictly between 0 and 1 are chosen together, up to ten at once (`discreet.releases.joint`); a level by
     itself, and each end, as follows.
 
     Privacy. A point misses the rank of level q = b / (a + b) by d rows times (a + b), d as in `Window`. One row more or
@@ -186,7 +186,7 @@ def _twice(part: tuple[int, ...]) -> int:
 
 
 def _parts(levels: tuple[Fraction, ...]) -> tuple[tuple[int, ...], ...]:
-    """Levels between the ends by at most twelve whose common denominator is short; the ends each by itself."""
+    """Levels between the ends by at most ten whose common denominator is short; the ends each by itself."""
     found: list[list[int]] = []
     inner = [place for place, level in enumerate(levels) if 0 < level < 1]
     most = math.ceil(len(inner) / max(1, math.ceil(len(inner) / _TOGETHER)))

@@ -168,7 +168,12 @@ class Chain:
         return np.abs(self._joint.unit * gaps - self._joint.shares[step] * self._total)
 
     def _logarithms(self) -> list[NDArray[np.float64]]:
-        """For each level and state the logarithm of all weights after it, in floats; they guide and decide nothing."""
+        """For each level and state the logarithm of all weights after it, in floats; they guide and decide nothing.
+
+        Sums are taken of exp(weight - largest weight). With m levels and 2**58 points weights differ by at most m ln
+        2**58 for the sizes of gaps and reach / (2 scale) for the misses, below 650 for ten levels: no sum that is not 0
+        underflows, as from every state some next one misses its rank about as much.
+        """
         last = len(self._first) - 1
         below = self._first[last] + np.arange(self._sizes[last].size)
         rest = -self._rate * self._misses(last + 1, self._total - below)
