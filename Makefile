@@ -14,12 +14,13 @@ else
   INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test test-all test-spark lint format docs pictures bench constraints clean
+.PHONY: help demo test test-all test-spark fuzz lint format docs pictures bench constraints clean
 
 help:
 	@echo "make demo      a hospital: answers, a budget, a refusal, two attacks"
 	@echo "make test      tests, doctests and the code blocks of the documents"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make fuzz      questions of a grammar by the tens of thousands, on DuckDB and PostgreSQL"
 	@echo "make test-spark  the tests on a Spark cluster of this machine"
 	@echo "make lint      style, types, layers, spelling, dependencies"
 	@echo "make format    let the formatter rewrite the code"
@@ -45,7 +46,7 @@ demo: $(VENV)/.package
 	@$(BIN)/discreet demo
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow and not spark" $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow and not spark and not fuzz" $(ARGS)
 
 test-all: $(VENV)/.tools test-spark
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not spark" $(ARGS)
@@ -53,6 +54,9 @@ test-all: $(VENV)/.tools test-spark
 # One process: the cluster is started once. Without a Java on the machine, the one that came with the tools is used.
 test-spark: $(VENV)/.tools
 	$(BIN)/python -m pytest -n 0 --durations=5 --durations-min=3 -m spark tests/engines tests/doors
+
+fuzz: $(VENV)/.tools
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m fuzz tests/doors $(ARGS)
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .

@@ -139,3 +139,37 @@ def spark_session() -> Any:  # noqa: ANN401 - pyspark's own
     session = builder.getOrCreate()
     atexit.register(session.stop)
     return session
+
+
+@cache
+def spark_connect() -> str:
+    """Start a Spark Connect server on loopback for this process; give its address."""
+    use_java()
+    home = Path(pyspark.__file__).parent
+    port = _free_port()
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": _QUICK,
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }
+    words = [str(home / "bin" / "spark-submit"), "--master", "local[1]"]
+    words += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    words += [
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "--name",
+        "connect",
+        "spark-internal",
+    ]
+    folder = tempfile.mkdtemp(prefix="discreet-connect-")
+    with (Path(folder) / "log").open("w") as log:
+        process = subprocess.Popen(
+            words, stdout=log, stderr=log, cwd=folder, env=os.environ | {"SPARK_HOME": str(home)}
+        )
+    atexit.register(_stop, process)
+    _wait_for(port)
+    return f"sc://127.0.0.1:{port}"

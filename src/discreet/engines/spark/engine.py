@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
 }
+
+_ENGINES = itertools.count()
 
 
 class Spark(SQLEngine):
@@ -74,8 +77,10 @@ class Spark(SQLEngine):
             raise ParameterError(msg)
         self._session, self._owned = _session(source) if isinstance(source, str) else (source, False)
         try:
-            self._kept = None if store is None else SparkStore(Path(store), policy, key)
-            self._catalog = _Catalog(self._session, policy, None if folder is None else Path(folder), self._kept)
+            prefix = f"discreet_{next(_ENGINES)}"  # engines share a session, and each has views of its own
+            self._kept = None if store is None else SparkStore(Path(store), policy, key, prefix)
+            files = None if folder is None else Path(folder)
+            self._catalog = _Catalog(self._session, policy, files, self._kept, prefix)
             self._emitter = Emitter(
                 SparkDialect(), self._catalog, read_key(key) if self._kept is None else self._kept.key
             )
@@ -152,11 +157,12 @@ class _Catalog:
         policy: Policy,
         folder: Path | None,
         store: SparkStore | None,
+        prefix: str,
     ) -> None:
         self._raw = {}
         self._store = store
         for table in policy.tables:
-            path = table.name.split(".") if folder is None else [_viewed(session, table, folder)]
+            path = table.name.split(".") if folder is None else [_viewed(session, table, folder, prefix)]
             found = _columns(session, path)
             if found is None:
                 msg = f"the source has no table {table.name!r}, or it cannot be read."
@@ -185,13 +191,13 @@ def _columns(session: Any, path: list[str]) -> dict[str, str] | None:  # noqa: A
     return {field.name: field.dataType.simpleString() for field in schema.fields}
 
 
-def _viewed(session: Any, table: Table, folder: Path) -> str:  # noqa: ANN401 - of either kind
+def _viewed(session: Any, table: Table, folder: Path, prefix: str) -> str:  # noqa: ANN401 - of either kind
     """Make a view of a table's file; cells of CSV files are texts."""
     path = next((each for end in ("parquet", "csv") if (each := folder / f"{table.name}.{end}").exists()), None)
     if path is None:
         msg = f"the folder has no {table.name}.parquet and no {table.name}.csv."
         raise ParameterError(msg)
-    name = f"discreet_{table.name}"
+    name = f"{prefix}_{table.name}"
     if path.suffix == ".parquet":
         frame = session.read.parquet(str(path))
     else:

@@ -30,8 +30,9 @@ __all__ = ["SparkStore"]
 class SparkStore:
     """Stored rows in a folder."""
 
-    def __init__(self, folder: Path, policy: Policy, key: bytes | None) -> None:
+    def __init__(self, folder: Path, policy: Policy, key: bytes | None, prefix: str) -> None:
         self._folder = folder
+        self._prefix = prefix
         self._policy = policy
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         about, version = folder / "about.json", described(policy)
@@ -46,7 +47,7 @@ class SparkStore:
 
     def kept(self, table: Table, limit: int) -> SQL | None:
         """Give the view of kept rows; `fill` makes it before it is read."""
-        return None if table.unit is None else named(f"discreet_{kept_name(self._policy, table.name, limit)}")
+        return None if table.unit is None else named(f"{self._prefix}_{kept_name(self._policy, table.name, limit)}")
 
     def fill(self, node: Node, dialect: Dialect, catalog: Catalog, session: Any) -> None:  # noqa: ANN401 - pyspark's
         """Store what a plan needs and is not there; a file that is only half written has another name."""
@@ -58,7 +59,7 @@ class SparkStore:
                 rows = dialect.written(visible(emitter.limited(emitter.relation(scan), limit)))
                 session.sql(rows).write.mode("overwrite").parquet(str(unfinished))
                 unfinished.rename(path)
-            session.read.parquet(str(path)).createOrReplaceTempView(f"discreet_{name}")
+            session.read.parquet(str(path)).createOrReplaceTempView(f"{self._prefix}_{name}")
 
     def drop(self) -> None:
         """Remove all kept rows."""

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.engines.sql.words import SQL, all_of, between, binary, call, case, join, number
+from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -124,9 +125,8 @@ class _Ranks:
             yield from self._digits(x, 1 if small else 3)
         else:
             level = self.rows.bind(self._level(cell))
-            scales = [(binary("=", level, self._constant(j)), dialect.float(2.0 ** (_SHIFT * j))) for j in _LEVELS]
-            shifted = binary("*", x, case(*scales, default=dialect.float(1.0)))
-            inside = self.rows.bind(case((binary("=", level, self._constant(0)), x), default=shifted))
+            power = call("power", dialect.float(2.0), dialect.to(binary("*", level, number(_SHIFT)), Kind.FLOAT))
+            inside = self.rows.bind(binary("*", x, power))  # a power of two of whole numbers is exact
             whole = self.rows.bind(dialect.nearest(inside))
             left = binary("-", inside, dialect.to(whole, Kind.FLOAT))
             yield from self._digits(whole, 2)
@@ -141,7 +141,10 @@ class _Ranks:
             (between(size, *ends), self._constant(0)),
             (binary("=", size, dialect.float(0.0)), self._constant(0)),
         ]
+        near = cell.facts.bounds.within(Bounds(-(2**_SHIFT), 2**_SHIFT))
         for j in _LEVELS:
+            if near and j < 0:
+                continue
             low = 2.0 ** (-6 - _SHIFT * j) if j > 0 else 2.0 ** (-_SHIFT * j)
             high = low * 2.0**_SHIFT
             branches.append(
