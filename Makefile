@@ -75,6 +75,7 @@ bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks.accounting
 	$(BIN)/python -m benchmarks.mechanisms
 	$(BIN)/python -m benchmarks.queries --spark
+	$(BIN)/python -m benchmarks.ledger
 
 # The freshest versions that work together: names and versions, nothing else.
 constraints:

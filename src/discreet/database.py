@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING
 from discreet.engines import open_engine
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.ledgers import open_ledger
 from discreet.plans import plan_sql
 from discreet.plans import table as plan_table
-from discreet.releases import MemoryPurse, Question
+from discreet.releases import Question, Questions
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
     from typing import Self
 
+    from discreet.ledgers import Ledger, Statement
     from discreet.plans import Bounding, Frame, Groups, Plan
     from discreet.plans.aggregates import Measure
     from discreet.plans.nodes import JoinKind
     from discreet.plans.terms import Term
     from discreet.privacy.currencies import Currency
-    from discreet.releases import Purse
 
 __all__ = ["Database", "GroupedRows", "Rows", "open"]
 
@@ -32,9 +33,11 @@ class Database:
     """Tables behind a policy; every answer is protected and paid for.
 
     `source` is whatever `discreet.engines.open_engine` opens: a mapping of tables to data frames, a folder of CSV or
-    Parquet files, a DuckDB file, a PostgreSQL or Spark address. Without it, the policy's own. `purse` keeps the budget;
-    without one the policy's budget is kept in this process, and opening the data again starts it anew: an owner who
-    hands out more than one process needs a durable one. `analyst` is whose rights count.
+    Parquet files, a DuckDB file, a PostgreSQL or Spark address. Without it, the policy's own. `ledger` keeps the
+    budget: a `Ledger`, a path, `postgresql://…` or `"memory"`. Without one it is the policy's (`[ledger] url`); a
+    policy that comes from no file and names no ledger is kept in memory, and opening the data again starts its budget
+    anew. Who hands out answers gives a durable one; `discreet.open` always does. `analyst` is whose rights and budget
+    count, `purpose` what the answers are for.
 
     >>> import pyarrow as pa
     >>> from discreet.plans import aggregates as agg
@@ -48,22 +51,33 @@ class Database:
     (True, [{'ward': 'a', 'n': 900}, {'ward': 'b', 'n': 0}])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a thing of its own
         self,
         policy: Policy,
         source: object = None,
         *,
-        purse: Purse | None = None,
+        ledger: str | Path | Ledger | None = None,
         analyst: str | None = None,
-        relative_to: str | Path | None = None,
+        purpose: str | None = None,
+        file: str | Path | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             msg = f"policy is {shown(policy)}; it must be a Policy. To read a file: discreet.open('hospital.toml')."
             raise ParameterError(msg)
+        if not policy.serves(purpose):
+            purposes = ", ".join(each.name for each in policy.purposes)
+            msg = f"purpose is {shown(purpose)}; the policy's purposes are {purposes}. Give one: purpose=…."
+            raise ParameterError(msg)
         self._policy = policy
         self._analyst = analyst
-        self._purse: Purse = MemoryPurse(policy) if purse is None else purse
-        self._engine = open_engine(policy, source, relative_to=relative_to)
+        self._purpose = purpose
+        self._engine = open_engine(policy, source, relative_to=None if file is None else Path(file).parent)
+        try:
+            self._ledger = open_ledger(policy, ledger, file=file)
+        except BaseException:
+            self._engine.close()
+            raise
+        self._owns_ledger = self._ledger is not ledger
 
     @property
     def policy(self) -> Policy:
@@ -72,20 +86,45 @@ class Database:
 
     @property
     def remaining(self) -> Currency:
-        """What may still be spent in one piece, in the currency of the policy's filter."""
-        return self._purse.remaining
+        """What may still be spent in one piece, by this analyst for this purpose, in the currency of the filter."""
+        return self._ledger.remaining_for(self._analyst, self._purpose)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger: give it to whatever else spends on the same data."""
+        return self._ledger
+
+    @property
+    def budget(self) -> Statement:
+        """What is spent and left, and by whom: print it, show it in a notebook, `.plot()` it."""
+        return self._ledger.statement
 
     def sql(self, text: str, *, dialect: str = "duckdb", bounding: Bounding | None = None) -> Question:
         """Plan a question in SQL, or raise QueryRefused; no data is touched."""
-        return self._question(plan_sql(self._policy, text, dialect=dialect, bounding=bounding))
+        return self._question(plan_sql(self._policy, text, dialect=dialect, bounding=bounding), text)
+
+    def ask_all(self, questions: Iterable[str | Question]) -> Questions:
+        """Plan several questions under one price: `.release(epsilon=1)` answers all of them for it, or none.
+
+        >>> import pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])
+        >>> with Database(Policy([table], epsilon=9), {"t": pa.table({"x": [1]})}) as db:
+        ...     both = db.ask_all(["SELECT COUNT(*) AS n FROM t", "SELECT SUM(x) AS s FROM t"])
+        ...     len(both.release(epsilon=2)), db.remaining
+        (2, Pure(epsilon=7))
+        """
+        return Questions([self.sql(each) if isinstance(each, str) else each for each in questions], self._ledger)
 
     def table(self, name: str) -> Rows:
         """Start a question at a table, in Python."""
         return Rows(plan_table(self._policy, name), self._question)
 
     def close(self) -> None:
-        """Close the source."""
+        """Close the source, and the ledger unless it was given opened."""
         self._engine.close()
+        if self._owns_ledger:
+            self._ledger.close()
 
     def __enter__(self) -> Self:
         return self
@@ -98,8 +137,8 @@ class Database:
     def __repr__(self) -> str:
         return f"Database({self._policy.dataset!r}, version {self._policy.version!r})"
 
-    def _question(self, plan: Plan) -> Question:
-        return Question(plan, self._engine, self._purse, self._analyst)
+    def _question(self, plan: Plan, asked: str = "") -> Question:
+        return Question(plan, self._engine, self._ledger, self._analyst, self._purpose, asked)
 
 
 class Rows:
@@ -180,8 +219,17 @@ class GroupedRows:
         return self._ask(self._groups.agg(bounding, **measures))
 
 
-def open(path: str | Path, *, analyst: str | None = None) -> Database:  # noqa: A001 - used as discreet.open
+def open(  # noqa: A001 - used as discreet.open
+    path: str | Path,
+    *,
+    analyst: str | None = None,
+    purpose: str | None = None,
+    ledger: str | Path | Ledger | None = None,
+) -> Database:
     r"""Open the database of a policy file; its source is relative to the file.
+
+    What is spent is kept in a durable ledger: the policy's own (`[ledger] url`), else `<policy stem>.ledger.sqlite`
+    beside the file. Opening the data again, in this process or another, continues it.
 
     >>> import pathlib, tempfile
     >>> text = '[source]\nurl = "."\n[budget]\nepsilon = 1\n[tables.people]\nrow_is_unit = true\n'
@@ -190,8 +238,10 @@ def open(path: str | Path, *, analyst: str | None = None) -> Database:  # noqa: 
     ...     policy = pathlib.Path(folder) / "town.toml"
     ...     _ = policy.write_text(text + '[tables.people.columns]\nage = { lower = 0, upper = 120 }')
     ...     with open(policy) as db:
-    ...         print(db)
-    Database('town', version '1')
+    ...         _ = db.sql("SELECT COUNT(*) AS n FROM people").release(epsilon="0.25")
+    ...     with open(policy) as db:
+    ...         print(db, db.remaining)
+    Database('town', version '1') Pure(epsilon=0.75)
     """
     file = Path(path)
-    return Database(Policy.read(file), analyst=analyst, relative_to=file.parent)
+    return Database(Policy.read(file), ledger=ledger, analyst=analyst, purpose=purpose, file=file)

@@ -4,6 +4,7 @@
 DiscreetError
 ├── BudgetError                          a cost does not fit into what is left to spend
 ├── EngineError                          an engine could not compute; it never says why in the data's words
+├── LedgerError                          a ledger cannot be read or written, or was tampered with
 ├── ParameterError (also a ValueError)   an argument is outside what is allowed
 ├── PolicyError (also a ValueError)      a policy does not say what it must, or says what it cannot
 ├── PrecisionError (also an ArithmeticError)   an enclosure is too wide for an operation; ask for more bits
@@ -21,6 +22,7 @@ __all__ = [
     "BudgetError",
     "DiscreetError",
     "EngineError",
+    "LedgerError",
     "ParameterError",
     "PolicyError",
     "PrecisionError",
@@ -55,6 +57,17 @@ class EngineError(DiscreetError):
 
     >>> issubclass(EngineError, DiscreetError)
     True
+    """
+
+
+class LedgerError(DiscreetError):
+    """A ledger cannot be used: locked, damaged, cut, read-only, from a newer version; the message says what to do.
+
+    >>> from discreet.ledgers import SQLiteLedger
+    >>> SQLiteLedger("nowhere/hospital.ledger.sqlite")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.LedgerError: there is no ledger nowhere/hospital.ledger.sqlite; give a policy to create it.
     """
 
 

@@ -120,9 +120,12 @@ def limbs(cell: Value, hidden: int) -> list[int]:
         return digits((cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))  # noqa: DTZ001
     if isinstance(cell, dt.date):
         return digits((cell - dt.date(1970, 1, 1)).days)
-    inside = max(-(2.0**58), min(cell, 2.0**58))
+    level = 0
+    while cell and not (abs(cell) == 2.0**58 or 2.0**-6 <= abs(cell) * 2.0 ** (58 * level) < 2.0**58):
+        level += 1 if abs(cell) < 1 else -1
+    inside = cell * 2.0 ** (58 * level)
     whole = round(inside)
-    return [*digits(whole, 2), *digits(round((inside - whole) * 2.0**58), 2)]
+    return [*digits(whole, 2), *digits(round((inside - whole) * 2.0**58), 2), level]
 
 
 def digits(value: int, count: int = 3) -> list[int]:
@@ -135,15 +138,12 @@ def digits(value: int, count: int = 3) -> list[int]:
     return [*found, sign * rest]
 
 
-Rank = tuple[int, tuple[float, ...]]
-
-
-def row_rank(unit: Value, cells: Iterable[Value]) -> Rank:
+def row_rank(unit: Value, cells: Iterable[Value]) -> int:
     """The rank of a row."""
     return _rank("row", unit, list(cells))
 
 
-def key_rank(unit: Value, cells: Iterable[Value]) -> Rank:
+def key_rank(unit: Value, cells: Iterable[Value]) -> int:
     """The rank of a key."""
     return _rank("key", unit, list(cells))
 
@@ -152,7 +152,7 @@ def _secret(label: str) -> int:
     return int.from_bytes(hashlib.sha256(KEY + label.encode()).digest()[:8]) % 2**30
 
 
-def _rank(tag: str, unit: Value, cells: list[Value]) -> Rank:
+def _rank(tag: str, unit: Value, cells: list[Value]) -> int:
     prime = 2**31 - 1
     first, second = (
         sum(
@@ -164,4 +164,4 @@ def _rank(tag: str, unit: Value, cells: list[Value]) -> Rank:
         for lane in (0, 1)
     )
     high = first * first * (first + _secret(f"{tag} shift")) % prime
-    return high * 2**31 + second, tuple(cell for cell in cells if isinstance(cell, float))
+    return high * 2**31 + second

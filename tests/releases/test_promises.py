@@ -142,9 +142,9 @@ class ToldPurse(MemoryPurse):
         self.events.append("reserve")
         return super().reserve(cost, entry)
 
-    def record(self, reservation: Any, answer: object) -> None:  # noqa: ANN401 - as the purse
+    def record(self, reservation: Any, answer: object) -> str:  # noqa: ANN401 - as the purse
         self.events.append("record")
-        super().record(reservation, answer)
+        return super().record(reservation, answer)
 
 
 def told(

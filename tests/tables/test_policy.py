@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError, PolicyError
 from discreet.privacy import NeighborRelation
-from discreet.tables import Analyst, Bounds, Column, Kind, Policy, Table
+from discreet.tables import Analyst, Bounds, Column, Kind, Policy, Purpose, Table
 from discreet.tables.reading import Lines, _facts
 from tests.plans.hospital import TOML
 
@@ -51,6 +51,9 @@ patient = 12000
 may = ["preview"]
 tables = ["visits"]
 epsilon = 0.5
+[purposes.research]
+epsilon = 1.5
+delta = 1e-7
 """
 
 
@@ -73,6 +76,10 @@ def test_the_policy_of_the_documentation() -> None:
     assert not policy.may("ann", "release", ["visits"])
     assert not policy.may("ann", "preview", ["visits", "patients"])
     assert not policy.may(None, "preview", ["visits"])
+    assert (policy.serves("research"), policy.serves("fun"), policy.serves(None)) == (True, False, False)
+    assert [(each.name, each.epsilon, each.delta) for each in policy.purposes] == [
+        ("research", Fraction(3, 2), Fraction(1, 10**7))
+    ]
     assert policy.budget.neighbors is NeighborRelation.ADD_REMOVE
 
 
@@ -140,6 +147,12 @@ WRONG = [
     ('may = ["preview"]', 'may = ["previw"]', "Did you mean 'preview'?"),
     ('tables = ["visits"]', 'tables = ["visit"]', "Did you mean 'visits'?"),
     ("epsilon = 0.5", "epsilon = -0.5", "must not be negative"),
+    ("epsilon = 1.5", "epsilon = -1", "line 30: purposes.research: research.epsilon is -1; it must not be negative"),
+    ("epsilon = 1.5", "may = []", "purposes.research.may is not a key of a purpose"),
+    ("[purposes.research]", "[purpose.research]", "Did you mean 'purposes'?"),
+    ("delta = 1e-7", "delta = 0", "line 32: purposes.research.delta is 0; zCDP turns into"),
+    ("delta = 1e-7", "delta = 1", "purposes.research.delta is 1; it must be below 1."),
+    ("epsilon = 0.5", "epsilon = 0.5\ndelta = 0", "analysts.ann.delta is 0"),
     ('url = "hospital.duckdb"', "url = 3", "source.url is 3"),
     ("[source]", "[source", "not TOML"),
 ]
@@ -151,6 +164,15 @@ def test_mistakes_are_named(old: str, new: str, message: str) -> None:
     with pytest.raises(PolicyError) as caught:
         Policy.from_toml(HOSPITAL.replace(old, new, 1))
     assert message in str(caught.value)
+
+
+def test_a_pure_budget_has_no_deltas_to_hand_out() -> None:
+    with pytest.raises(PolicyError, match=r"purposes.fun.delta is 1/10, but the budget is pure"):
+        Policy([], epsilon=1, purposes=[Purpose("fun", delta="0.1")])
+    with pytest.raises(PolicyError, match="named twice"):
+        Policy([], epsilon=1, purposes=[Purpose("fun"), Purpose("fun")])
+    with pytest.raises(PolicyError, match="a purpose is named"):
+        Purpose("")
 
 
 def test_units_of_one_kind_look_alike() -> None:
@@ -241,6 +263,7 @@ def test_python_and_toml_write_the_same_policy() -> None:
         delta=1e-6,
         population={"patient": 12000},
         analysts=[ann],
+        purposes=[Purpose("research", epsilon="1.5", delta=1e-7)],
     )
     assert built == Policy.from_toml(HOSPITAL)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.engines.sql.running import SQLEngine
 from discreet.errors import ParameterError
 from discreet.exact import shown
 
@@ -21,10 +22,11 @@ def open_engine(policy: Policy, source: object = None, *, relative_to: str | Pat
 
     - a path of a folder of CSV or Parquet files, or of a .duckdb file, or a mapping of tables to data frames: `DuckDB`;
     - `postgresql://…`: `Postgres`;
-    - a Spark session, `spark://…` (a master) or `sc://…` (Spark Connect): `Spark`.
+    - a Spark session, `spark://…` (a master) or `sc://…` (Spark Connect): `Spark`;
+    - an engine that is open already, for the same policy: itself. Engines take further settings where they are opened
+      by their own names.
 
-    Without `source` it is the policy's; `relative_to` is the folder of the policy's file. Engines take further settings
-    where they are opened by their own names.
+    Without `source` it is the policy's; `relative_to` is the folder of the policy's file.
 
     >>> import pyarrow as pa
     >>> from discreet.tables import Column, Policy, Table
@@ -34,6 +36,11 @@ def open_engine(policy: Policy, source: object = None, *, relative_to: str | Pat
     'DuckDB'
     """
     found = policy.source if source is None else source
+    if isinstance(found, SQLEngine):
+        if found.policy_hash != policy.hash:
+            msg = "source is an engine that was opened for another policy; open one for this policy."
+            raise ParameterError(msg)
+        return found
     if isinstance(found, str):
         scheme = found.partition("://")[0] if "://" in found else ""
         if scheme in {"postgresql", "postgres"}:

@@ -14,7 +14,20 @@ from __future__ import annotations
 from discreet.releases.answer import Answer
 from discreet.releases.decoding import Cell
 from discreet.releases.preview import Preview
-from discreet.releases.purse import Entry, MemoryPurse, Purse, Reservation
+from discreet.releases.purse import Entry, MemoryPurse, Purse, Released, Repeat, Reservation
 from discreet.releases.question import Question
+from discreet.releases.questions import Questions
 
-__all__ = ["Answer", "Cell", "Entry", "MemoryPurse", "Preview", "Purse", "Question", "Reservation"]
+__all__ = [
+    "Answer",
+    "Cell",
+    "Entry",
+    "MemoryPurse",
+    "Preview",
+    "Purse",
+    "Question",
+    "Questions",
+    "Released",
+    "Repeat",
+    "Reservation",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ import numpy as np
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import computed, names_in, together
 from discreet.releases.decoding import Cell, decoder, values_of
+from discreet.releases.stored import write_stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.privacy.currencies import Currency
     from discreet.releases.numbers import NoisyNumbers
+    from discreet.releases.protection import Price
     from discreet.releases.recipe import Recipe
     from discreet.tables import Value
 
@@ -31,6 +35,9 @@ _USUAL = 0.95
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """What a question was answered with: rows of keys and noisy values.
+
+    `cost` is what the dataset was charged, nothing if the question was answered before. `head` names the last entry of
+    the ledger: whoever keeps it can tell later whether entries were cut off.
 
     Everything in it was protected before: HAVING, ORDER BY, LIMIT and arithmetic were applied to noisy values, and
     looking at it in any way costs nothing.
@@ -51,6 +58,10 @@ class Answer:
     numbers: NoisyNumbers
     promise: str
     cost: Currency
+    price: Price
+    head: str = ""
+    repeated: bool = False
+    combined: int = 1
 
     @property
     def plan(self) -> Plan:
@@ -116,7 +127,8 @@ class Answer:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give the rows as dictionaries."""
-        return [{name: _plain(cell.value) for name, cell in row.items()} for row in self.cells()]
+        columns = {name: _listed(column) for name, column in self._shown_columns().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def errors(self, confidence: float = 0.95) -> list[dict[str, float | None]]:
         """Give the ± of each cell: with this probability the noise moved the cell by no more.
@@ -125,6 +137,10 @@ class Answer:
         computed from its noisy count. Rows that were left out by the limits per unit are not part of it.
         """
         return [{name: cell.error for name, cell in row.items()} for row in self.cells(confidence)]
+
+    def to_json(self) -> str:
+        """Write the noisy numbers as a ledger keeps them; for the same question they give the same answer again."""
+        return json.dumps(write_stored(self.recipe, self.price, self.groups, self.numbers))
 
     def to_arrow(self) -> Any:  # noqa: ANN401 - pyarrow is optional
         """Give the rows as a pyarrow table."""
@@ -180,12 +196,34 @@ class Answer:
         widths = [max(map(len, column)) for column in zip(self.columns, *rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         head = "  ".join(name.ljust(width) for name, width in zip(self.columns, widths, strict=True)).rstrip()
-        return "\n".join([head, *lines, f"each ± holds with probability 0.95; {self.promise}; charged {self.cost!r}"])
+        return "\n".join(
+            [head, *lines, f"each ± holds with probability 0.95; {self.promise}; {self._paid}{self._head}"]
+        )
+
+    @property
+    def _head(self) -> str:
+        return f"; head of the ledger {self.head}" if self.head else ""
+
+    @property
+    def _paid(self) -> str:
+        """What was charged, and what is behind the answer."""
+        if self.repeated:
+            return "answered before: nothing charged to the dataset"
+        with_others = f", combined with {self.combined - 1} earlier" if self.combined > 1 else ""
+        return f"charged {self.cost!r}{with_others}"
 
 
 def _evaluated(expression: Expression, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
     """Compute with released values."""
     return row[expression.name] if isinstance(expression, Column) else expression.evaluate(row)
+
+
+def _listed(column: Any) -> list[Any]:  # noqa: ANN401 - an array or a list
+    """The values of a column as Python's, None for NaN."""
+    if not isinstance(column, np.ndarray):
+        return list(column)
+    values: list[Any] = column.tolist()
+    return [None if math.isnan(value) else value for value in values] if column.dtype.kind == "f" else values
 
 
 def _plain(value: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from discreet.mechanisms.reach import rounded_gaussian_reach
 from discreet.mechanisms.sums import noisy, noisy_counts
 from discreet.releases.blocks import Choice
 from discreet.releases.choices import RankChoice, choose
+from discreet.releases.laplace_sums import laplace_sum_reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,19 +87,20 @@ def add_noise(
     return NoisyNumbers(tuple(found), protection.noises)
 
 
+@lru_cache(maxsize=4096)
 def reach_of(terms: Terms, noises: tuple[Noise | RankChoice, ...], confidence: float) -> float:
     """Bound the noise of a linear combination, with this probability.
 
     One number: its own law. Gaussian noise: the combination is Gaussian with the sum of the variances, plus half a step
     of rounding for each. Two numbers of one Laplace block with equal coefficients: the law of the sum of two. Others:
-    each of k numbers stays within its own bound, all of them with this probability, and the bounds are added; or, for
-    many, the bound of `many_laplace_reach`.
+    the least of three: each of k numbers stays within its own bound, all of them with this probability, and the bounds
+    are added; the law of the continuous sum (`laplace_sum_reach`); or, for many, the bound of `many_laplace_reach`.
 
     >>> from discreet.mechanisms import DiscreteLaplace
     >>> laplace = (DiscreteLaplace(1, epsilon="0.1"),)
     >>> x, y, less = (0, 0, Fraction(1, 2)), (0, 1, Fraction(1, 2)), (0, 1, Fraction(-1, 4))
     >>> reach_of((x, y), laplace, 0.95), reach_of((x, less), laplace, 0.95)
-    (20.5, 27.75)
+    (20.5, 17.11952348719838)
     """
     coefficients = [abs(coefficient) for _, _, coefficient in terms]
     used: list[Noise] = [noises[block] for block, _, _ in terms]  # type: ignore[misc]  # choices have no terms
@@ -110,14 +113,24 @@ def reach_of(terms: Terms, noises: tuple[Noise | RankChoice, ...], confidence: f
     if not laplace:
         spread = sqrt_upper(sum(((c * n.sigma) ** 2 for c, n in zip(coefficients, used, strict=True)), Fraction(0)))  # type: ignore[union-attr]
         return float_up(rounded_gaussian_reach(spread, miss(confidence)) + sum(coefficients) / 2)
+    if len(laplace) < len(terms):  # two releases of one question, combined: each part within its own bound
+        kinds = [tuple(t for t in terms if isinstance(noises[t[0]], DiscreteLaplace) is kind) for kind in (True, False)]
+        return math.fsum(reach_of(part, noises, (1 + confidence) / 2) for part in kinds)
     if len(terms) == 2 and len(laplace) == 2 and used[0] == used[1] and coefficients[0] == coefficients[1]:
         return float(coefficients[0]) * two_laplace_reach(float(laplace[0].scale), float(miss(confidence)))
+    return _laplace_reach(coefficients, laplace, confidence)
+
+
+def _laplace_reach(coefficients: list[Fraction], laplace: list[DiscreteLaplace], confidence: float) -> float:
+    """Bound a combination of Laplace draws of any scales: the least of what is known."""
     scales = [float(c * n.scale) for c, n in zip(coefficients, laplace, strict=True)]
     chernoff = many_laplace_reach(scales, float(miss(confidence)))
-    if len(terms) > _FEW:
+    if len(scales) > _FEW:
         return chernoff
-    bounds = (float(c) * n.error(confidence, together=len(terms)) for c, n in zip(coefficients, used, strict=True))
-    return min(math.fsum(bounds), chernoff)
+    bounds = (float(c) * n.error(confidence, together=len(scales)) for c, n in zip(coefficients, laplace, strict=True))
+    # A discrete draw exceeds a continuous one by at most 1: 2 r^m / (1 + r) <= r^(m - 1), r = exp(-1 / scale).
+    exact = laplace_sum_reach(scales, float(miss(confidence))) + float(sum(coefficients))
+    return min(math.fsum(bounds), chernoff, exact * (1 + 1e-9))
 
 
 def two_laplace_reach(scale: float, chance: float) -> int:

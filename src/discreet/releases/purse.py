@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import ParameterError
@@ -11,16 +12,36 @@ from discreet.privacy import ZCDP, Approximate, ApproximateFilter, Pure, PureFil
 from discreet.privacy.convert import zcdp_allowance
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.privacy import Budget
     from discreet.privacy.currencies import Currency
     from discreet.privacy.filters import Filter
     from discreet.tables import Policy
 
-__all__ = ["Entry", "MemoryPurse", "Purse", "Reservation"]
+__all__ = ["Entry", "MemoryPurse", "Purse", "Released", "Repeat", "Reservation", "budget_filter"]
+
+_NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+class Released(Protocol):
+    """Anything that was made private and can be kept as JSON.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> released: Released = Laplace(sensitivity=1, epsilon=1).release(3)
+    """
+
+    def to_json(self) -> str:
+        """Write it as a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What a cost is for: public facts of the question.
+
+    `question` is the key by which a repeat is recognized; empty for what is never repeated (a stream, a training run).
+    `kind` says what is paid: a `question`, a `stream` or `session` (whose whole cost is reserved at its opening), or a
+    `method`. `asked` are the asker's own words, `details` whatever else is public: limits, the curve.
 
     >>> Entry(question="0f3a", tables=("visits",), analyst="ann").tables
     ('visits',)
@@ -29,11 +50,25 @@ class Entry:
     question: str
     tables: tuple[str, ...]
     analyst: str | None = None
+    purpose: str | None = None
+    kind: str = "question"
+    asked: str = ""
+    promise: str = ""
+    policy: str = ""
+    version: str = ""
+    details: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
+
+    def by(self, analyst: str | None, purpose: str | None) -> Entry:
+        """The same entry for somebody else."""
+        return replace(self, analyst=analyst, purpose=purpose)
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
     """A cost that was taken from a purse, whatever becomes of the release.
+
+    `earlier` holds what was released before for the same question, as JSON objects: the new answer is combined with it.
+    `head` names the last entry of the ledger by its hash.
 
     >>> Reservation(0, Pure(1), Entry("0f3a", ())).cost
     Pure(epsilon=1)
@@ -42,6 +77,21 @@ class Reservation:
     number: int
     cost: Currency
     entry: Entry
+    earlier: tuple[Mapping[str, Any], ...] = ()
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A question that was paid for before: its stored releases as JSON objects, and what they cost together.
+
+    >>> Repeat((), Pure(1)).cost
+    Pure(epsilon=1)
+    """
+
+    answers: tuple[Mapping[str, Any], ...]
+    cost: Currency
+    head: str = ""
 
 
 class Purse(Protocol):
@@ -55,22 +105,34 @@ class Purse(Protocol):
 
     @property
     def remaining(self) -> Currency:
-        """What may still be spent in one piece."""
+        """What may still be spent on the dataset in one piece."""
+
+    def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
+        """What may still be spent in one piece by somebody for something: the least of all budgets that count."""
+
+    def admits(self, cost: Currency, entry: Entry) -> bool:
+        """Tell whether a cost would fit now; asking is free."""
+
+    def find(self, cost: Currency, entry: Entry) -> Repeat | None:
+        """Give what was released for the same question, if at least this cost was paid for it; free for the dataset."""
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost before any data is touched, or refuse it; a refusal takes nothing."""
 
-    def record(self, reservation: Reservation, answer: object) -> None:
-        """Keep the answer that a reservation paid for; once."""
+    def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
+        """Take several costs, all or none."""
+
+    def record(self, reservation: Reservation, answer: Released) -> str:
+        """Keep the answer that a reservation paid for; once. Give the hash of the last entry, if there is one."""
 
 
 class MemoryPurse:
-    """The policy's budget, enforced within one process.
+    """The policy's budget, enforced within one process; it remembers costs and no answers, so a repeat costs again.
 
     The filter is the policy's: sums of epsilon (`pure`), of epsilon and delta (`approximate`), or of rho and delta
     (`zcdp`, whose limit is the largest that converts to the policy's epsilon and delta). All three hold for costs that
-    are chosen after seeing earlier answers. When the process ends, what was spent is forgotten: an owner who needs more
-    keeps one process, or a durable ledger.
+    are chosen after seeing earlier answers. When the process ends, what was spent is forgotten; budgets of analysts and
+    purposes are not kept. `discreet.ledgers` holds purses that do more.
 
     >>> from discreet.tables import Policy
     >>> purse = MemoryPurse(Policy([], epsilon=1))
@@ -83,7 +145,7 @@ class MemoryPurse:
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._filter: Filter[Any] = _filter_of(policy)
+        self._filter: Filter[Any] = budget_filter(policy, policy.budget)
         self._lock = threading.Lock()
         self._reserved: list[Reservation] = []
         self._answers: dict[int, object] = {}
@@ -93,6 +155,11 @@ class MemoryPurse:
         """What may still be spent in one piece."""
         found: Currency = self._filter.remaining
         return found
+
+    def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
+        """What may still be spent: the dataset's budget is the only one."""
+        del analyst, purpose
+        return self.remaining
 
     @property
     def spent(self) -> Currency:
@@ -105,15 +172,33 @@ class MemoryPurse:
         """What was reserved, in order."""
         return tuple(self._reserved)
 
+    def admits(self, cost: Currency, entry: Entry) -> bool:
+        """Tell whether a cost would fit now."""
+        del entry
+        return bool(self._filter.admits(cost))
+
+    def find(self, cost: Currency, entry: Entry) -> Repeat | None:
+        """Find nothing: a purse keeps no answers for others to see."""
+        del cost, entry
+        return None
+
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost, or raise BudgetError."""
-        with self._lock:
-            self._filter = self._filter.spend(cost)
-            found = Reservation(len(self._reserved), cost, entry)
-            self._reserved.append(found)
-        return found
+        return self.reserve_all([(cost, entry)])[0]
 
-    def record(self, reservation: Reservation, answer: object) -> None:
+    def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
+        """Take several costs, or none and raise BudgetError."""
+        with self._lock:
+            after = self._filter
+            for cost, _ in costs:
+                after = after.spend(cost)
+            start = len(self._reserved)
+            found = [Reservation(start + place, cost, entry) for place, (cost, entry) in enumerate(costs)]
+            self._filter = after
+            self._reserved += found
+        return tuple(found)
+
+    def record(self, reservation: Reservation, answer: object) -> str:
         """Keep the answer of a reservation."""
         with self._lock:
             known = reservation.number < len(self._reserved) and self._reserved[reservation.number] is reservation
@@ -121,18 +206,26 @@ class MemoryPurse:
                 msg = f"reservation {reservation.number} is not open in this purse; reserve first, and record once."
                 raise ParameterError(msg)
             self._answers[reservation.number] = answer
+        return ""
 
     def answer(self, reservation: Reservation) -> object | None:
         """Give what was recorded for a reservation; None if nothing was."""
         return self._answers.get(reservation.number)
 
 
-def _filter_of(policy: Policy) -> Filter[Any]:
-    """Build the policy's filter from its budget."""
-    budget = policy.budget
+def budget_filter(policy: Policy, budget: Budget) -> Filter[Any]:
+    """Build the filter of a budget in the policy's currency: the dataset's own, an analyst's or a purpose's.
+
+    For `zcdp` the policy's share of delta pays for the conversion, and the limit is the largest rho that converts.
+
+    >>> from discreet.tables import Policy
+    >>> policy = Policy([], epsilon=3, filter="approximate")
+    >>> budget_filter(policy, policy.budget).limit
+    Approximate(epsilon=3)
+    """
     if policy.filter == "pure":
         return PureFilter(Pure(budget.epsilon, neighbors=budget.neighbors))
     if policy.filter == "approximate":
         return ApproximateFilter(Approximate(budget.epsilon, budget.delta, neighbors=budget.neighbors))
-    limit: ZCDP = zcdp_allowance(budget, share=policy.delta_conversion / budget.delta)
+    limit: ZCDP = zcdp_allowance(budget, share=policy.delta_conversion / policy.budget.delta)
     return ZCDPFilter(limit)

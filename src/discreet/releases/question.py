@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.errors import EngineError, ParameterError
+from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.noise import SYSTEM
 from discreet.plans.statistics import RankedCells
@@ -15,13 +15,13 @@ from discreet.releases.answer import Answer
 from discreet.releases.blocks import Choice, Parts
 from discreet.releases.choices import RankChoice
 from discreet.releases.numbers import add_noise
+from discreet.releases.paying import pay
 from discreet.releases.preview import Preview
 from discreet.releases.protection import Price, Protection
-from discreet.releases.purse import Entry
 from discreet.releases.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from discreet.engines import Aggregates, Engine, Prepared
     from discreet.exact import Number
@@ -57,6 +57,8 @@ class Question:
     engine: Engine
     purse: Purse
     analyst: str | None = None
+    purpose: str | None = None
+    asked: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what no mechanism answers or the engine cannot compute, and who may not see it."""
@@ -99,7 +101,9 @@ class Question:
         """
         self._allowed("preview")
         protection = self._protection(epsilon, rho, delta, within, confidence)
-        return Preview.of(self.recipe, protection, self.purse.remaining, expected_count, confidence)
+        return Preview.of(
+            self.recipe, protection, self.purse.remaining_for(self.analyst, self.purpose), expected_count, confidence
+        )
 
     def release(
         self,
@@ -112,20 +116,17 @@ class Question:
     ) -> Answer:
         """Answer the question; `epsilon` or `rho` is the price of all of it, or what `within` needs: see `preview`.
 
-        The order is fixed: the source is alive; the cost is reserved; the engine computes; noise is added; the answer
-        is recorded, and shown. What fails after the reservation stays spent, as a refund would depend on the data.
+        What was answered before for at least this price is free for the dataset; see `discreet.releases.paying` for the
+        order of everything else. What fails after the reservation stays spent, as a refund would depend on the data.
         """
         self._allowed("release")
         protection = self._protection(epsilon, rho, delta, within, confidence)
-        if not self.engine.alive():
-            msg = "the source does not answer; nothing was spent. Open it again."
-            raise EngineError(msg)
-        entry = Entry(self.plan.key, self.plan.tables, self.analyst)
+        return pay(self, protection)
+
+    def ready(self, protection: Protection) -> Callable[[], Answer]:
+        """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""
         prepared = self._near_ranks(protection)
-        reservation = self.purse.reserve(protection.cost, entry)
-        answer = answered(self.recipe, protection, prepared.run())
-        self.purse.record(reservation, answer)
-        return answer
+        return lambda: answered(self.recipe, protection, prepared.run())
 
     def _near_ranks(self, protection: Protection) -> Prepared:
         """Read only the cells that a choice may fall on: how far around a rank they lie follows from the price."""
@@ -193,7 +194,7 @@ def answered(recipe: Recipe, protection: Protection, aggregates: Aggregates, *, 
         found = aggregates.unprotected_groups()
         groups = tuple(found[place] for place in kept)
     numbers = add_noise(recipe, protection, aggregates, kept, bits)
-    return Answer(recipe, groups, numbers, protection.promise, protection.cost)
+    return Answer(recipe, groups, numbers, protection.promise, protection.cost, protection.price)
 
 
 def _selected(selection: PartitionSelection, aggregates: Aggregates, bits: BitSource) -> list[int]:

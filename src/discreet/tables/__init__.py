@@ -12,6 +12,7 @@ from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.column import Column
 from discreet.tables.kinds import Kind, Value
 from discreet.tables.policy import Policy
+from discreet.tables.purpose import Purpose
 from discreet.tables.table import Table
 
-__all__ = ["UNBOUNDED", "Analyst", "Bounds", "Column", "Kind", "Policy", "Table", "Value"]
+__all__ = ["UNBOUNDED", "Analyst", "Bounds", "Column", "Kind", "Policy", "Purpose", "Table", "Value"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from discreet.exact import Number
 
-__all__ = ["ACTIONS", "Analyst"]
+__all__ = ["ACTIONS", "Analyst", "read_limit"]
 
 ACTIONS = ("explain", "preview", "release")
 """See how a question would be answered; see its error beforehand; have it answered."""
@@ -56,8 +56,8 @@ class Analyst:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "may", tuple(action for action in ACTIONS if action in allowed))
         object.__setattr__(self, "tables", None if tables is None else tuple(sorted(_texts(f"{name}.tables", tables))))
-        object.__setattr__(self, "epsilon", _limit(f"{name}.epsilon", epsilon))
-        object.__setattr__(self, "delta", _limit(f"{name}.delta", delta))
+        object.__setattr__(self, "epsilon", read_limit(f"{name}.epsilon", epsilon))
+        object.__setattr__(self, "delta", read_limit(f"{name}.delta", delta))
 
     def allows(self, action: str, tables: Iterable[str]) -> bool:
         """Tell whether the analyst may do something with these tables."""
@@ -82,8 +82,12 @@ def _texts(name: str, given: Iterable[str]) -> list[str]:
     return found
 
 
-def _limit(name: str, given: Number | None) -> Fraction | None:
-    """Read a limit that is not negative."""
+def read_limit(name: str, given: Number | None) -> Fraction | None:
+    """Read a limit that is not negative, or none.
+
+    >>> read_limit("ann.epsilon", "0.5")
+    Fraction(1, 2)
+    """
     if given is None:
         return None
     try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.relations import Relation
     from discreet.tables.analyst import Analyst
+    from discreet.tables.purpose import Purpose
     from discreet.tables.table import Table
 
 __all__ = ["FILTERS", "Policy"]
@@ -58,6 +59,7 @@ class Policy:
     version: str
     population: tuple[tuple[str, int], ...]
     analysts: tuple[Analyst, ...]
+    purposes: tuple[Purpose, ...]
     most_groups: int
     source: str | None = field(compare=False)
     ledger: str | None = field(compare=False)
@@ -76,6 +78,7 @@ class Policy:
         version: str = "1",
         population: Mapping[str, int] = MappingProxyType({}),
         analysts: Iterable[Analyst] = (),
+        purposes: Iterable[Purpose] = (),
         most_groups: int = _MOST_GROUPS,
         source: str | None = None,
         ledger: str | None = None,
@@ -96,12 +99,14 @@ class Policy:
             "version": _text("dataset.version", version),
             "population": _population(population, known),
             "analysts": _analysts(analysts, known),
+            "purposes": _purposes(purposes),
             "most_groups": _whole("limits.groups", most_groups, least=1),
             "source": None if source is None else _text("source.url", source),
             "ledger": None if ledger is None else _text("ledger.url", ledger),
         }
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
+        _require_kept_deltas(self)
 
     @property
     def delta_spend(self) -> Fraction:
@@ -128,6 +133,15 @@ class Policy:
             return True
         return any(each.name == analyst and each.allows(action, tables) for each in self.analysts)
 
+    def serves(self, purpose: str | None) -> bool:
+        """Tell whether a purpose is one of the policy's; a policy that names none serves all.
+
+        >>> from discreet.tables import Purpose
+        >>> Policy([], epsilon=1, purposes=[Purpose("research", epsilon="0.5")]).serves(None)
+        False
+        """
+        return not self.purposes or any(each.name == purpose for each in self.purposes)
+
     def to_json(self) -> str:
         """Write the facts in canonical form: equal policies give equal texts."""
         return json.dumps(self._plain(), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -153,6 +167,7 @@ class Policy:
             "limits": {"groups": self.most_groups},
             "tables": {table.name: table.describe() for table in self.tables},
             "analysts": {analyst.name: analyst.describe() for analyst in self.analysts},
+            "purposes": {purpose.name: purpose.describe() for purpose in self.purposes},
         }
 
     @staticmethod
@@ -280,3 +295,28 @@ def _analysts(given: Iterable[Analyst], tables: tuple[Table, ...]) -> tuple[Anal
         msg = "an analyst is named twice."
         raise PolicyError(msg)
     return tuple(found)
+
+
+def _purposes(given: Iterable[Purpose]) -> tuple[Purpose, ...]:
+    """Collect the purposes."""
+    found = sorted(given, key=lambda purpose: purpose.name)
+    if len({purpose.name for purpose in found}) < len(found):
+        msg = "a purpose is named twice."
+        raise PolicyError(msg)
+    return tuple(found)
+
+
+def _require_kept_deltas(policy: Policy) -> None:
+    """Refuse a delta of an analyst or a purpose that the policy's filter cannot keep."""
+    for kind, holders in (("analysts", policy.analysts), ("purposes", policy.purposes)):
+        for each in holders:
+            name, delta = f"{kind}.{each.name}.delta", each.delta
+            if delta is not None and delta >= 1:
+                msg = f"{name} is {delta}; it must be below 1."
+                raise PolicyError(msg)
+            if policy.filter == "pure" and delta:
+                msg = f"{name} is {delta}, but the budget is pure: it has no delta to spend. Leave it out."
+                raise PolicyError(msg)
+            if policy.filter == "zcdp" and delta == 0:
+                msg = f"{name} is 0; zCDP turns into (epsilon, delta) only with a delta. Leave it out, or give one."
+                raise PolicyError(msg)

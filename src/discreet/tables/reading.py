@@ -15,6 +15,7 @@ from discreet.tables.analyst import Analyst
 from discreet.tables.column import Column
 from discreet.tables.kinds import as_date, as_timestamp
 from discreet.tables.nearest import hint
+from discreet.tables.purpose import Purpose
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
@@ -33,10 +34,11 @@ _SECTIONS = {
     "budget": ("epsilon", "delta", "release_delta", "filter", "delta_conversion", "neighbors"),
     "limits": ("groups",),
 }
-_TOP = (*_SECTIONS, "population", "tables", "analysts", "form")
+_TOP = (*_SECTIONS, "population", "tables", "analysts", "purposes", "form")
 _TABLE = ("public", "unit", "unit_kind", "row_is_unit", "rows_per_unit", "unique", "columns")
 _COLUMN = ("type", "lower", "upper", "keys", "other", "null_key", "nullable")
 _ANALYST = ("may", "tables", "epsilon", "delta")
+_PURPOSE = ("epsilon", "delta")
 
 
 class Lines:
@@ -133,7 +135,8 @@ def _number(key: object, kind: object) -> object:
 def _facts(read: Mapping[str, object], lines: Lines) -> dict[str, Any]:
     """Turn sections into the arguments of a policy."""
     _known(read, _TOP, "", lines, "a policy")
-    sections = {name: _section(read.get(name, {}), name, lines) for name in (*_SECTIONS, "population", "analysts")}
+    named = (*_SECTIONS, "population", "analysts", "purposes")
+    sections = {name: _section(read.get(name, {}), name, lines) for name in named}
     for name, words in _SECTIONS.items():
         _known(sections[name], words, name, lines, f"[{name}]")
     tables = _tables(_section(read.get("tables", {}), "tables", lines), lines)
@@ -152,7 +155,9 @@ def _facts(read: Mapping[str, object], lines: Lines) -> dict[str, Any]:
     }
     stated = {word: fact for word, fact in given.items() if fact is not None}
     analysts = _analysts(sections["analysts"], lines)
-    return {"tables": tables, **budget, **stated, "population": sections["population"], "analysts": analysts}
+    purposes = _purposes(sections["purposes"], lines)
+    others = {"population": sections["population"], "analysts": analysts, "purposes": purposes}
+    return {"tables": tables, **budget, **stated, **others}
 
 
 def _section(read: object, path: str, lines: Lines) -> dict[str, Any]:
@@ -238,3 +243,18 @@ def _analysts(read: Mapping[str, object], lines: Lines) -> list[Analyst]:
 
 def _analyst(name: str, rights: dict[str, Any], path: str, lines: Lines) -> Analyst:
     return located(lambda: Analyst(name, **rights), path, lines)
+
+
+def _purposes(read: Mapping[str, object], lines: Lines) -> list[Purpose]:
+    """Build the purposes."""
+    found = []
+    for name, given in read.items():
+        path = f"purposes.{name}"
+        limits = _section(given, path, lines)
+        _known(limits, _PURPOSE, path, lines, "a purpose")
+        found.append(_purpose(name, limits, path, lines))
+    return found
+
+
+def _purpose(name: str, limits: dict[str, Any], path: str, lines: Lines) -> Purpose:
+    return located(lambda: Purpose(name, **limits), path, lines)

@@ -170,12 +170,12 @@ class DuckDBDialect(Dialect):
         """Count microseconds from 1970."""
         return call("epoch_us", value)
 
-    def among_first(self, unit: SQL, ranks: list[SQL], limit: int) -> tuple[SQL, SQL]:
+    def among_first(self, unit: SQL, rank: SQL, limit: int) -> tuple[SQL, SQL]:
         """One sort of all rows instead of one for each unit, which takes less than half the time.
 
         Sorted by unit and rank, a row is among the first of its unit if the row so many places before it is another's.
         """
-        before = over(call("lag", unit, number(limit)), [], [unit, *ranks])
+        before = over(call("lag", unit, number(limit)), [], [unit, rank])
         return before, binary("is distinct from", column("m"), unit)
 
     def text_number(self, value: SQL) -> SQL:

@@ -66,7 +66,7 @@ class DuckDB(SQLEngine):
         threads: int | None = None,
         seconds: int = 3600,
     ) -> None:
-        super().__init__()
+        super().__init__(policy)
         self._seconds = integer(seconds, name="seconds", least=1, most=10**6)
         with ExitStack() as opened:
             folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))

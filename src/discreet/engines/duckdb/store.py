@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.engines.keys import fresh_key
+from discreet.engines.sql.keeping import described, kept_name, limits, visible
 from discreet.engines.sql.relations import UNIT, Emitter, Relation
 from discreet.engines.sql.statistics import count_rows
 from discreet.engines.sql.words import SQL, alias, binary, column, negated, number, select, table
-from discreet.plans.nodes import BoundRows, Scan
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from discreet.engines.sql.dialect import Dialect
     from discreet.engines.sql.relations import Raw
-    from discreet.plans.nodes import Node
+    from discreet.plans.nodes import Node, Scan
     from discreet.tables import Policy, Table
 
 __all__ = ["Store"]
@@ -46,8 +46,8 @@ class Store:
         self._connection = connection
         self._raw = raw
         self._dialect = dialect
-        self._places = {each.name: place for place, each in enumerate(policy.tables)}
-        version = f"{policy.dataset}\n{policy.version}\n{policy.hash}"
+        self._policy = policy
+        version = described(policy)
         connection.execute("CREATE TABLE IF NOT EXISTS about (version VARCHAR, rank_key BLOB)")
         about = connection.execute("SELECT version, rank_key FROM about").fetchall()
         if len(about) == 1 and about[0][0] == version and key in {None, about[0][1]}:
@@ -69,18 +69,17 @@ class Store:
         return self._named(table.name, limit)
 
     def _named(self, name: str, limit: int) -> SQL:
-        return table("main", f"kept_{self._places[name]}_{limit}")
+        return table("main", kept_name(self._policy, name, limit))
 
     def fill(self, node: Node) -> bool:
         """Store what a plan needs and is not there; False if the engine failed, and then nothing is half done."""
         try:
             there = {row[0] for row in self._connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-            for each in node.walk():
-                if isinstance(each, BoundRows) and isinstance(each.child, Scan) and each.child.table.unit is not None:
-                    target = self._named(each.child.table.name, each.limit)
-                    if target.name not in there and not (each.child.rows is not None and each.child.rows <= each.limit):
-                        self._keep(each.child, each.limit, target.sql("duckdb"))
-                        there.add(target.name)
+            for scan, limit in limits(node):
+                target = self._named(scan.table.name, limit)
+                if target.name not in there:
+                    self._keep(scan, limit, target.sql("duckdb"))
+                    there.add(target.name)
         except Exception:  # noqa: BLE001 - any error of the driver, whose message may quote private values
             return False
         return True
@@ -107,9 +106,9 @@ class Store:
         connection.execute("BEGIN TRANSACTION")
         try:
             connection.execute(f"CREATE TEMP TABLE {name} AS {self._dialect.written(many)}")
-            connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(part(matched=False).query)}")
+            connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(visible(part(matched=False)))}")
             rest = emitter.limited(part(matched=True), limit)
-            connection.execute(f"INSERT INTO {target} {self._dialect.written(rest.query)}")
+            connection.execute(f"INSERT INTO {target} {self._dialect.written(visible(rest))}")
             connection.execute(f"DROP TABLE {name}")
             connection.execute("COMMIT")
         except BaseException:

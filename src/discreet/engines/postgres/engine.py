@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
 from discreet.engines.keys import read_key
 from discreet.engines.postgres.dialect import PostgresDialect
+from discreet.engines.postgres.store import PostgresStore
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.columns import by_columns, listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.running import Results
     from discreet.engines.sql.words import SQL
+    from discreet.plans.nodes import Node
     from discreet.tables import Policy, Table
 
 __all__ = ["Postgres"]
@@ -37,6 +39,7 @@ _SETTINGS = {
     "TimeZone": "UTC",
     "log_parameter_max_length_on_error": "0",
 }
+_WRITING = _SETTINGS | {"default_transaction_read_only": "off"}
 _COLUMNS = """
 SELECT a.attname, CASE t.typtype WHEN 'e' THEN 'enum' ELSE format_type(a.atttypid, a.atttypmod) END
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -53,7 +56,9 @@ class Postgres(SQLEngine):
     (REPEATABLE READ), for at most `seconds`. Give a role that may only read the policy's tables: the engine asks
     for nothing else, and the role makes sure. Tables are in `schema` unless their names say `other.table`.
 
-    Ranks are computed for each question, as nothing is written to the server.
+    Without `store`, nothing is written to the server, and rows are ranked for each question that limits them. `store`
+    is the address of the same database for a second role, which may create a schema: there (`store_schema`) the kept
+    rows of each limit are stored once for a version. They are copies of private rows; the two roles alone may see them.
 
     >>> from discreet.tables import Policy
     >>> Postgres(Policy([], epsilon=1), "postgresql://nobody@127.0.0.1:1/nothing")
@@ -62,7 +67,7 @@ class Postgres(SQLEngine):
     discreet.errors.EngineError: PostgreSQL does not answer at the given address; check host, port, database, ...
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each says something of its own about the source or the store
         self,
         policy: Policy,
         address: str,
@@ -70,17 +75,33 @@ class Postgres(SQLEngine):
         schema: str = "public",
         seconds: int = 3600,
         rank_key: bytes | None = None,
+        store: str | None = None,
+        store_schema: str = "discreet",
     ) -> None:
-        super().__init__()
-        self._connection = _connected(address, integer(seconds, name="seconds", least=1, most=10**6))
-        try:
-            catalog = _Catalog(self._connection, policy, schema)
-            self._emitter = Emitter(PostgresDialect(), catalog, read_key(rank_key))
+        super().__init__(policy)
+        limit = integer(seconds, name="seconds", least=1, most=10**6)
+        with ExitStack() as opened:
+            self._connection = opened.enter_context(closing(_connected(address, limit, _SETTINGS)))
+            self._kept = None
+            if store is not None:
+                writer = opened.enter_context(closing(_connected(store, limit, _WRITING)))
+                self._kept = _opened_store(writer, store_schema, policy, self._connection, rank_key)
+            self._catalog = _Catalog(self._connection, policy, schema, self._kept)
+            key = read_key(rank_key) if self._kept is None else self._kept.key
+            self._emitter = Emitter(PostgresDialect(), self._catalog, key)
             require_readable(policy, self._emitter)
             repeated(policy, self._emitter, self._checked)
-        except BaseException:
-            self._connection.close()
-            raise
+            self._opened = opened.pop_all()
+
+    def _store(self, node: Node) -> bool:
+        """Limited rows that are missing in the store are stored first."""
+        return self._kept is None or self._kept.fill(node, self._emitter.dialect, self._catalog)
+
+    def drop_ranks(self) -> None:
+        """Remove the stored rows."""
+        with self._lock:
+            if self._kept is not None:
+                self._kept.drop()
 
     def _checked(self, text: str) -> list[tuple[object, ...]]:
         found = self._results([text])
@@ -102,7 +123,7 @@ class Postgres(SQLEngine):
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
-            self._connection.close()
+            self._opened.close()
 
 
 def _columns(cursor: Cursor[tuple[object, ...]]) -> Columns:
@@ -110,10 +131,17 @@ def _columns(cursor: Cursor[tuple[object, ...]]) -> Columns:
 
 
 class _Catalog:
-    """The tables of a server; nothing is kept."""
+    """The tables of a server, and what is kept of them."""
 
-    def __init__(self, connection: Connection[tuple[object, ...]], policy: Policy, schema: str) -> None:
+    def __init__(
+        self,
+        connection: Connection[tuple[object, ...]],
+        policy: Policy,
+        schema: str,
+        store: PostgresStore | None,
+    ) -> None:
         self._raw = {}
+        self._store = store
         for table in policy.tables:
             place, name = table.name.rsplit(".", 1) if "." in table.name else (schema, table.name)
             with connection.transaction():
@@ -132,15 +160,35 @@ class _Catalog:
         """Give a stored table."""
         return self._raw[table.name]
 
-    def kept(self, table: Table, limit: int) -> SQL | None:  # noqa: ARG002 - nothing is kept
-        """Nothing is written to the server."""
-        return None
+    def kept(self, table: Table, limit: int) -> SQL | None:
+        """Give the table of kept rows, if there is a store."""
+        return None if self._store is None else self._store.kept(table, limit)
 
 
-def _connected(address: str, seconds: int) -> Connection[tuple[object, ...]]:
+def _opened_store(
+    writer: Connection[tuple[object, ...]],
+    schema: str,
+    policy: Policy,
+    reader: Connection[tuple[object, ...]],
+    key: bytes | None,
+) -> PostgresStore:
     import psycopg
 
-    settings = _SETTINGS | {"statement_timeout": f"{seconds}s"}
+    found = None
+    with suppress(psycopg.Error):
+        with reader.transaction():
+            ((name,),) = reader.execute("SELECT current_user").fetchall()
+        found = PostgresStore(writer, schema, policy, str(name), None if key is None else read_key(key))
+    if found is None:
+        msg = f"store_schema is {schema!r}; the role of `store` must be able to create it, or own it."
+        raise EngineError(msg)
+    return found
+
+
+def _connected(address: str, seconds: int, common: dict[str, str]) -> Connection[tuple[object, ...]]:
+    import psycopg
+
+    settings = common | {"statement_timeout": f"{seconds}s"}
     options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in settings.items())
     found = None
     with suppress(psycopg.Error):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.keys import read_key
 from discreet.engines.spark.dialect import SparkDialect
+from discreet.engines.spark.store import SparkStore
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.columns import listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
@@ -17,11 +19,12 @@ from discreet.exact import shown
 from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.running import Results
     from discreet.engines.sql.words import SQL
+    from discreet.plans.nodes import Node
     from discreet.tables import Policy, Table
 
 __all__ = ["Spark"]
@@ -43,7 +46,10 @@ class Spark(SQLEngine):
     zone) are set while a question runs, and set back.
 
     Spark has no snapshots: what a table holds may change between the statements of a question. Give tables that do
-    not change, or a table format with versions. Ranks are computed for each question.
+    not change, or a table format with versions.
+
+    Without `store`, rows are ranked for each question that limits them. `store` is a folder of the engine's own, which
+    all workers see: there the kept rows of each limit are written once for a version. They are copies of private rows.
 
     >>> from discreet.tables import Policy
     >>> Spark(Policy([], epsilon=1), 7077)
@@ -59,15 +65,20 @@ class Spark(SQLEngine):
         *,
         folder: str | Path | None = None,
         rank_key: bytes | None = None,
+        store: str | Path | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(policy)
+        key = None if rank_key is None else read_key(rank_key)
         if not isinstance(source, str) and not hasattr(source, "sql"):
             msg = f"source is {shown(source)}; it must be a Spark session, or an address such as spark://host:7077."
             raise ParameterError(msg)
         self._session, self._owned = _session(source) if isinstance(source, str) else (source, False)
         try:
-            catalog = _Catalog(self._session, policy, None if folder is None else Path(folder))
-            self._emitter = Emitter(SparkDialect(), catalog, read_key(rank_key))
+            self._kept = None if store is None else SparkStore(Path(store), policy, key)
+            self._catalog = _Catalog(self._session, policy, None if folder is None else Path(folder), self._kept)
+            self._emitter = Emitter(
+                SparkDialect(), self._catalog, read_key(key) if self._kept is None else self._kept.key
+            )
             require_readable(policy, self._emitter)
             repeated(policy, self._emitter, self._checked)
         except BaseException:
@@ -84,16 +95,38 @@ class Spark(SQLEngine):
     def _results(self, texts: Sequence[str]) -> Results | None:
         """Run texts under the settings that they are written for."""
         try:
-            before = {name: self._session.conf.get(name) for name in _SETTINGS}
-            try:
-                for name, value in _SETTINGS.items():
-                    self._session.conf.set(name, value)
+            with self._settled():
                 return [_columns_of(self._session.sql(text).toArrow()) for text in texts]
-            finally:
-                for name, value in before.items():
-                    self._session.conf.set(name, value)
         except Exception:  # noqa: BLE001 - any error of the driver or of the workers
             return None
+
+    def _store(self, node: Node) -> bool:
+        """Limited rows that are missing in the store are stored first."""
+        try:
+            with self._settled():
+                if self._kept is not None:
+                    self._kept.fill(node, self._emitter.dialect, self._catalog, self._session)
+        except Exception:  # noqa: BLE001 - any error of the driver or of the workers
+            return False
+        return True
+
+    @contextmanager
+    def _settled(self) -> Iterator[None]:
+        """Set what meaning depends on, and set it back."""
+        before = {name: self._session.conf.get(name) for name in _SETTINGS}
+        try:
+            for name, value in _SETTINGS.items():
+                self._session.conf.set(name, value)
+            yield
+        finally:
+            for name, value in before.items():
+                self._session.conf.set(name, value)
+
+    def drop_ranks(self) -> None:
+        """Remove the stored rows."""
+        with self._lock:
+            if self._kept is not None:
+                self._kept.drop()
 
     def close(self) -> None:
         """Stop the session if it was started here."""
@@ -111,10 +144,17 @@ def _columns_of(table: Any) -> Columns:  # noqa: ANN401 - Arrow's table, which h
 
 
 class _Catalog:
-    """The tables of a session; nothing is kept."""
+    """The tables of a session, and what is kept of them."""
 
-    def __init__(self, session: Any, policy: Policy, folder: Path | None) -> None:  # noqa: ANN401 - of either kind
+    def __init__(
+        self,
+        session: Any,  # noqa: ANN401 - of either kind
+        policy: Policy,
+        folder: Path | None,
+        store: SparkStore | None,
+    ) -> None:
         self._raw = {}
+        self._store = store
         for table in policy.tables:
             path = table.name.split(".") if folder is None else [_viewed(session, table, folder)]
             found = _columns(session, path)
@@ -131,9 +171,9 @@ class _Catalog:
         """Give a stored table."""
         return self._raw[table.name]
 
-    def kept(self, table: Table, limit: int) -> SQL | None:  # noqa: ARG002 - nothing is kept
-        """Nothing is written to the cluster."""
-        return None
+    def kept(self, table: Table, limit: int) -> SQL | None:
+        """Give the view of kept rows, if there is a store."""
+        return None if self._store is None else self._store.kept(table, limit)
 
 
 def _columns(session: Any, path: list[str]) -> dict[str, str] | None:  # noqa: ANN401 - of either kind

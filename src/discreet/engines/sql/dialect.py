@@ -272,9 +272,9 @@ class Dialect(ABC):
     def microseconds(self, value: SQL) -> SQL:
         """Microseconds since 1970 of a timestamp, as a 64-bit integer."""
 
-    def among_first(self, unit: SQL, ranks: list[SQL], limit: int) -> tuple[SQL, SQL]:
+    def among_first(self, unit: SQL, rank: SQL, limit: int) -> tuple[SQL, SQL]:
         """Give a column "m" for each row, and the condition on it and the unit that holds for a unit's first rows."""
-        return over(call("row_number"), [unit], ranks), binary("<=", column("m"), number(limit))
+        return over(call("row_number"), [unit], [rank]), binary("<=", column("m"), number(limit))
 
     @abstractmethod
     def text_number(self, value: SQL) -> SQL:

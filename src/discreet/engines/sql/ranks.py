@@ -7,7 +7,8 @@ Each cell becomes a few limbs below 2**30, in a way that every engine computes a
     integer    the digits to the base 2**30, with the number's sign
     date       days since 1970 · timestamp  microseconds since 1970 · both as integers
     text       the first 60 bits of SHA-256 of its UTF-8 bytes, as an integer
-    float      its nearest integer, and 2**58 times what is left, both as integers; clamped to ±2**58 before
+    float      x * 2**(58 j) for the j that brings it between 2**-6 and 2**58 (0 if it is there): the nearest integer,
+               2**58 times what is left, and j; the first two say all about such a double, both as integers
 
 With P = 2**31 - 1 and secret multipliers below 2**30 for each limb of the unit and of the cells, two sums modulo P are
 taken, A and B. The rank is (A * A * (A + c) mod P) * 2**31 + B. Limbs differ by less than P, so two rows with other
@@ -15,8 +16,6 @@ limbs agree in one sum with a chance of 2**-30 over the key, in both with 2**-60
 of numbers a + b x says too much about x: units shift A by different amounts, and what a cubic makes of a shift is
 another order. Nothing here needs to resist an attack: which rows of a unit are kept is the unit's own matter, as long
 as it depends on that unit's rows and the key alone.
-
-Floats that agree in their limbs and still differ are told apart by their values, which follow the rank in the order.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.sql.words import SQL, binary, call, case, clamp, join, number
+from discreet.engines.sql.words import SQL, all_of, between, binary, call, case, join, number
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -36,13 +35,15 @@ if TYPE_CHECKING:
     from discreet.engines.sql.binding import Cell
     from discreet.engines.sql.writing import Writing
 
-__all__ = ["LIMB_BASE", "PRIME", "multiplier", "order"]
+__all__ = ["LIMB_BASE", "PRIME", "multiplier", "rank"]
 
 LIMB_BASE = 2**30
 PRIME = 2**31 - 1
 _TERMS = 7
 """So many products below 2**60 sum up to less than 2**63."""
-_FAR = 2.0**58
+_SHIFT = 58
+_LEVELS = [*range(1, 10), *range(-1, -9, -1)]
+"""How often a float that is settled, so within 2**-500 and 2**500, is multiplied by 2**58."""
 
 
 def multiplier(key: bytes, label: str) -> int:
@@ -54,8 +55,8 @@ def multiplier(key: bytes, label: str) -> int:
     return int.from_bytes(hashlib.sha256(key + label.encode()).digest()[:8]) % LIMB_BASE
 
 
-def order(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> list[SQL]:
-    """Give what rows are ordered by: the rank of the unit and some cells, and the floats among them."""
+def rank(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> SQL:
+    """Hash the unit and some cells."""
     writer = _Ranks(tag, key, rows)
     limbs = [
         (f"{place} {digit}", limb)
@@ -66,8 +67,7 @@ def order(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) ->
     shifted = rows.bind(_reduced(binary("+", first, number(multiplier(key, f"{tag} shift")))))
     square = rows.bind(_reduced(binary("*", first, first)))
     high = _reduced(binary("*", square, shifted))
-    rank = rows.bind(binary("+", binary("*", high, number(2**31)), second))
-    return [rank, *(cell.sql for cell in cells if cell.kind is Kind.FLOAT)]
+    return binary("+", binary("*", high, number(2**31)), second)
 
 
 def _reduced(value: SQL) -> SQL:
@@ -123,11 +123,34 @@ class _Ranks:
             small = low is not None and high is not None and low > -LIMB_BASE and high < LIMB_BASE
             yield from self._digits(x, 1 if small else 3)
         else:
-            inside = self.rows.bind(clamp(x, dialect.float(-_FAR), dialect.float(_FAR)))
+            level = self.rows.bind(self._level(cell))
+            scales = [(binary("=", level, self._constant(j)), dialect.float(2.0 ** (_SHIFT * j))) for j in _LEVELS]
+            shifted = binary("*", x, case(*scales, default=dialect.float(1.0)))
+            inside = self.rows.bind(case((binary("=", level, self._constant(0)), x), default=shifted))
             whole = self.rows.bind(dialect.nearest(inside))
             left = binary("-", inside, dialect.to(whole, Kind.FLOAT))
             yield from self._digits(whole, 2)
-            yield from self._digits(dialect.nearest(binary("*", left, dialect.float(_FAR))), 2)
+            yield from self._digits(dialect.nearest(binary("*", left, dialect.float(2.0**_SHIFT))), 2)
+            yield level
+
+    def _level(self, cell: Cell) -> SQL:
+        """Write how often a float is multiplied; most rows pass by the first branches."""
+        dialect, size = self.rows.dialect, self.rows.bind(call("abs", self.rows.bind(cell.sql)))
+        ends = dialect.float(2.0**-6), dialect.float(2.0**_SHIFT)
+        branches = [
+            (between(size, *ends), self._constant(0)),
+            (binary("=", size, dialect.float(0.0)), self._constant(0)),
+        ]
+        for j in _LEVELS:
+            low = 2.0 ** (-6 - _SHIFT * j) if j > 0 else 2.0 ** (-_SHIFT * j)
+            high = low * 2.0**_SHIFT
+            branches.append(
+                (
+                    all_of([binary("<=", dialect.float(low), size), binary("<", size, dialect.float(high))]),
+                    self._constant(j),
+                )
+            )
+        return case(*branches, default=dialect.literal(None, Kind.INTEGER))
 
     def _digits(self, value: SQL, count: int) -> Iterator[SQL]:
         """Write an integer as so many limbs, the last of which takes the rest."""

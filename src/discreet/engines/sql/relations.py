@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.engines.sql.binding import Cell, Unread
 from discreet.engines.sql.expressions import aligned
-from discreet.engines.sql.ranks import order
+from discreet.engines.sql.ranks import rank
 from discreet.engines.sql.reading import conditions, read_cell, unread_cell
 from discreet.engines.sql.rows import Rows
 from discreet.engines.sql.statistics import finished, unit_statistic_sql
@@ -75,7 +75,7 @@ class Catalog(Protocol):
         """Give a stored table."""
 
     def kept(self, table: Table, limit: int) -> SQL | None:
-        """Give the stored result of limiting a table's rows, if there is one: c0, c1, … and u."""
+        """Give the stored result of limiting a table's rows, if there is one: c0, c1, …."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,18 +271,21 @@ class Emitter:
             if kept is not None:
                 table = node.child.table
                 unit = None if table.unit is None else node.schema[table.unit]
-                found = Relation(kept, node.schema, unit)
-                return Relation(select([column(name) for name in found.columns], kept), node.schema, unit)
+                names = Relation(kept, node.schema, None).names
+                columns = [column(name) for name in names.values()]
+                if table.unit is not None:
+                    columns.append(alias(column(names[table.unit]), UNIT))
+                return Relation(select(columns, kept), node.schema, unit)
         return self.limited(self._with_unit(node.child, "a limit on rows"), node.limit)
 
     def limited(self, child: Relation, limit: int) -> Relation:
         """Rank the rows of each unit and keep the first."""
         rows = self.rows(child)
         cells = [rows.cell(Column(name)) for name in child.schema]
-        ranks, ranked = _named("r", order("row", self._unit(child), cells, self._key, rows))
+        ranked = alias(rank("row", self._unit(child), cells, self._key, rows), "r")
         columns = [column(name) for name in child.columns]
-        below = select([*columns, *ranked], rows.computed())
-        place, wanted = self.dialect.among_first(column(UNIT), ranks, limit)
+        below = select([*columns, ranked], rows.computed())
+        place, wanted = self.dialect.among_first(column(UNIT), column("r"), limit)
         numbered = select([*columns, alias(place, "m")], below)
         return Relation(select(columns, numbered, where=wanted), child.schema, child.unit)
 
@@ -292,21 +295,15 @@ class Emitter:
         child = self._with_unit(node.child, "a limit on groups")
         rows = self.rows(child)
         keys, cells = ([rows.cell(Column(name)) for name in names] for names in (node.keys, child.schema))
-        key_ranks, ranked_keys = _named("k", order("key", self._unit(child), keys, self._key, rows))
-        row_ranks, ranked_rows = _named("r", order("row", self._unit(child), cells, self._key, rows))
+        key_rank = alias(rank("key", self._unit(child), keys, self._key, rows), "k")
+        row_rank = alias(rank("row", self._unit(child), cells, self._key, rows), "r")
         columns = [column(name) for name in child.columns]
-        ranked = select([*columns, *ranked_keys, *ranked_rows], rows.computed())
+        ranked = select([*columns, key_rank, row_rank], rows.computed())
         unit = column(UNIT)
-        places = [alias(over(call("dense_rank"), [unit], key_ranks), "n")]
+        places = [alias(over(call("dense_rank"), [unit], [column("k")]), "n")]
         wanted = [binary("<=", column("n"), number(node.groups))]
         if node.limit is not None:
-            places.append(alias(over(call("row_number"), [unit, *key_ranks], row_ranks), "m"))
+            places.append(alias(over(call("row_number"), [unit, column("k")], [column("r")]), "m"))
             wanted.append(binary("<=", column("m"), number(node.limit)))
         numbered = select([*columns, *places], ranked)
         return Relation(select(columns, numbered, where=all_of(wanted)), node.schema, child.unit)
-
-
-def _named(letter: str, ranks: list[SQL]) -> tuple[list[SQL], list[SQL]]:
-    """Name ranks, for the relation above and in their own."""
-    names = [f"{letter}{place}" for place in range(len(ranks))]
-    return [column(name) for name in names], [alias(rank, name) for name, rank in zip(names, ranks, strict=True)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.relations import Emitter
     from discreet.plans.nodes import Aggregate, Node
+    from discreet.tables import Policy
 
 __all__ = ["Results", "SQLEngine"]
 
@@ -29,8 +30,9 @@ class SQLEngine(ABC):
 
     _emitter: Emitter
 
-    def __init__(self) -> None:
+    def __init__(self, policy: Policy) -> None:
         self._lock = threading.RLock()
+        self.policy_hash = policy.hash
 
     @abstractmethod
     def _results(self, texts: Sequence[str]) -> Results | None:

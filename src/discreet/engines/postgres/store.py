@@ -1,0 +1,109 @@
+"""A schema of the engine's own on the server: tables cut down to so many rows per unit, once for each version.
+
+It holds copies of private rows and the key of the ranks: nobody but the engine's two roles may read it. It is emptied
+when the dataset's version changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.engines.keys import fresh_key
+from discreet.engines.sql.keeping import described, kept_name, limits, visible
+from discreet.engines.sql.relations import Emitter
+from discreet.engines.sql.words import SQL
+from discreet.engines.sql.words import table as named
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from discreet.engines.sql.dialect import Dialect
+    from discreet.engines.sql.relations import Catalog
+    from discreet.plans.nodes import Node
+    from discreet.tables import Policy, Table
+
+__all__ = ["PostgresStore"]
+
+
+class PostgresStore:
+    """Stored rows in a schema; a second role writes them, the reading role may read."""
+
+    def __init__(
+        self,
+        connection: Connection[tuple[object, ...]],
+        schema: str,
+        policy: Policy,
+        reader: str,
+        key: bytes | None,
+    ) -> None:
+        self._connection = connection
+        self._schema = schema
+        self._policy = policy
+        self._reader = _quoted(reader)
+        place, about = _quoted(schema), self._text(named(schema, "about"))
+        version = described(policy)
+        with connection.transaction():
+            self._run(f"CREATE SCHEMA IF NOT EXISTS {place}")
+            self._run(f"CREATE TABLE IF NOT EXISTS {about} (version text, rank_key bytea)")
+            self._run(f"LOCK TABLE {about}")
+            found = connection.execute(f"SELECT version, encode(rank_key, 'hex') FROM {about}".encode()).fetchall()  # noqa: S608
+            known = {str(each): bytes.fromhex(str(text)) for each, text in found}
+            if set(known) == {version} and key in {None, known[version]}:
+                self.key = known[version]
+            else:
+                self._empty()
+                self.key = fresh_key() if key is None else key
+                self._run(f"DELETE FROM {about}")  # noqa: S608 - the owner's schema, quoted
+                connection.execute(f"INSERT INTO {about} VALUES (%s, %s)".encode(), [version, self.key])  # noqa: S608
+            self._run(f"GRANT USAGE ON SCHEMA {place} TO {self._reader}")
+
+    def kept(self, table: Table, limit: int) -> SQL | None:
+        """Give the table of kept rows; `fill` makes it before it is read."""
+        return None if table.unit is None else named(self._schema, kept_name(self._policy, table.name, limit))
+
+    def fill(self, node: Node, dialect: Dialect, catalog: Catalog) -> bool:
+        """Store what a plan needs and is not there; False if the server failed, and then nothing is half done."""
+        import psycopg
+
+        emitter = Emitter(dialect, catalog, self.key)
+        try:
+            for scan, limit in limits(node):
+                target = named(self._schema, kept_name(self._policy, scan.table.name, limit))
+                with self._connection.transaction():
+                    self._run(f"LOCK TABLE {self._text(named(self._schema, 'about'))}")
+                    if target.name not in self._tables():
+                        rows = dialect.written(visible(emitter.limited(emitter.relation(scan), limit)))
+                        self._run(f"CREATE TABLE {self._text(target)} AS {rows}")
+                        self._run(f"GRANT SELECT ON {self._text(target)} TO {self._reader}")
+        except psycopg.Error:
+            return False
+        return True
+
+    def drop(self) -> None:
+        """Remove all kept rows."""
+        with self._connection.transaction():
+            self._empty()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _empty(self) -> None:
+        for name in self._tables():
+            if name.startswith("kept_"):
+                self._run(f"DROP TABLE {self._text(named(self._schema, name))}")
+
+    def _tables(self) -> set[str]:
+        found = self._connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [self._schema])
+        return {str(name) for (name,) in found.fetchall()}
+
+    def _run(self, text: str) -> None:
+        self._connection.execute(text.encode())
+
+    @staticmethod
+    def _text(table: SQL) -> str:
+        return table.sql("postgres")
+
+
+def _quoted(name: str) -> str:
+    return named(name).sql("postgres")

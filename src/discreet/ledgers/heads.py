@@ -1,0 +1,90 @@
+"""The second file: the hash of the last entry, so that a cut tail is seen."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet.errors import LedgerError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Head", "HeadFile"]
+
+_WIDTH = 20
+
+
+class Head(NamedTuple):
+    """The last entry of a ledger: its number and its hash.
+
+    >>> str(Head(3, "0f" * 32))[:8]
+    '3:0f0f0f'
+    >>> Head.read("3:" + "0f" * 32).number
+    3
+    """
+
+    number: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.hash}"
+
+    @staticmethod
+    def read(text: str) -> Head:
+        """Read a head as it is printed with an answer; a bare hash has the number -1."""
+        number, colon, found = text.strip().rpartition(":")
+        hexadecimal = len(found) == 64 and set(found) <= set("0123456789abcdef")
+        if not hexadecimal or (colon and not number.isdigit()):
+            msg = "the head is no hash of 64 hexadecimal digits, with or without a number and ':' before it."
+            raise LedgerError(msg)
+        return Head(int(number) if colon else -1, found)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFile:
+    """A file with the head of a ledger, rewritten in place after each entry.
+
+    It is written after the entry is durable and not forced to disk itself: after a power cut it may name an older
+    entry, which is still part of the ledger.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = HeadFile(pathlib.Path(folder) / "hospital.ledger.head")
+    ...     file.write(Head(3, "0f" * 32))
+    ...     file.read().number
+    3
+    """
+
+    path: Path
+
+    def read(self) -> Head | None:
+        """The head that was written last; None if there is none."""
+        try:
+            text = self.path.read_text(encoding="ascii")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            msg = f"the head file {self.path} cannot be read ({type(error).__name__}). Make it readable, or restore it."
+            raise LedgerError(msg) from None
+        if not text.strip("\0\n "):  # a power cut before the first write arrived
+            return None
+        number, _, found = text.strip().partition(" ")
+        return Head.read(f"{int(number)}:{found}" if number.isdigit() else text)
+
+    def write(self, head: Head) -> None:
+        """Write the head in place: one short write that is never half done."""
+        data = f"{head.number:0{_WIDTH}d} {head.hash}\n".encode()
+        try:
+            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
+            try:
+                os.write(handle, data)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            msg = (
+                f"the head file {self.path} cannot be written ({type(error).__name__}); the entry {head.number} "
+                "itself is safe. Make the file writable."
+            )
+            raise LedgerError(msg) from None

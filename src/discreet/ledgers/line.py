@@ -1,0 +1,158 @@
+"""One entry of a ledger: written once, chained to the one before by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import LedgerError
+from discreet.ledgers.amounts import read_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.privacy.currencies import Currency
+
+__all__ = ["NOTHING", "Charge", "Line", "Scope", "canonical"]
+
+NOTHING = "0" * 64
+"""What the first entry names as the hash before it."""
+
+Scope = tuple[str, str]
+"""Whose budget: ("dataset", ""), ("analyst", "ann"), ("purpose", "research")."""
+
+Charge = tuple[str, str, "Currency"]
+
+
+def canonical(value: object) -> str:
+    """Write JSON in the one form that is hashed.
+
+    >>> canonical({"b": 1, "a": [None, True]})
+    '{"a":[null,true],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry: its number, what kind it is, when, what it says, and the hashes of the one before and of itself.
+
+    The kinds: `opened` (the first entry: dataset, relation, filter), `policy` (an edit), `reserved` (a cost was taken),
+    `recorded` (the answer to a reservation), `part` (one value of a stream or session), `shared` (a stored answer was
+    shown to somebody else, in whose budgets it counts), `audit`, `check`, and `unprotected` (a release without any
+    guarantee).
+
+    >>> first = Line.after(None, "audit", {"claimed": "1"}, "2026-01-01T00:00:00.000000Z")
+    >>> Line.read(first.text, first.hash) == first, first.number
+    (True, 0)
+    """
+
+    number: int
+    kind: str
+    time: str
+    previous: str
+    body: Mapping[str, Any]
+    hash: str
+
+    @staticmethod
+    def after(last: tuple[int, str] | None, kind: str, body: Mapping[str, Any], time: str) -> Line:
+        """Chain a new entry to the last one, given by its number and hash."""
+        number, previous = (0, NOTHING) if last is None else (last[0] + 1, last[1])
+        text = canonical({"number": number, "kind": kind, "time": time, "previous": previous, "body": body})
+        return Line(number, kind, time, previous, body, hashlib.sha256(text.encode()).hexdigest())
+
+    @property
+    def text(self) -> str:
+        """What is stored and hashed."""
+        return canonical(
+            {
+                "number": self.number,
+                "kind": self.kind,
+                "time": self.time,
+                "previous": self.previous,
+                "body": self.body,
+            }
+        )
+
+    @staticmethod
+    def read(text: str, stated: str) -> Line:
+        """Read what was stored; whether the hash fits is for `verify` to say."""
+        try:
+            found = json.loads(text)
+            line = Line(found["number"], found["kind"], found["time"], found["previous"], found["body"], stated)
+        except (KeyError, TypeError, ValueError):
+            line = None
+        if line is None or not isinstance(line.number, int) or not isinstance(line.body, dict):
+            msg = "an entry of the ledger is not readable; it was edited or damaged. Run verify, and restore a backup."
+            raise LedgerError(msg)
+        return line
+
+    @property
+    def is_genuine(self) -> bool:
+        """Whether the hash is that of the content."""
+        return hashlib.sha256(self.text.encode()).hexdigest() == self.hash
+
+    @property
+    def charges(self) -> list[Charge]:
+        """What the entry takes from which budget."""
+        return [(scope, name, read_amount(cost)) for scope, name, cost in self.body.get("charges", ())]
+
+    @property
+    def cost(self) -> Currency | None:
+        """What the dataset was charged; None where nothing was."""
+        return next((cost for scope, _, cost in self.charges if scope == "dataset"), None)
+
+    @property
+    def question(self) -> str:
+        """The key of the question; empty where there is none."""
+        return str(self.body.get("question", ""))
+
+    @property
+    def analyst(self) -> str | None:
+        """Who asked."""
+        return self.body.get("analyst")
+
+    @property
+    def purpose(self) -> str | None:
+        """What for."""
+        return self.body.get("purpose")
+
+    @property
+    def reservation(self) -> int | None:
+        """The number of the reservation that the entry belongs to."""
+        return self.body.get("reservation")
+
+    def to_json(self) -> str:
+        """Write the entry with its hash, as one line of an export."""
+        return canonical({"hash": self.hash, "line": json.loads(self.text)})
+
+    @staticmethod
+    def from_json(text: str) -> Line:
+        """Read a line of an export."""
+        try:
+            found = json.loads(text)
+            line, stated = found["line"], found["hash"]
+        except (KeyError, TypeError, ValueError):
+            msg = "a line of the export is not JSON with 'line' and 'hash'; export the ledger again."
+            raise LedgerError(msg) from None
+        return Line.read(canonical(line), str(stated))
+
+    def __str__(self) -> str:
+        who = " ".join(filter(None, (self.analyst, f"for {self.purpose}" if self.purpose else "")))
+        facts = self.body
+        words = {
+            "opened": f"dataset {facts.get('dataset')}",
+            "policy": "; ".join(facts.get("changes", ())),
+            "reserved": f"{facts.get('asked') or facts.get('what', '')} ({facts.get('promise', '')})",
+            "recorded": f"answer to entry {self.reservation}",
+            "part": f"part of entry {self.reservation}",
+            "shared": f"answer to entries {', '.join(map(str, facts.get('reservations', ())))}",
+            "audit": f"{facts.get('what', '')}: claimed {facts.get('claimed')}, shown ≥ {facts.get('shown')}",
+            "check": str(facts.get("what", "")),
+            "unprotected": f"{facts.get('what', '')}: no guarantee",
+        }
+        cost = "" if self.cost is None else f" {self.cost!r}"
+        said = words.get(self.kind, "")
+        return f"{self.number} {self.time[:19]}Z {self.kind}{' ' + who if who else ''}: {said}{cost}"

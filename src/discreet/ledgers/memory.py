@@ -1,0 +1,46 @@
+"""A ledger that lives as long as its process."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from discreet.ledgers.ledger import Ledger
+from discreet.ledgers.page import MemoryPage, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from discreet.tables import Policy
+
+__all__ = ["MemoryLedger"]
+
+
+class MemoryLedger(Ledger):
+    """A ledger in memory, for trying out and for tests: every rule holds, but only until the process ends.
+
+    >>> from discreet.privacy import Pure
+    >>> from discreet.releases import Entry
+    >>> from discreet.tables import Policy
+    >>> ledger = MemoryLedger(Policy([], epsilon=1))
+    >>> _ = ledger.reserve(Pure("0.4"), Entry("", ("visits",), analyst="ann"))
+    >>> ledger.remaining, len(list(ledger.entries())), ledger.verify().ok
+    (Pure(epsilon=0.6), 2, True)
+    """
+
+    def __init__(self, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
+        self._store = Store()
+        self._lock = threading.RLock()
+        super().__init__(policy, name="memory", export=export)
+
+    def close(self) -> None:
+        """Do nothing: what is in memory stays until nobody holds it."""
+
+    @contextmanager
+    def _page(self, *, write: bool) -> Iterator[MemoryPage]:
+        with self._lock:
+            page = MemoryPage(self._store)
+            yield page
+            if write:
+                page.commit()

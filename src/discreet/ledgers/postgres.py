@@ -1,0 +1,272 @@
+"""A ledger in a PostgreSQL database, for several machines at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.exact import shown
+from discreet.ledgers.heads import Head, HeadFile
+from discreet.ledgers.ledger import FORMAT, Ledger
+from discreet.ledgers.line import Line
+from discreet.ledgers.page import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from psycopg import Connection, Cursor
+
+    from discreet.ledgers.page import Page
+    from discreet.tables import Policy
+
+__all__ = ["PostgresLedger"]
+
+_SCHEMA = "discreet_ledger"
+_WAIT_SECONDS = 30
+_CHUNK = 5000
+_TABLES = """
+CREATE TABLE lines (
+    number bigint PRIMARY KEY, kind text NOT NULL, hash text NOT NULL, question text, reservation bigint,
+    line text NOT NULL
+);
+CREATE INDEX answers ON lines (question) WHERE kind = 'recorded';
+CREATE UNIQUE INDEX once ON lines (reservation) WHERE kind = 'recorded';
+CREATE INDEX kinds ON lines (kind, number) WHERE kind NOT IN ('reserved', 'recorded', 'part');
+CREATE TABLE facts (name text PRIMARY KEY, value text NOT NULL);
+CREATE TABLE amounts (
+    topic text NOT NULL, scope text NOT NULL, name text NOT NULL, amount text NOT NULL,
+    PRIMARY KEY (topic, scope, name)
+);
+CREATE TABLE state (
+    one integer PRIMARY KEY CHECK (one = 0), number bigint NOT NULL, hash text NOT NULL, time text NOT NULL
+);
+CREATE TABLE format (version integer NOT NULL);
+"""
+_LEFT_BEHIND: list[object] = []
+"""Connections that a fork brought along; they belong to the parent."""
+
+
+class _Page:
+    """A transaction on a PostgreSQL connection."""
+
+    def __init__(self, cursor: Cursor[tuple[Any, ...]]) -> None:
+        self.appended: Line | None = None
+        self._cursor = cursor
+
+    def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
+        return self._cursor.execute(query.encode(), values).fetchone()
+
+    def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._cursor.execute(query.encode(), values).fetchall()
+
+    def state(self) -> State | None:
+        row = self._one("SELECT number, hash, time FROM state")
+        return None if row is None else State(*row)
+
+    def append(self, line: Line) -> None:
+        values = (line.number, line.kind, line.hash, line.question or None, line.reservation, line.text)
+        self._cursor.execute("INSERT INTO lines VALUES (%s, %s, %s, %s, %s, %s)", values)
+        self._cursor.execute(
+            "INSERT INTO state VALUES (0, %s, %s, %s) ON CONFLICT (one) DO UPDATE "
+            "SET number = excluded.number, hash = excluded.hash, time = excluded.time",
+            (line.number, line.hash, line.time),
+        )
+        self.appended = line
+
+    def fact(self, name: str) -> str | None:
+        row = self._one("SELECT value FROM facts WHERE name = %s", name)
+        return None if row is None else str(row[0])
+
+    def set_fact(self, name: str, text: str) -> None:
+        query = "INSERT INTO facts VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self._cursor.execute(query, (name, text))
+
+    def facts(self) -> dict[str, str]:
+        return {str(name): str(value) for name, value in self._all("SELECT name, value FROM facts")}
+
+    def amount(self, topic: str, scope: str, name: str) -> str | None:
+        row = self._one("SELECT amount FROM amounts WHERE topic = %s AND scope = %s AND name = %s", topic, scope, name)
+        return None if row is None else str(row[0])
+
+    def set_amount(self, topic: str, scope: str, name: str, text: str) -> None:
+        self._cursor.execute(
+            "INSERT INTO amounts VALUES (%s, %s, %s, %s) ON CONFLICT (topic, scope, name) "
+            "DO UPDATE SET amount = excluded.amount",
+            (topic, scope, name, text),
+        )
+
+    def amounts(self, topic: str | None) -> Iterable[tuple[str, str, str, str]]:
+        text = "SELECT topic, scope, name, amount FROM amounts"
+        rows = self._all(text) if topic is None else self._all(f"{text} WHERE topic = %s", topic)
+        return sorted((str(a), str(b), str(c), str(d)) for a, b, c, d in rows)
+
+    def line(self, number: int) -> Line | None:
+        row = self._one("SELECT line, hash FROM lines WHERE number = %s", number)
+        return None if row is None else Line.read(*row)
+
+    def lines(self, start: int, stop: int | None = None, kind: str | None = None) -> Iterator[Line]:
+        text = "SELECT line, hash, number FROM lines WHERE number >= %s"
+        text += "" if stop is None else " AND number < %s"
+        text += "" if kind is None else " AND kind = %s"
+        rest = [each for each in (stop, kind) if each is not None]
+        while rows := self._all(f"{text} ORDER BY number LIMIT {_CHUNK}", start, *rest):
+            yield from (Line.read(line, stated) for line, stated, _ in rows)
+            start = rows[-1][2] + 1
+
+    def answers(self, question: str) -> list[Line]:
+        rows = self._all(
+            "SELECT line, hash FROM lines WHERE kind = 'recorded' AND question = %s ORDER BY number", question
+        )
+        return [Line.read(*row) for row in rows]
+
+    def is_recorded(self, reservation: int) -> bool:
+        query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = %s"
+        return self._one(query, reservation) is not None
+
+
+class PostgresLedger(Ledger):
+    """A ledger in a schema of a PostgreSQL database (16 or newer), for many processes on many machines.
+
+    The schema is `discreet_ledger`, or the one that `?schema=…` in the address names: one ledger each. Writers queue
+    for a lock that the server grants in turn, and wait for the server to have the entry on disk (`synchronous_commit`).
+    Each machine may keep the head in a file of its own, `head_file`. Give a role that owns the schema and nothing else.
+
+    >>> from discreet.tables import Policy
+    >>> PostgresLedger("postgresql://nobody@127.0.0.1:1/nothing", Policy([], epsilon=1))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.LedgerError: the ledger postgresql://127.0.0.1:1/nothing does not answer ...
+    """
+
+    def __init__(
+        self,
+        address: str,
+        policy: Policy | None = None,
+        *,
+        head_file: str | Path | None = None,
+        export: Iterable[str] | None = None,
+    ) -> None:
+        self._attach(address, head_file)
+        super().__init__(policy, name=self._named, heads=self._heads, export=export)
+
+    def _attach(self, address: str, head_file: str | Path | None) -> None:
+        """Know the server, without asking it."""
+        self._address, self._schema, self._named = _parts(address)
+        self._thread_lock = threading.RLock()
+        self._connection: Connection[tuple[Any, ...]] | None = None
+        self._process = 0
+        self._heads: HeadFile | None = None if head_file is None else HeadFile(Path(head_file))
+
+    @classmethod
+    def unjoined(cls, address: str, head_file: str | Path | None = None) -> PostgresLedger:
+        """Open a ledger for `verify` alone, whatever is wrong with it."""
+        found = cls.__new__(cls)
+        found._attach(address, head_file)  # noqa: SLF001 - of its own class
+        return found
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._thread_lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> Connection[tuple[Any, ...]]:
+        import psycopg
+
+        if self._connection is not None and self._process != os.getpid():
+            _LEFT_BEHIND.append(self._connection)
+            self._connection = None
+        if self._connection is not None and self._connection.closed:
+            self._connection = None
+        if self._connection is None:
+            found = psycopg.connect(self._address, connect_timeout=10)
+            self._connection, self._process = found, os.getpid()
+            try:
+                with found.transaction(), found.cursor() as cursor:
+                    self._prepare(cursor)
+            except BaseException:
+                self.close()
+                raise
+        return self._connection
+
+    def _prepare(self, cursor: Cursor[tuple[Any, ...]]) -> None:
+        """Set the session up, and create the tables once."""
+        from psycopg import sql
+
+        place = sql.Identifier(self._schema)
+        cursor.execute("SET synchronous_commit TO on")
+        cursor.execute(f"SET lock_timeout TO '{_WAIT_SECONDS}s'")
+        cursor.execute(sql.SQL("SET search_path TO {}, pg_catalog").format(place))
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"discreet {self._schema}",))
+        cursor.execute("SELECT to_regclass(%s)", (f'"{self._schema}".format',))
+        if cursor.fetchone() == (None,):
+            cursor.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(place))
+            cursor.execute(_TABLES.encode())
+            cursor.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
+        version = cursor.execute("SELECT max(version) FROM format").fetchone()
+        if version is None or version[0] != FORMAT:
+            msg = f"the ledger {self._named} was written by a newer Discreet. Upgrade Discreet to use it."
+            raise LedgerError(msg)
+
+    @contextmanager
+    def _page(self, *, write: bool) -> Iterator[Page]:
+        import psycopg
+
+        with self._thread_lock:
+            try:
+                connection = self._connected()
+                with connection.transaction(), connection.cursor() as cursor:
+                    if write:
+                        cursor.execute("LOCK TABLE state IN EXCLUSIVE MODE")
+                    else:
+                        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    page = _Page(cursor)
+                    yield page
+                self._keep_head(page)
+            except psycopg.errors.LockNotAvailable:
+                msg = (
+                    f"the ledger {self._named} is locked by another program for more than {_WAIT_SECONDS} seconds; "
+                    "nothing was written. End the transaction that holds it and try again."
+                )
+                raise LedgerError(msg) from None
+            except psycopg.errors.InsufficientPrivilege:
+                msg = (
+                    f"the ledger {self._named} cannot be written by this role; nothing was spent. Let the role own the "
+                    f"schema {self._schema}."
+                )
+                raise LedgerError(msg) from None
+            except psycopg.Error as error:
+                msg = (
+                    f"the ledger {self._named} does not answer or failed ({type(error).__name__}); nothing was "
+                    "released. Check host, port, database, role and password, and try again; what the server had "
+                    "already written stays spent."
+                )
+                raise LedgerError(msg) from None
+
+    def _keep_head(self, page: Page) -> None:
+        """Copy the head to this machine's file, unless another process already wrote a later one."""
+        line = page.appended
+        if self._heads is None or line is None:
+            return
+        kept = self._heads.read()
+        if kept is None or kept.number < line.number:
+            self._heads.write(Head(line.number, line.hash))
+
+
+def _parts(address: str) -> tuple[str, str, str]:
+    """The address for the driver, the schema, and a name without user and password."""
+    parts = urlsplit(address)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    schema = query.pop("schema", _SCHEMA)
+    if not schema.isidentifier():
+        msg = f"schema is {shown(schema)}; it must be a name of letters, digits and underscores."
+        raise ParameterError(msg)
+    host = parts.netloc.rpartition("@")[2]
+    named = f"{parts.scheme}://{host}{parts.path}" + ("" if schema == _SCHEMA else f"?schema={schema}")
+    return urlunsplit(parts._replace(query=urlencode(query))), schema, named

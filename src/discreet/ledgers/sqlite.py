@@ -1,0 +1,346 @@
+"""A ledger in a file, by the driver of the standard library."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import threading
+import weakref
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import LedgerError
+from discreet.ledgers.heads import HeadFile
+from discreet.ledgers.ledger import FORMAT, Ledger
+from discreet.ledgers.line import Line
+from discreet.ledgers.lock import turn
+from discreet.ledgers.page import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from discreet.tables import Policy
+
+__all__ = ["SQLiteLedger"]
+
+_APPLICATION = 0x44504C47
+_WAIT_SECONDS = 30.0
+_FORKED = (
+    "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
+    "spent. Fork first and open the database then, or start a new process."
+)
+_SCHEMA = f"""
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {FORMAT};
+CREATE TABLE lines (
+    number INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    question TEXT,
+    reservation INTEGER,
+    line TEXT NOT NULL
+) STRICT;
+CREATE INDEX answers ON lines (question) WHERE kind = 'recorded';
+CREATE UNIQUE INDEX once ON lines (reservation) WHERE kind = 'recorded';
+CREATE INDEX kinds ON lines (kind, number) WHERE kind NOT IN ('reserved', 'recorded', 'part');
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE amounts (
+    topic TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, amount TEXT NOT NULL,
+    PRIMARY KEY (topic, scope, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE state (
+    only INTEGER PRIMARY KEY CHECK (only = 0), number INTEGER NOT NULL, hash TEXT NOT NULL, time TEXT NOT NULL
+) STRICT;
+"""
+_CODES: dict[int | None, int] = {
+    errno.EACCES: sqlite3.SQLITE_PERM,
+    errno.EPERM: sqlite3.SQLITE_PERM,
+    errno.EROFS: sqlite3.SQLITE_READONLY,
+    errno.ENOSPC: sqlite3.SQLITE_FULL,
+    errno.EDQUOT: sqlite3.SQLITE_FULL,
+}
+"""What the system says of lock files, in SQLite's words."""
+
+_OPEN: weakref.WeakSet[SQLiteLedger] = weakref.WeakSet()
+_HELD: list[SQLiteLedger] = []
+
+
+def _before_fork() -> None:
+    """Close all connections, so that a child inherits none.
+
+    SQLite counts the locks of a process in memory. A child with an inherited connection believes that it holds the
+    parent's locks, which the system does not pass on; the parent then takes itself for the last user of the file, and
+    what the child writes is lost with the write-ahead log. Both open anew when they need it.
+    """
+    for ledger in list(_OPEN):
+        ledger._pause()  # noqa: SLF001 - its own module
+        _HELD.append(ledger)
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop()._resume()  # noqa: SLF001 - its own module
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+class _Page:
+    """A transaction on a SQLite connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._run = connection.execute
+        self.appended: Line | None = None
+
+    def state(self) -> State | None:
+        row = self._run("SELECT number, hash, time FROM state").fetchone()
+        return None if row is None else State(*row)
+
+    def append(self, line: Line) -> None:
+        values = (line.number, line.kind, line.hash, line.question or None, line.reservation, line.text)
+        self._run("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?)", values)
+        self._run("INSERT OR REPLACE INTO state VALUES (0, ?, ?, ?)", (line.number, line.hash, line.time))
+        self.appended = line
+
+    def fact(self, name: str) -> str | None:
+        row = self._run("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_fact(self, name: str, text: str) -> None:
+        self._run("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, text))
+
+    def facts(self) -> dict[str, str]:
+        return dict(self._run("SELECT name, value FROM facts").fetchall())
+
+    def amount(self, topic: str, scope: str, name: str) -> str | None:
+        row = self._run(
+            "SELECT amount FROM amounts WHERE topic = ? AND scope = ? AND name = ?", (topic, scope, name)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_amount(self, topic: str, scope: str, name: str, text: str) -> None:
+        self._run("INSERT OR REPLACE INTO amounts VALUES (?, ?, ?, ?)", (topic, scope, name, text))
+
+    def amounts(self, topic: str | None) -> Iterable[tuple[str, str, str, str]]:
+        where, values = ("", ()) if topic is None else (" WHERE topic = ?", (topic,))
+        return self._run(f"SELECT topic, scope, name, amount FROM amounts{where} ORDER BY 1, 2, 3", values).fetchall()  # noqa: S608 - a constant
+
+    def line(self, number: int) -> Line | None:
+        row = self._run("SELECT line, hash FROM lines WHERE number = ?", (number,)).fetchone()
+        return None if row is None else Line.read(*row)
+
+    def lines(self, start: int, stop: int | None = None, kind: str | None = None) -> Iterator[Line]:
+        text, values = "SELECT line, hash FROM lines WHERE number >= ?", [start, stop, kind]
+        text += "" if stop is None else " AND number < ?"
+        text += "" if kind is None else " AND kind = ?"
+        for row in self._run(f"{text} ORDER BY number", [each for each in values if each is not None]):
+            yield Line.read(*row)
+
+    def answers(self, question: str) -> list[Line]:
+        rows = self._run(
+            "SELECT line, hash FROM lines WHERE kind = 'recorded' AND question = ? ORDER BY number", (question,)
+        )
+        return [Line.read(*row) for row in rows]
+
+    def is_recorded(self, reservation: int) -> bool:
+        query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = ?"
+        return self._run(query, (reservation,)).fetchone() is not None
+
+
+class SQLiteLedger(Ledger):
+    """A ledger in one SQLite file, safe for many processes of one machine.
+
+    Writes wait in a fair queue (`<file>.queue`, `<file>.lock`), are transactions in write-ahead mode and forced to disk
+    before they return. The head is kept in a second file, `<stem>.head`. The folder must be on a local disk: SQLite's
+    write-ahead mode does not work on network drives.
+
+    >>> import tempfile
+    >>> from discreet.privacy import Pure
+    >>> from discreet.releases import Entry
+    >>> from discreet.tables import Policy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "hospital.ledger.sqlite"
+    ...     with SQLiteLedger(file, Policy([], epsilon=1)) as ledger:
+    ...         _ = ledger.reserve(Pure("0.4"), Entry("", ("visits",)))
+    ...     with SQLiteLedger(file) as ledger:
+    ...         ledger.remaining, ledger.verify().ok
+    (Pure(epsilon=0.6), True)
+    """
+
+    def __init__(self, path: str | Path, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
+        heads = self._attach(path)
+        if not self._path.exists():
+            if export is None:
+                self._refuse_to_forget(policy, heads)
+            self._begin()
+        super().__init__(policy, name=str(path), heads=heads, export=export)
+
+    def _attach(self, path: str | Path) -> HeadFile:
+        """Know the file, without reading it."""
+        self._path = Path(path)
+        self._name = str(path)
+        self._thread_lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+        self._heads: HeadFile | None = HeadFile(self._path.with_suffix(".head"))
+        _OPEN.add(self)
+        return self._heads
+
+    @classmethod
+    def unjoined(cls, path: str | Path) -> SQLiteLedger:
+        """Open a ledger for `verify` alone, whatever is wrong with it."""
+        found = cls.__new__(cls)
+        found._attach(path)  # noqa: SLF001 - of its own class
+        if not found.path.exists():
+            msg = f"there is no ledger {found.path}."
+            raise LedgerError(msg)
+        return found
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._thread_lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def _pause(self) -> None:
+        """Let nobody use the file until `_resume`; a transaction of this very thread (a signal's fork) stays open."""
+        self._thread_lock.acquire()
+        if self._connection is not None and not self._connection.in_transaction:
+            self.close()
+
+    def _resume(self) -> None:
+        self._thread_lock.release()
+
+    def _refuse_to_forget(self, policy: Policy | None, heads: HeadFile) -> None:
+        """Create nothing without a policy, nor where a ledger once was."""
+        if policy is None:
+            msg = f"there is no ledger {self._path}; give a policy to create it."
+            raise LedgerError(msg)
+        if heads.read() is not None:
+            msg = (
+                f"there is no ledger {self._path}, but its head file {heads.path} is there: the ledger was moved or "
+                "deleted, and so would be what was spent. Restore the ledger. Only if the owner is sure that nothing "
+                "was ever released: remove the head file."
+            )
+            raise LedgerError(msg)
+
+    def _begin(self) -> None:
+        """Make the empty file, complete under its name or not at all: whatever lies there later was a ledger."""
+        draft = self._path.with_name(f"{self._path.name}.{os.getpid()}.{threading.get_ident()}.new")
+        try:
+            with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.executescript(_SCHEMA)
+            os.link(draft, self._path)
+        except FileExistsError:  # another process was faster
+            pass
+        except (OSError, sqlite3.Error) as error:
+            msg = (
+                f"the ledger {self._path} cannot be created ({_reason(error)}). The folder must exist, be writable and "
+                "have space."
+            )
+            raise LedgerError(msg) from None
+        finally:
+            for rest in (draft, *(draft.with_name(draft.name + end) for end in ("-wal", "-shm"))):
+                rest.unlink(missing_ok=True)
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and self._process != os.getpid():
+            raise LedgerError(_FORKED.format(self._path))
+        if self._connection is None:
+            if self._path.stat().st_size == 0:
+                msg = "it is empty"
+                raise sqlite3.DatabaseError(msg)
+            found = sqlite3.connect(
+                self._path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
+            )
+            try:
+                found.execute("PRAGMA synchronous = FULL")
+                application, version = (
+                    found.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+                )
+            except sqlite3.Error:
+                found.close()
+                raise
+            if application != _APPLICATION or version > FORMAT:
+                found.close()
+                what = "is no ledger of Discreet" if application != _APPLICATION else "was written by a newer Discreet"
+                what += ". Give the right file." if application != _APPLICATION else ". Upgrade Discreet to use it."
+                msg = f"the file {self._path} {what}"
+                raise LedgerError(msg)
+            self._connection, self._process = found, os.getpid()
+        return self._connection
+
+    @contextmanager
+    def _page(self, *, write: bool) -> Iterator[_Page]:
+        try:
+            with self._thread_lock:
+                if write:
+                    with turn(self._path):
+                        yield from self._transaction("BEGIN IMMEDIATE")
+                else:
+                    yield from self._transaction("BEGIN")
+        except (OSError, sqlite3.Error) as error:
+            raise LedgerError(self._sentence(error)) from None
+
+    def _transaction(self, begin: str) -> Iterator[_Page]:
+        connection = self._connected()
+        connection.execute(begin)
+        page = _Page(connection)
+        try:
+            yield page
+        except BaseException:  # also Ctrl-C: what is half done is undone
+            if connection.in_transaction and self._process == os.getpid():
+                connection.execute("ROLLBACK")
+            raise
+        if self._process != os.getpid():  # forked by a signal in the middle: the transaction is the parent's
+            raise LedgerError(_FORKED.format(self._path))
+        try:
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        self._keep_head(page)
+
+    def _sentence(self, error: Exception) -> str:
+        """Say what is wrong with the file and what to do, without SQLite's own words where ours are clearer."""
+        code = getattr(error, "sqlite_errorcode", None)
+        primary = _CODES.get(getattr(error, "errno", None)) if code is None else code & 0xFF
+        start = f"the ledger {self._path}"
+        if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            return (
+                f"{start} is locked by another program for more than {_WAIT_SECONDS:.0f} seconds; nothing was written. "
+                "Close that program (a database browser?) and try again."
+            )
+        if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH}:
+            return (
+                f"{start} cannot be written; nothing was spent. Give this user the right to write to the file and "
+                "its folder."
+            )
+        if primary == sqlite3.SQLITE_FULL:
+            return f"{start} has no space left on its disk; nothing was written. Free some space and try again."
+        if isinstance(error, FileNotFoundError):
+            return f"{start} is gone; nothing was spent. Restore it where it was."
+        if primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB} or type(error) is sqlite3.DatabaseError:
+            return (
+                f"{start} is damaged ({_reason(error)}); nothing was spent. Restore the newest backup, or import the "
+                "newest export; do not delete it, as what was spent would be forgotten."
+            )
+        return (
+            f"{start} failed ({_reason(error)}); nothing was released. Check the disk; what was written before it "
+            "failed stays spent."
+        )
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)

@@ -1,0 +1,152 @@
+"""What a ledger fixes when it is created, and what its budgets are under the policy of the day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import LedgerError
+from discreet.privacy import Budget
+from discreet.releases.purse import budget_filter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.ledgers.line import Scope
+    from discreet.privacy.currencies import Currency
+    from discreet.privacy.filters import Filter
+    from discreet.tables import Policy, Table
+
+__all__ = ["DATASET", "Limits", "Terms"]
+
+DATASET: Scope = ("dataset", "")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The dataset, the units of its tables, the relation, the filter and its split of delta: fixed for ever.
+
+    A table that an edit removes keeps its unit here, so that it cannot come back with another.
+
+    >>> from discreet.tables import Policy, Table
+    >>> terms = Terms.of(Policy([Table("visits", unit="id")], epsilon=1, dataset="hospital"))
+    >>> terms.after(Policy([Table("visits", unit="row")], epsilon=1, dataset="hospital"))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.LedgerError: the unit of table visits was 'id' of kind 'id' when the ledger met it and is now ...
+    """
+
+    dataset: str
+    relation: str
+    filter: str
+    delta_conversion: str
+    units: Mapping[str, str]
+
+    @staticmethod
+    def of(policy: Policy) -> Terms:
+        """Take the terms from a policy."""
+        return Terms(
+            policy.dataset,
+            policy.budget.neighbors.value,
+            policy.filter,
+            str(policy.delta_conversion) if policy.filter == "zcdp" else "0",
+            {table.name: _unit(table) for table in policy.tables},
+        )
+
+    def after(self, policy: Policy) -> Terms:
+        """Check an edited policy against the terms; new tables join them."""
+        new = Terms.of(policy)
+        for name, word in (
+            ("dataset", "the dataset's id (dataset.id)"),
+            ("relation", "the neighbor relation (budget.neighbors)"),
+            ("filter", "the filter (budget.filter)"),
+            ("delta_conversion", "the part of delta for the conversion (budget.delta_conversion)"),
+        ):
+            was, now = getattr(self, name), getattr(new, name)
+            if was != now:
+                msg = (
+                    f"{word} was {was!r} when the ledger was created and is now {now!r}; a ledger keeps it for ever, "
+                    "as its sums have no meaning in another. Write the old value, or keep the data behind one policy "
+                    "alone."
+                )
+                raise LedgerError(msg)
+        for table, unit in new.units.items():
+            was = self.units.get(table, unit)
+            if was != unit:
+                msg = (
+                    f"the unit of table {table} was {was} when the ledger met it and is now {unit}; what was spent "
+                    "protected the old unit. Write the old unit."
+                )
+                raise LedgerError(msg)
+        return Terms(self.dataset, self.relation, self.filter, self.delta_conversion, {**self.units, **new.units})
+
+    def record(self) -> dict[str, Any]:
+        """The terms as a JSON object."""
+        return {
+            "dataset": self.dataset,
+            "relation": self.relation,
+            "filter": self.filter,
+            "delta_conversion": self.delta_conversion,
+            "units": dict(self.units),
+        }
+
+    @staticmethod
+    def read(record: Mapping[str, Any]) -> Terms:
+        """Read what `record` wrote."""
+        return Terms(
+            record["dataset"], record["relation"], record["filter"], record["delta_conversion"], record["units"]
+        )
+
+
+def _unit(table: Table) -> str:
+    if not table.private:
+        return "public"
+    return "one row" if table.unit is None else f"{table.unit!r} of kind {table.unit_kind!r}"
+
+
+class Limits:
+    """The budgets of a policy: the dataset's, and those of analysts and purposes that have one of their own.
+
+    >>> from discreet.tables import Analyst, Policy
+    >>> limits = Limits(Policy([], epsilon=3, analysts=[Analyst("ann", epsilon=1), Analyst("bob")]))
+    >>> limits.of(("analyst", "ann")).limit, limits.of(("analyst", "bob"))
+    (Pure(epsilon=1), None)
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._known: dict[Scope, Filter[Any] | None] = {}
+
+    @cached_property
+    def nothing(self) -> Currency:
+        """An amount of nothing in the ledger's currency."""
+        limit = self.of(DATASET)
+        zero: Currency = limit.limit * 0  # type: ignore[union-attr]  # the dataset has one
+        return zero
+
+    def of(self, scope: Scope) -> Filter[Any] | None:
+        """The filter of a budget before anything was spent; None where there is no limit of its own."""
+        if scope not in self._known:
+            self._known[scope] = self._build(scope)
+        return self._known[scope]
+
+    @property
+    def named(self) -> list[Scope]:
+        """The budgets that the policy names."""
+        analysts = [("analyst", each.name) for each in self._policy.analysts]
+        return [DATASET, *analysts, *(("purpose", each.name) for each in self._policy.purposes)]
+
+    def _build(self, scope: Scope) -> Filter[Any] | None:
+        policy = self._policy
+        if scope == DATASET:
+            return budget_filter(policy, policy.budget)
+        kind, name = scope
+        holders = policy.analysts if kind == "analyst" else policy.purposes
+        found = next((each for each in holders if each.name == name), None)
+        if found is None or (found.epsilon is None and found.delta is None):
+            return None
+        whole = policy.budget
+        epsilon = whole.epsilon if found.epsilon is None else found.epsilon
+        delta = whole.delta if found.delta is None else found.delta
+        return budget_filter(policy, Budget(epsilon, delta, neighbors=whole.neighbors))

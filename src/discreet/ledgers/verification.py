@@ -1,0 +1,152 @@
+"""Whether a ledger is what it was: every hash, every sum, every budget, and a head that somebody kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError
+from discreet.ledgers.amounts import covers, read_text
+from discreet.ledgers.line import NOTHING
+from discreet.ledgers.page import MemoryPage
+from discreet.ledgers.rules import apply
+from discreet.ledgers.terms import Limits
+from discreet.tables import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.ledgers.heads import Head
+    from discreet.ledgers.line import Line
+    from discreet.ledgers.page import Page
+
+__all__ = ["Verification", "verified"]
+
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What `verify` found: problems, none in a ledger that nobody touched, and remarks that are none.
+
+    >>> Verification(3, "2:0f…").ok
+    True
+    """
+
+    entries: int
+    head: str
+    problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        lines = [f"{self.entries} entries; head {self.head}; {'all in order' if self.ok else 'NOT in order'}"]
+        return "\n".join([*lines, *(f"problem: {each}" for each in self.problems), *self.remarks])
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The state of a check, from entry to entry."""
+
+    page: MemoryPage
+    problems: list[str] = field(default_factory=list)
+    open: dict[int, object] = field(default_factory=dict)
+    closed: set[int] = field(default_factory=set)
+    limits: Limits | None = None
+    last: tuple[int, str, str] = (-1, NOTHING, "")
+    slow_clocks: int = 0
+
+    def complain(self, text: str) -> None:
+        if len(self.problems) < _MOST:
+            self.problems.append(text)
+
+    def see(self, line: Line) -> None:
+        """Check one entry against the one before, and carry it into the sums."""
+        number, before, time = self.last
+        if line.number != number + 1:
+            self.complain(f"entry {line.number} follows entry {number}: entries were removed or reordered.")
+        if not line.is_genuine:
+            self.complain(f"entry {line.number} was edited: its content does not have its hash.")
+        if line.previous != before:
+            self.complain(f"entry {line.number} does not continue entry {number}: an entry was edited or replaced.")
+        if line.time < time:
+            self.complain(f"entry {line.number} is older than the one before it.")
+        self.slow_clocks += "clock" in line.body
+        self.last = (line.number, line.hash, line.time)
+        try:
+            self._carry(line)
+        except (DiscreetError, KeyError, TypeError, ValueError):
+            self.complain(f"entry {line.number} is not what a ledger writes.")
+
+    def _carry(self, line: Line) -> None:
+        if (line.number == 0) != (line.kind == "opened"):
+            self.complain(f"entry {line.number} is of kind {line.kind}: a ledger is opened by its first entry alone.")
+        if line.kind in {"opened", "policy"}:
+            self.limits = Limits(Policy.from_json(json.dumps(line.body["policy"])))
+        if line.kind == "reserved":
+            self.open[line.number] = (line.question, line.body["charges"])
+        if line.kind in {"recorded", "part"}:
+            self._answer(line)
+        apply(line, self.page)
+        if line.kind in {"reserved", "shared"}:
+            self._within_budget(line)
+
+    def _answer(self, line: Line) -> None:
+        """An answer belongs to one reservation, which is not answered yet."""
+        reservation = -1 if line.reservation is None else line.reservation
+        if reservation not in self.open:
+            self.complain(f"entry {line.number} answers entry {reservation}, which is no open reservation.")
+        elif line.kind == "recorded" and self.open.pop(reservation) != (line.question, line.body["charges"]):
+            self.complain(f"entry {line.number} states another cost or question than its reservation {reservation}.")
+
+    def _within_budget(self, line: Line) -> None:
+        for scope, name, _ in line.body["charges"]:
+            limit = self.limits.of((scope, name)) if self.limits is not None else None
+            spent = self.page.amount("", scope, name)
+            if limit is not None and spent is not None and not covers(limit.limit, read_text(spent)):
+                self.complain(
+                    f"entry {line.number} spends more than the policy allowed ({scope} {name}).".replace(" )", ")")
+                )
+
+
+def verified(page: Page, heads: Iterable[Head]) -> Verification:
+    """Read a ledger from its first entry to its last, and compare everything that follows from it with what it keeps.
+
+    >>> from discreet.ledgers.page import MemoryPage
+    >>> verified(MemoryPage.empty(), []).problems
+    ('the ledger has no entries.',)
+    """
+    walk = _Walk(MemoryPage.empty())
+    wanted = list(heads)
+    found = set()
+    for line in page.lines(0):
+        walk.see(line)
+        found |= {head for head in wanted if head.hash == line.hash and head.number in {-1, line.number}}
+    if walk.last[0] < 0:
+        return Verification(0, "", ("the ledger has no entries.",))
+    for head in wanted:
+        if head not in found:
+            walk.complain(f"the known head {head} is not in the ledger: its tail was cut off or rewritten.")
+    _compare(walk, page)
+    remarks = []
+    if walk.open:
+        remarks.append(f"{len(walk.open)} reservations have no answer: open, or lost in a crash; they stay spent.")
+    if walk.slow_clocks:
+        remarks.append(f"{walk.slow_clocks} entries were written while the clock was behind an earlier entry.")
+    return Verification(walk.last[0] + 1, f"{walk.last[0]}:{walk.last[1]}", tuple(walk.problems), tuple(remarks))
+
+
+def _compare(walk: _Walk, page: Page) -> None:
+    """Compare the sums and facts that the ledger keeps with those that follow from its entries."""
+    state = page.state()
+    if state is None or tuple(state) != walk.last:
+        walk.complain("the kept last entry is not the last one: entries were removed, or added by hand.")
+    if sorted(page.amounts(None)) != sorted(walk.page.amounts(None)):
+        walk.complain("the kept sums are not those of the entries: they were edited.")
+    if page.facts() != walk.page.facts():
+        walk.complain("the kept facts are not those of the entries: they were edited.")

@@ -1,0 +1,172 @@
+"""The order of a release: found again, or reserved, computed, recorded, and only then shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet.errors import BudgetError, EngineError
+from discreet.releases.answer import Answer
+from discreet.releases.fitting import largest_epsilon
+from discreet.releases.purse import Entry
+from discreet.releases.stored import Stored, merged, read_stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from discreet.engines import Engine
+    from discreet.plans import Plan
+    from discreet.releases.protection import Protection
+    from discreet.releases.purse import Purse, Repeat, Reservation
+    from discreet.releases.recipe import Recipe
+
+__all__ = ["Asked", "pay", "pay_all"]
+
+
+class Asked(Protocol):
+    """What is paid for: a question as this module sees it."""
+
+    @property
+    def plan(self) -> Plan:
+        """What is asked."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """Which numbers get noise."""
+
+    @property
+    def engine(self) -> Engine:
+        """Where the data is."""
+
+    @property
+    def purse(self) -> Purse:
+        """What it is paid from."""
+
+    @property
+    def analyst(self) -> str | None:
+        """Who asks."""
+
+    @property
+    def purpose(self) -> str | None:
+        """What for."""
+
+    @property
+    def asked(self) -> str:
+        """The asker's own words."""
+
+    def ready(self, protection: Protection) -> Callable[[], Answer]:
+        """Prepare everything that may fail before anything is spent; the function then computes and adds noise."""
+
+
+def pay(question: Asked, protection: Protection) -> Answer:
+    """Release one question for what its protection costs."""
+    return pay_all([(question, protection)])[0]
+
+
+def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
+    """Release several questions of one database, all or none.
+
+    A question that was answered before for at least its price gets the stored releases, free for the dataset. For the
+    others the order is fixed: the source is alive; the costs are reserved together; the engine computes; noise is
+    added; each answer is recorded, and shown, combined with earlier ones. What fails after the reservation stays spent,
+    as a refund would depend on the data.
+    """
+    found: dict[int, Answer] = {}
+    entries = [_entry(question, protection) for question, protection in asked]
+    for place, (question, protection) in enumerate(asked):
+        stored = question.purse.find(protection.cost, entries[place])
+        repeated = None if stored is None else _repeated(question, stored)
+        if repeated is not None:
+            found[place] = repeated
+    new = [place for place in range(len(asked)) if place not in found]
+    if new:
+        _require_source(asked[new[0]][0].engine)
+        runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
+        reservations = _reserved([(*asked[place], entries[place]) for place in new])
+        for (place, compute), reservation in zip(runs, reservations, strict=True):
+            found[place] = _recorded(*asked[place], compute(), reservation)
+    return [found[place] for place in range(len(asked))]
+
+
+def _entry(question: Asked, protection: Protection) -> Entry:
+    """What a ledger is told about a release."""
+    plan = question.plan
+    return Entry(
+        plan.key,
+        plan.tables,
+        question.analyst,
+        question.purpose,
+        asked=question.asked or f"{', '.join(plan.columns)} of {', '.join(plan.tables)}",
+        promise=protection.promise,
+        policy=plan.policy.hash,
+        version=plan.policy.version,
+        details={"curve": protection.curve.record(), "bounding": plan.bounding.canonical()},
+    )
+
+
+def _require_source(engine: Engine) -> None:
+    if not engine.alive():
+        msg = "the source does not answer; nothing was spent. Open it again."
+        raise EngineError(msg)
+
+
+def _reserved(asked: Sequence[tuple[Asked, Protection, Entry]]) -> Sequence[Reservation]:
+    """Take all costs; a refusal says what would still fit."""
+    purse = asked[0][0].purse
+    costs = [(protection.cost, entry) for _, protection, entry in asked]
+    try:
+        return [purse.reserve(*costs[0])] if len(costs) == 1 else purse.reserve_all(costs)
+    except BudgetError as error:
+        more = f"The {len(costs)} questions were refused together." if len(costs) > 1 else _fitting(*asked[0])
+        msg = f"{error} {more}"
+        raise BudgetError(msg) from None
+
+
+def _fitting(question: Asked, protection: Protection, entry: Entry) -> str:
+    """Say what the budget would still pay for."""
+    largest = largest_epsilon(question.recipe, protection.price, lambda cost: question.purse.admits(cost, entry))
+    if largest is None:
+        return "Nothing of this question fits any more."
+    return f"For this question {largest} would still fit."
+
+
+def _recorded(question: Asked, protection: Protection, answer: Answer, reservation: Reservation) -> Answer:
+    """Record an answer, and combine it with earlier ones that were paid for as well."""
+    head = question.purse.record(reservation, answer)
+    own = Stored(question.recipe, protection, answer.groups, answer.numbers)
+    kept = [own, *(part for part in _stored(question.plan, reservation.earlier) if _alike(own, part))]
+    if len(kept) == 1 and not head:
+        return answer
+    found = merged(kept)
+    return replace(answer, recipe=found.recipe, numbers=found.numbers, head=head, combined=len(kept))
+
+
+def _repeated(question: Asked, found: Repeat) -> Answer | None:
+    """Put the stored releases of a question together; None if another version of the package made them."""
+    kept = _stored(question.plan, found.answers)
+    if not kept:
+        return None
+    best = max(kept, key=lambda part: part.protection.price.epsilon or part.protection.price.rho or 0)
+    parts = [part for part in kept if _alike(best, part)]
+    whole, protection = merged(parts), best.protection
+    return Answer(
+        whole.recipe,
+        best.groups,
+        whole.numbers,
+        protection.promise,
+        protection.cost * 0,
+        protection.price,
+        head=found.head,
+        repeated=True,
+        combined=len(parts),
+    )
+
+
+def _stored(plan: Plan, answers: Iterable[Mapping[str, Any]]) -> list[Stored]:
+    return [part for record in answers if (part := read_stored(plan, record)) is not None]
+
+
+def _alike(first: Stored, second: Stored) -> bool:
+    """Tell whether two releases can be combined: the same blocks for the same groups, and groups not found in data."""
+    same = first.recipe.blocks == second.recipe.blocks and first.recipe.plan.aggregate == second.recipe.plan.aggregate
+    return first is second or (same and first.protection.selection is None and first.groups == second.groups)

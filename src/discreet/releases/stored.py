@@ -1,0 +1,203 @@
+"""Answers that a ledger keeps: written as JSON, read back for the same question, combined with a later one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.exact import exact_text, rational
+from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.numbers.gaussian import Gaussian
+from discreet.releases.numbers import NoisyNumbers
+from discreet.releases.protection import Price, Protection
+from discreet.releases.recipe import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.plans import Plan
+    from discreet.tables import Value
+
+__all__ = ["Stored", "arranged", "merged", "read_stored", "write_stored"]
+
+_FORM = 1
+_FITS = 2**62
+
+
+class Stored:
+    """A stored release: the recipe and the noise that it was made with, its groups and noisy numbers.
+
+    The noise is not stored but follows from the recipe and the price, both public; a fingerprint of the two tells
+    whether this version of the package would make them alike. If not, the numbers cannot be read any more.
+
+    >>> Stored.__slots__
+    ('groups', 'numbers', 'protection', 'recipe')
+    """
+
+    __slots__ = ("groups", "numbers", "protection", "recipe")
+
+    def __init__(
+        self, recipe: Recipe, protection: Protection, groups: tuple[tuple[Value, ...], ...], numbers: NoisyNumbers
+    ) -> None:
+        self.recipe = recipe
+        self.protection = protection
+        self.groups = groups
+        self.numbers = numbers
+
+
+def write_stored(
+    recipe: Recipe, price: Price, groups: Sequence[tuple[Value, ...]], numbers: NoisyNumbers
+) -> dict[str, Any]:
+    """Write what was released as a JSON object: everything in it was protected before.
+
+    >>> from discreet.mechanisms import DiscreteLaplace
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> plan = plan_sql(policy, "SELECT COUNT(*) FROM people")
+    >>> price = Price.read(policy, epsilon=1)
+    >>> recipe = Recipe.of(plan)
+    >>> noisy = NoisyNumbers((np.array([[7]]),), Protection.of(recipe, price).noises)
+    >>> record = write_stored(recipe, price, [()], noisy)
+    >>> record["numbers"], read_stored(plan, record).numbers.blocks[0].tolist()
+    ([[[7]]], [[7]])
+    """
+    amounts = {"epsilon": price.epsilon, "rho": price.rho, "delta": price.delta}
+    return {
+        "form": _FORM,
+        "price": {name: None if each is None else exact_text(each) for name, each in amounts.items()},
+        "measures": _measures(recipe.plan),
+        "design": _fingerprint(recipe, numbers),
+        "groups": [[_encode(value) for value in group] for group in groups],
+        "widths": [block.shape[1] for block in numbers.blocks],
+        "numbers": [[[int(each) for each in row] for row in block.tolist()] for block in numbers.blocks],
+    }
+
+
+def read_stored(plan: Plan, record: Mapping[str, Any]) -> Stored | None:
+    """Read a release of a question with the same key; None where another version of the package made it."""
+    if record.get("form") != _FORM or sorted(record["measures"]) != sorted(_measures(plan)):
+        return None
+    recipe = Recipe.of(arranged(plan, record["measures"]))
+    given = {name: None if text is None else rational(text) for name, text in record["price"].items()}
+    protection = Protection.of(recipe, Price(given["epsilon"], given["rho"], given["delta"] or Fraction(0)))
+    groups = tuple(tuple(_decode(value) for value in group) for group in record["groups"])
+    blocks = tuple(
+        _array(block, (len(groups), width)) for block, width in zip(record["numbers"], record["widths"], strict=True)
+    )
+    numbers = NoisyNumbers(blocks, protection.noises)
+    if _fingerprint(recipe, numbers) != record["design"]:
+        return None
+    return Stored(recipe, protection, groups, numbers)
+
+
+def arranged(plan: Plan, measures: Sequence[str]) -> Plan:
+    """The same plan with its measures in a given order: names, and so the answer, stay as they are.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", unit="id", rows_per_unit=2)], epsilon=1)
+    >>> plan = plan_sql(policy, "SELECT COUNT(*), COUNT(DISTINCT id) FROM people")
+    >>> arranged(plan, _measures(plan)[::-1]).key == plan.key
+    True
+    """
+    mine = _measures(plan)
+    if list(measures) == mine:
+        return plan
+    left = list(zip(mine, plan.request.measures, strict=True))
+    found = []
+    for wanted in measures:
+        place = next(number for number, (form, _) in enumerate(left) if form == wanted)
+        found.append(left.pop(place)[1])
+    return replace(plan, request=replace(plan.request, measures=tuple(found)))
+
+
+def merged(parts: Sequence[Stored]) -> Stored:
+    """Combine releases of one question with the same groups by inverse variance, number by number.
+
+    All are unbiased and independent given the data, so the weights 1/v_i over their sum give the least variance; they
+    depend on the prices alone. Blocks stand side by side, those of the least noise first, and each statistic's terms
+    are spread over them; what is not a sum of noisy numbers (bins, chosen points) is read from the first.
+
+    >>> merged([1])
+    1
+    """
+    if len(parts) == 1:
+        return parts[0]
+    ranked = sorted(parts, key=lambda part: [_variance(noise) or 0 for noise in part.numbers.noises])
+    first = ranked[0]
+    size = len(first.recipe.blocks)
+    weights = [_weights([part.numbers.noises[block] for part in ranked]) for block in range(size)]
+    terms = {
+        place: tuple(
+            (block + size * number, column, each * weights[block][number])
+            for number in range(len(ranked))
+            for block, column, each in found
+            if weights[block][number]
+        )
+        for place, found in first.recipe.terms.items()
+    }
+    recipe = replace(first.recipe, blocks=first.recipe.blocks * len(ranked), terms=terms)
+    blocks = tuple(block for part in ranked for block in part.numbers.blocks)
+    noises = tuple(noise for part in ranked for noise in part.numbers.noises)
+    return Stored(recipe, first.protection, first.groups, NoisyNumbers(blocks, noises))
+
+
+def _weights(noises: Sequence[object]) -> list[Fraction]:
+    """The share of each release; all of the first where there is no variance to weigh by."""
+    precisions = [Fraction(0) if not (found := _variance(noise)) else 1 / found for noise in noises]
+    total = sum(precisions)
+    if not total:
+        return [Fraction(int(place == 0)) for place in range(len(noises))]
+    shares = [(each / total).limit_denominator(10**6) for each in precisions[1:]]
+    return [1 - sum(shares, Fraction(0)), *shares]
+
+
+def _variance(noise: object) -> Fraction | None:
+    """The variance of a noise, of discrete Laplace noise up to less than 1/6; None for what is no sum."""
+    if isinstance(noise, DiscreteLaplace):
+        return 2 * noise.scale**2
+    return noise.sigma**2 if isinstance(noise, Gaussian) else None
+
+
+def _measures(plan: Plan) -> list[str]:
+    return [
+        json.dumps(measure.with_operands(plan._values(measure)).canonical())  # noqa: SLF001 - as in Plan.key
+        for _, measure in plan.request.measures
+    ]
+
+
+def _fingerprint(recipe: Recipe, numbers: NoisyNumbers) -> str:
+    """What the meaning of the numbers depends on."""
+    text = repr((recipe.blocks, sorted(recipe.terms.items()), numbers.noises))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _array(rows: list[list[int]], shape: tuple[int, int]) -> NDArray[np.int64] | NDArray[np.object_]:
+    wide = any(abs(each) >= _FITS for row in rows for each in row)
+    return np.array(rows, dtype=object if wide else np.int64).reshape(shape)
+
+
+def _encode(value: Value) -> object:
+    """Write a key: JSON has no dates."""
+    if isinstance(value, dt.datetime):
+        return {"timestamp": value.isoformat()}
+    if isinstance(value, dt.date):
+        return {"date": value.isoformat()}
+    return value
+
+
+def _decode(value: Any) -> Value:  # noqa: ANN401 - JSON holds anything
+    if isinstance(value, dict):
+        ((kind, text),) = value.items()
+        return dt.datetime.fromisoformat(text) if kind == "timestamp" else dt.date.fromisoformat(text)
+    found: Value = value
+    return found

@@ -1,0 +1,110 @@
+"""PostgreSQL and Spark store limited rows once for a version, where the owner says, and answer the same with them."""
+
+from __future__ import annotations
+
+import stat
+from random import Random
+from typing import TYPE_CHECKING
+
+import psycopg
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.engines.postgres import Postgres
+from discreet.engines.spark import Spark
+from discreet.engines.sql.keeping import kept_name
+from discreet.errors import EngineError
+from discreet.plans import plan_sql
+from discreet.tables import Policy
+from tests.engines.conformance import differences
+from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed_database
+from tests.engines.servers import fill_postgres, postgres, spark_session
+from tests.plans import interpreter
+from tests.plans.hospital import POLICY, TOML, database
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LATER = Policy.from_toml('dataset = { version = "2" }\n' + TOML)
+QUESTION = plan_sql(POLICY, "SELECT ward, COUNT(*), SUM(cost) FROM visits GROUP BY ward").aggregate
+KEPT = kept_name(POLICY, "visits", 3)
+ROWS = typed_database(POLICY, database(Random("stored"), units=8))
+
+
+@pytest.fixture(autouse=True)
+def _same_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreter, "rank", row_rank)
+    monkeypatch.setattr(interpreter, "key_rank", key_rank)
+
+
+@pytest.fixture
+def reader() -> str:
+    """Fill a schema, and give the address of a role that may read it and nothing else."""
+    fill_postgres(postgres(), "ranked", POLICY, ROWS)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS discreet CASCADE")
+        for role in ("reading", "curious"):
+            connection.execute(f"DO $$ BEGIN CREATE ROLE {role} LOGIN; EXCEPTION WHEN duplicate_object THEN END $$")
+        connection.execute("GRANT USAGE ON SCHEMA ranked TO reading, curious")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA ranked TO reading, curious")
+    return as_role("reading")
+
+
+def as_role(role: str) -> str:
+    return psycopg.conninfo.make_conninfo(postgres(), user=role)
+
+
+def stored() -> set[str]:
+    with psycopg.connect(postgres()) as connection:
+        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'discreet'").fetchall()
+    return {str(name) for (name,) in found}
+
+
+@pytest.mark.engine
+def test_postgres_answers_the_same_from_its_store(reader: str) -> None:
+    with Postgres(POLICY, reader, schema="ranked", rank_key=KEY, store=postgres()) as engine:
+        assert list(differences(engine, ROWS, 10, exact_only=True)) == []
+        assert KEPT in stored()
+        engine.drop_ranks()
+        assert stored() == {"about"}
+
+
+@pytest.mark.engine
+def test_postgres_keeps_rows_and_key_for_a_version(reader: str) -> None:
+    with Postgres(POLICY, reader, schema="ranked", store=postgres()) as engine:
+        engine.prepare(QUESTION).run()
+        key = engine._kept.key  # type: ignore[union-attr]
+    with Postgres(POLICY, reader, schema="ranked", store=postgres()) as engine:
+        assert stored() == {"about", KEPT}
+        assert engine._kept.key == key  # type: ignore[union-attr]
+    with psycopg.connect(as_role("curious")) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(f"SELECT * FROM discreet.{KEPT}")
+    with psycopg.connect(reader) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("SELECT rank_key FROM discreet.about")
+    with Postgres(LATER, reader, schema="ranked", store=postgres()) as engine:
+        assert stored() == {"about"}
+        assert engine._kept.key != key  # type: ignore[union-attr]
+
+
+@pytest.mark.engine
+def test_a_role_that_may_not_write_is_no_store(reader: str) -> None:
+    with pytest.raises(EngineError, match="store_schema"):
+        Postgres(POLICY, reader, schema="ranked", store=reader)
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_spark_answers_the_same_from_its_store(tmp_path: Path) -> None:
+    for name, table in arrow_tables(POLICY, ROWS).items():
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    store = tmp_path / "store"
+    with Spark(POLICY, spark_session(), folder=tmp_path, rank_key=KEY, store=store) as engine:
+        assert list(differences(engine, ROWS, 2, exact_only=True)) == []
+        written = {path.name: path.stat().st_mtime_ns for path in store.glob("kept_*")}
+        assert KEPT in written
+        engine.prepare(QUESTION).run()
+        assert {path.name: path.stat().st_mtime_ns for path in store.glob("kept_*")} == written
+    assert stat.S_IMODE((store / "about.json").stat().st_mode) == 0o600
+    with Spark(LATER, spark_session(), folder=tmp_path, store=store) as engine:
+        assert list(store.glob("kept_*")) == []
+        assert engine._kept.key != KEY  # type: ignore[union-attr]

@@ -1,0 +1,80 @@
+"""Where ledgers are kept, for one suite over all of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.ledgers import MemoryLedger, PostgresLedger, SQLiteLedger
+from discreet.tables import Analyst, Column, Policy, Purpose, Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.ledgers import Ledger
+
+NUMBERS = itertools.count()
+
+VISITS = Table("visits", unit="patient_id", rows_per_unit=2, columns=[Column("cost", lower=0, upper=100)])
+POLICY = Policy([VISITS], epsilon=3, dataset="hospital")
+NESTED = Policy(
+    [VISITS],
+    epsilon=3,
+    dataset="hospital",
+    analysts=[Analyst("ann", epsilon=1), Analyst("bob")],
+    purposes=[Purpose("research", epsilon=2), Purpose("planning", epsilon="0.5")],
+)
+ZCDP_POLICY = Policy([VISITS], epsilon=3, delta=1e-6, dataset="hospital")
+
+
+@dataclass(frozen=True)
+class Text:
+    """Something released, as far as a ledger cares."""
+
+    value: Any
+
+    def to_json(self) -> str:
+        return json.dumps({"value": self.value})
+
+
+@dataclass
+class Place:
+    """A place for one ledger: opened again and again, it is the same ledger; memory keeps the object itself."""
+
+    kind: str
+    folder: Path
+    number: int = field(default_factory=lambda: next(NUMBERS))
+    kept: MemoryLedger | None = None
+    opened: list[Ledger] = field(default_factory=list)
+
+    def open(self, policy: Policy | None = None, *, export: list[str] | None = None) -> Ledger:
+        if self.kind == "memory":
+            if self.kept is None:
+                self.kept = MemoryLedger(policy, export=export)
+            elif policy is not None:
+                self.kept._join(policy)
+            return self.kept
+        found = self._make(policy, export)
+        self.opened.append(found)
+        return found
+
+    def _make(self, policy: Policy | None, export: list[str] | None) -> Ledger:
+        if self.kind == "sqlite":
+            return SQLiteLedger(self.folder / f"hospital{self.number}.ledger.sqlite", policy, export=export)
+        return PostgresLedger(self.address, policy, head_file=self.folder / f"{self.number}.ledger.head", export=export)
+
+    @property
+    def address(self) -> str:
+        from tests.engines.servers import postgres
+
+        address = postgres()
+        return f"{address}{'&' if '?' in address else '?'}schema=ledger{self.number}"
+
+    def another(self) -> Place:
+        return Place(self.kind, self.folder)
+
+    def close(self) -> None:
+        for ledger in self.opened:
+            ledger.close()

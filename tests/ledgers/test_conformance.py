@@ -1,0 +1,430 @@
+"""One suite for all ledgers: memory, SQLite, and a real PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
+from discreet.ledgers import ledger as ledger_module
+from discreet.privacy import ZCDP, Approximate, NeighborRelation, Pure
+from discreet.releases import Entry
+from discreet.tables import Analyst, Column, Policy, Table
+from tests.ledgers.stores import NESTED, POLICY, VISITS, ZCDP_POLICY, Text
+
+if TYPE_CHECKING:
+    from discreet.ledgers import Ledger
+    from tests.ledgers.stores import Place
+
+COUNT = Entry("count", ("visits",), asked="SELECT COUNT(*) FROM visits")
+
+
+def by(analyst: str, purpose: str = "research", question: str = "count") -> Entry:
+    return Entry(question, ("visits",), analyst, purpose)
+
+
+def answered(ledger: Ledger, cost: Any, entry: Entry, value: object = 7) -> str:  # noqa: ANN401 - any currency
+    return ledger.record(ledger.reserve(cost, entry), Text(value))
+
+
+def test_what_is_reserved_is_spent_and_found_again(place: Place) -> None:
+    ledger = place.open(POLICY)
+    paid = ledger.reserve(Pure("0.4"), COUNT)
+    assert (paid.cost, paid.entry, paid.earlier) == (Pure("0.4"), COUNT, ())
+    assert place.open().remaining == place.open(POLICY).remaining == Pure("2.6")
+    (line,) = list(place.open().entries(kind="reserved"))
+    assert line.cost == Pure("0.4")
+    assert line.body["asked"] == COUNT.asked
+    assert f"{line.number}:{line.hash}" == paid.head == str(ledger.head)
+
+
+def test_the_last_part_of_a_budget_can_be_spent_exactly_and_no_more(place: Place) -> None:
+    ledger = place.open(Policy([VISITS], epsilon="0.3", dataset="hospital"))
+    ledger.reserve(Pure(0.1), COUNT)
+    before = ledger.head
+    with pytest.raises(BudgetError, match=r"Pure\(epsilon=0.2\) is left of Pure\(epsilon=0.3\). Nothing was spent"):
+        ledger.reserve(Pure("0.2000000001"), COUNT)
+    assert ledger.head == before
+    ledger.reserve(Pure(0.2), COUNT)
+    assert ledger.remaining == Pure(0)
+    with pytest.raises(BudgetError):
+        ledger.reserve(Pure("1e-30"), COUNT)
+    assert ledger.verify().ok
+
+
+def test_several_costs_are_taken_all_or_none(place: Place) -> None:
+    ledger = place.open(POLICY)
+    with pytest.raises(BudgetError):
+        ledger.reserve_all([(Pure(2), COUNT), (Pure(2), replace(COUNT, question="sum"))])
+    assert (ledger.remaining, ledger.head.number) == (Pure(3), 0)
+    assert len(ledger.reserve_all([(Pure(2), COUNT), (Pure(1), replace(COUNT, question="sum"))])) == 2
+    assert ledger.remaining == Pure(0)
+
+
+def test_an_answer_is_recorded_once_and_for_its_own_reservation(place: Place) -> None:
+    ledger = place.open(POLICY)
+    paid = ledger.reserve(Pure(1), COUNT)
+    ledger.record(paid, Text(7))
+    with pytest.raises(ParameterError, match="has its answer already"):
+        ledger.record(paid, Text(8))
+    with pytest.raises(ParameterError, match="is not of this ledger"):
+        ledger.record(replace(paid, number=0), Text(8))
+    with pytest.raises(ParameterError, match="is not of this ledger"):
+        ledger.record(replace(paid, head="9" + paid.head), Text(8))
+    found = ledger.find(Pure(1), COUNT)
+    assert found is not None
+    assert [dict(each) for each in found.answers] == [{"value": 7}]
+
+
+def test_an_unrecorded_reservation_stays_spent_and_is_no_repeat(place: Place) -> None:
+    place.open(POLICY).reserve(Pure(1), COUNT)
+    ledger = place.open(POLICY)
+    assert ledger.remaining == Pure(2)
+    assert ledger.find(Pure("0.1"), COUNT) is None
+    found = ledger.verify()
+    assert found.ok
+    assert "1 reservations have no answer" in found.remarks[0]
+
+
+def test_a_repeat_is_free_up_to_what_was_paid(place: Place) -> None:
+    ledger = place.open(POLICY)
+    answered(ledger, Pure(1), COUNT)
+    head = ledger.head
+    for cost in ("0.5", "1"):
+        found = ledger.find(Pure(cost), COUNT)
+        assert found is not None
+        assert (found.cost, [each["value"] for each in found.answers]) == (Pure(1), [7])
+    assert ledger.find(Pure("1.001"), COUNT) is None
+    assert ledger.find(Pure("0.5"), replace(COUNT, question="another")) is None
+    assert (ledger.remaining, ledger.head) == (Pure(2), head)
+
+
+def test_asked_for_more_a_question_is_charged_anew_and_both_answers_count(place: Place) -> None:
+    ledger = place.open(POLICY)
+    answered(ledger, Pure("0.5"), COUNT, 6)
+    paid = ledger.reserve(Pure(1), COUNT)
+    assert [each["value"] for each in paid.earlier] == [6]
+    ledger.record(paid, Text(7))
+    found = ledger.find(Pure("1.5"), COUNT)
+    assert found is not None
+    assert [each["value"] for each in found.answers] == [6, 7]
+    assert ledger.remaining == Pure("1.5")
+
+
+def test_budgets_nest_and_a_cost_must_fit_them_all(place: Place) -> None:
+    ledger = place.open(NESTED)
+    with pytest.raises(BudgetError, match="budget of analyst ann"):
+        ledger.reserve(Pure("1.5"), by("ann"))
+    with pytest.raises(BudgetError, match="budget of purpose planning"):
+        ledger.reserve(Pure("0.75"), by("bob", "planning"))
+    ledger.reserve(Pure(1), by("bob"))
+    ledger.reserve(Pure("0.75"), by("ann"))
+    assert ledger.remaining_for("ann", "research") == Pure("0.25")
+    assert ledger.remaining_for("bob", "research") == Pure("0.25")
+    assert ledger.remaining_for("bob", "planning") == Pure("0.5")
+    assert ledger.remaining == Pure("1.25")
+    with pytest.raises(BudgetError, match="budget of purpose research"):
+        ledger.reserve(Pure("0.5"), by("bob"))
+    spent = {(account.scope, account.name): account.spent for account in ledger.statement.accounts}
+    assert spent == {
+        ("dataset", ""): Pure("1.75"),
+        ("analyst", "ann"): Pure("0.75"),
+        ("analyst", "bob"): Pure(1),
+        ("purpose", "planning"): Pure(0),
+        ("purpose", "research"): Pure("1.75"),
+    }
+    assert ledger.verify().ok
+
+
+def test_shown_to_another_an_answer_counts_in_their_budgets_once(place: Place) -> None:
+    ledger = place.open(NESTED)
+    answered(ledger, Pure("0.5"), by("ann"))
+    for _ in range(3):
+        assert ledger.find(Pure("0.1"), by("bob", "planning")) is not None
+    spent = {account.title: account.spent for account in ledger.statement.accounts}
+    assert (spent["dataset"], spent["analyst bob"], spent["purpose planning"]) == (Pure("0.5"),) * 3
+    assert len(list(ledger.entries(kind="shared"))) == 1
+    with pytest.raises(BudgetError, match="purpose planning"):
+        ledger.reserve(Pure("0.1"), by("bob", "planning", "another"))
+    assert ledger.verify().ok
+
+
+def test_an_answer_is_not_shown_to_whom_it_does_not_fit(place: Place) -> None:
+    ledger = place.open(NESTED)
+    answered(ledger, Pure("0.75"), by("bob"))
+    with pytest.raises(BudgetError, match="purpose planning"):
+        ledger.find(Pure("0.1"), by("ann", "planning"))
+    spent = {account.title: account.spent for account in ledger.statement.accounts}
+    assert (spent["analyst ann"], spent["purpose planning"]) == (Pure(0), Pure(0))
+
+
+def test_who_asks_for_more_also_pays_for_the_earlier_answers_that_he_sees(place: Place) -> None:
+    ledger = place.open(NESTED)
+    answered(ledger, Pure("0.25"), by("ann"))
+    paid = ledger.reserve(Pure("0.5"), by("bob"))
+    assert len(paid.earlier) == 1
+    ledger.record(paid, Text(8))
+    spent = {account.title: account.spent for account in ledger.statement.accounts}
+    assert (spent["dataset"], spent["analyst ann"], spent["analyst bob"]) == (Pure("0.75"), Pure("0.25"), Pure("0.75"))
+    assert ledger.find(Pure("0.75"), by("ann")) is not None
+    spent = {account.title: account.spent for account in ledger.statement.accounts}
+    assert (spent["dataset"], spent["analyst ann"], spent["purpose research"]) == (Pure("0.75"),) * 3
+    assert ledger.verify().ok
+
+
+def test_analysts_and_purposes_are_those_of_the_policy(place: Place) -> None:
+    ledger = place.open(NESTED)
+    for entry in (by("eve"), by("ann", "fun"), Entry("count", ("visits",), "ann"), Entry("count", ("visits",))):
+        with pytest.raises(ParameterError):
+            ledger.reserve(Pure("0.1"), entry)
+    for strange in ("", "a\nb", "a\0b"):
+        with pytest.raises(ParameterError):
+            ledger.reserve(Pure("0.1"), replace(by("ann"), purpose=strange))
+    with pytest.raises(ParameterError, match="kind"):
+        ledger.reserve(Pure("0.1"), replace(by("ann"), kind="gift"))
+    assert ledger.head.number == 0
+
+
+@pytest.mark.parametrize("wrong", [ZCDP(1), Approximate(1, 1e-9), Pure(1, neighbors=NeighborRelation.CHANGE_ONE)])
+def test_a_cost_in_another_currency_or_relation_is_refused(place: Place, wrong: Any) -> None:  # noqa: ANN401 - any currency
+    ledger = place.open(POLICY)
+    with pytest.raises(ParameterError):
+        ledger.reserve(wrong, COUNT)
+    assert ledger.head.number == 0
+
+
+def test_numbers_stay_exact_in_every_currency(place: Place) -> None:
+    ledger = place.open(ZCDP_POLICY)
+    limit = ledger.remaining
+    assert isinstance(limit, ZCDP)
+    third = ZCDP(limit.rho / 3, Fraction(1, 10**7))
+    for number in range(3):
+        ledger.reserve(third, replace(COUNT, question=str(number)))
+    left = place.open().remaining
+    assert left == ZCDP(0, limit.delta - Fraction(3, 10**7))
+
+
+def test_sums_stay_short_whatever_the_costs_are(place: Place) -> None:
+    ledger = place.open(POLICY)
+    exact = Fraction(0)
+    for number in range(60):
+        cost = Fraction(1, 10**20 + 2 * number + 1)
+        exact += cost
+        ledger.reserve(Pure(cost), COUNT)
+    spent = ledger.statement.whole.spent
+    assert isinstance(spent, Pure)
+    assert exact.denominator.bit_length() > 3000
+    assert spent.epsilon.denominator.bit_length() <= 1024
+    assert exact <= spent.epsilon <= exact + Fraction(1, 2**500)
+    assert ledger.verify().ok
+
+
+EDITS = [
+    (Policy([VISITS], epsilon=5, dataset="hospital"), "budget.epsilon: 3 -> 5", Pure(4)),
+    (Policy([VISITS], epsilon=3, dataset="hospital", version="2"), "dataset.version: 1 -> 2", Pure(2)),
+    (Policy([VISITS], epsilon="0.5", dataset="hospital"), "budget.epsilon: 3 -> 1/2", Pure(0)),
+    (Policy([VISITS, Table("staff", unit="id")], epsilon=3, dataset="hospital"), "tables.staff added", Pure(2)),
+    (Policy([VISITS], epsilon=3, dataset="hospital", analysts=[Analyst("ann")]), "analysts.ann added", Pure(2)),
+]
+
+
+@pytest.mark.parametrize("edited, change, left", EDITS)
+def test_an_edit_of_the_policy_is_an_entry_and_never_a_refund(
+    place: Place, edited: Policy, change: str, left: Pure
+) -> None:
+    place.open(POLICY).reserve(Pure(1), COUNT)
+    ledger = place.open(edited)
+    (line,) = list(ledger.entries(kind="policy"))
+    assert line.body["changes"] == [change]
+    assert ledger.remaining == left
+    assert place.open().policy == edited
+    place.open(edited)
+    assert len(list(ledger.entries(kind="policy"))) == 1
+    assert ledger.verify().ok
+
+
+CHANGE_ONE = NeighborRelation.CHANGE_ONE
+FORBIDDEN = [
+    (Policy([Table("visits", unit="doctor")], epsilon=3, dataset="hospital"), "unit of table visits"),
+    (Policy([Table("visits", row_is_unit=True)], epsilon=3, dataset="hospital"), "unit of table visits"),
+    (Policy([Table("visits", public=True)], epsilon=3, dataset="hospital"), "unit of table visits"),
+    (Policy([VISITS], epsilon=3, dataset="hospital", neighbors=CHANGE_ONE), "neighbor relation"),
+    (Policy([VISITS], epsilon=3, delta=1e-6, dataset="hospital"), "the filter"),
+    (Policy([VISITS], epsilon=3, dataset="other"), "the dataset's id"),
+]
+
+
+@pytest.mark.parametrize("edited, what", FORBIDDEN)
+def test_unit_relation_filter_and_dataset_never_change(place: Place, edited: Policy, what: str) -> None:
+    ledger = place.open(POLICY)
+    head = ledger.head
+    with pytest.raises(LedgerError, match=what):
+        place.open(edited)
+    assert place.open().head == head
+
+
+def test_the_split_of_delta_never_changes(place: Place) -> None:
+    place.open(ZCDP_POLICY)
+    with pytest.raises(LedgerError, match="conversion"):
+        place.open(Policy([VISITS], epsilon=3, delta=2e-6, dataset="hospital"))
+    place.open(Policy([VISITS], epsilon=3, delta=2e-6, delta_conversion=5e-7, dataset="hospital"))
+
+
+def test_a_table_that_comes_back_has_its_old_unit(place: Place) -> None:
+    place.open(POLICY)
+    place.open(Policy([], epsilon=3, dataset="hospital"))
+    with pytest.raises(LedgerError, match="unit of table visits"):
+        place.open(Policy([Table("visits", unit="doctor")], epsilon=3, dataset="hospital"))
+    place.open(POLICY)
+
+
+def test_who_holds_an_older_policy_spends_nothing(place: Place) -> None:
+    if place.kind == "memory":
+        pytest.skip("one object holds one policy")
+    old = place.open(POLICY)
+    place.open(Policy([VISITS], epsilon="0.5", dataset="hospital"))
+    with pytest.raises(LedgerError, match="policy was edited"):
+        old.reserve(Pure(1), COUNT)
+    assert place.open().remaining == Pure("0.5")
+
+
+def test_streams_and_sessions_reserve_everything_at_their_opening(place: Place) -> None:
+    ledger = place.open(POLICY)
+    paid = ledger.reserve(Pure(2), Entry("", ("visits",), kind="stream", asked="daily counts"))
+    assert ledger.remaining == Pure(1)
+    for value in range(3):
+        ledger.add(paid, Text(value))
+    ledger.record(paid, Text("closed"))
+    with pytest.raises(ParameterError, match="has its answer already"):
+        ledger.add(paid, Text(3))
+    assert [line.body["answer"]["value"] for line in ledger.entries(kind="part")] == [0, 1, 2]
+    assert ledger.remaining == Pure(1)
+    question = ledger.reserve(Pure("0.5"), COUNT)
+    with pytest.raises(ParameterError, match="only streams and sessions have parts"):
+        ledger.add(question, Text(1))
+    assert ledger.find(Pure(1), Entry("", ("visits",), kind="stream")) is None
+    assert ledger.verify().ok
+
+
+def test_audits_checks_and_unprotected_releases_cost_nothing(place: Place) -> None:
+    ledger = place.open(POLICY)
+    ledger.note("audit", "Laplace", {"claimed": "1.0", "shown": "0.41"})
+    ledger.note("check", "visits.patient_id is unique", {"version": "1", "holds": True})
+    ledger.note("unprotected", "a table of five groups", {"method": "k-anonymity"})
+    assert ledger.remaining == Pure(3)
+    texts = [str(line) for line in ledger.entries()]
+    assert "claimed 1.0, shown ≥ 0.41" in texts[1]
+    assert texts[3].endswith("a table of five groups: no guarantee")
+    with pytest.raises(ParameterError, match="kind"):
+        ledger.note("reserved", "nothing", {})
+    assert ledger.verify().ok
+
+
+def test_an_export_is_a_whole_ledger_elsewhere(place: Place) -> None:
+    ledger = place.open(NESTED)
+    answered(ledger, Pure("0.5"), by("ann"))
+    ledger.find(Pure("0.5"), by("bob", "planning"))
+    lines = list(ledger.export())
+    other = place.another()
+    copy = other.open(export=lines)
+    assert copy.head == ledger.head
+    assert copy.statement == ledger.statement
+    assert copy.verify(head=ledger.head).ok
+    assert copy.find(Pure("0.5"), by("ann")) is not None
+    with pytest.raises(BudgetError):
+        copy.reserve(Pure("0.75"), by("ann", question="x"))
+    if place.kind != "memory":
+        with pytest.raises(LedgerError, match="not empty"):
+            other.open(export=lines)
+    other.close()
+
+
+@pytest.mark.parametrize("fault", ["edit", "swap", "drop", "head", "json", "none"])
+def test_a_wrong_export_is_not_imported(place: Place, fault: str) -> None:
+    ledger = place.open(POLICY)
+    answered(ledger, Pure("0.5"), COUNT)
+    answered(ledger, Pure("1.5"), COUNT)
+    lines = list(ledger.export())
+    faults = {
+        "edit": [*lines[:-1], lines[-1].replace('"value":7', '"value":8')],
+        "swap": [lines[0], lines[2], lines[1], *lines[3:]],
+        "drop": [*lines[:1], *lines[2:]],
+        "head": lines[1:],
+        "json": [*lines, "{}"],
+        "none": [],
+    }
+    assert len(faults["edit"]) == len(lines)
+    assert faults["edit"] != lines
+    other = place.another()
+    with pytest.raises(LedgerError):
+        other.open(export=faults[fault])
+    other.close()
+
+
+def test_threads_never_spend_more_than_there_is(place: Place) -> None:
+    ledger = place.open(POLICY)
+
+    def buy(number: int) -> int:
+        try:
+            answered(ledger, Pure("0.1"), replace(COUNT, question=f"question {number}"))
+        except BudgetError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(buy, range(48))) == 30
+    assert ledger.remaining == Pure(0)
+    assert ledger.verify().ok
+
+
+def test_a_clock_that_goes_back_stops_nothing_and_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = place.open(POLICY)
+    ledger.reserve(Pure("0.1"), COUNT)
+    monkeypatch.setattr(ledger_module, "now", lambda: "2001-01-01T00:00:00.000000Z")
+    ledger.reserve(Pure("0.1"), COUNT)
+    _, first, second = list(ledger.entries())
+    assert second.time == first.time
+    assert second.body["clock"] == "2001-01-01T00:00:00.000000Z"
+    found = ledger.verify()
+    assert found.ok
+    assert any("clock was behind" in remark for remark in found.remarks)
+
+
+def test_a_known_head_finds_a_cut_tail_and_a_strange_one_is_refused(place: Place) -> None:
+    ledger = place.open(POLICY)
+    head = str(ledger.head)
+    later = answered(ledger, Pure("0.5"), COUNT)
+    assert ledger.verify(head=head).ok
+    assert ledger.verify(head=head.partition(":")[2]).ok
+    shorter = place.another().open(export=list(ledger.export())[:-1])
+    found = shorter.verify(head=later)
+    assert not found.ok
+    assert "cut off or rewritten" in found.problems[0]
+    assert not ledger.verify(head=f"1:{head.partition(':')[2]}").ok
+    for strange in ("", "12", "x:" + "0" * 64, "G" * 64):
+        with pytest.raises(LedgerError, match="head is no hash"):
+            ledger.verify(head=strange)
+    shorter.close()
+
+
+def test_long_answers_and_strange_letters_come_back(place: Place) -> None:
+    ledger = place.open(POLICY)
+    value = {"text": "é\0\n'\"\\", "many": list(range(20_000)), "big": 2**80, "float": 0.1}
+    answered(ledger, Pure("0.5"), replace(COUNT, asked="SELECT 'é\n' ; --"), value)
+    found = ledger.find(Pure("0.5"), COUNT)
+    assert found is not None
+    assert found.answers[0]["value"] == value
+    assert json.loads(next(iter(ledger.export())))["line"]["kind"] == "opened"
+    assert ledger.verify().ok
+
+
+def test_a_policy_is_needed_to_create_and_none_to_read(place: Place) -> None:
+    with pytest.raises(DiscreetError, match="give a policy to create it"):
+        place.open()
+    place.open(Policy([Table("t", unit="id", columns=[Column("x", keys=["a"])])], epsilon=1, dataset="d"))
+    assert place.open().policy.dataset == "d"

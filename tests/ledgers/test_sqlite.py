@@ -1,0 +1,296 @@
+"""What can befall a file: each failure a sentence that says what to do, nothing lost, nothing spent twice."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.ledgers import SQLiteLedger
+from discreet.ledgers import sqlite as sqlite_module
+from discreet.ledgers.ledger import FORMAT
+from discreet.privacy import Pure
+from discreet.releases import Entry
+from tests.ledgers.stores import POLICY, Text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNT = Entry("count", ("visits",))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A ledger with one answer, closed."""
+    path = tmp_path / "hospital.ledger.sqlite"
+    with SQLiteLedger(path, POLICY) as ledger:
+        ledger.record(ledger.reserve(Pure("0.5"), COUNT), Text(7))
+    return path
+
+
+def test_the_file_is_durable_and_in_write_ahead_mode(file: Path) -> None:
+    with SQLiteLedger(file) as ledger:
+        run = ledger._connected().execute
+        assert run("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert run("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert run("PRAGMA user_version").fetchone() == (FORMAT,)
+    assert file.with_suffix(".head").read_text().split()[0].lstrip("0") == "2"
+    assert not list(file.parent.glob("*.new*"))
+
+
+def test_another_program_that_locks_the_file_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_module, "_WAIT_SECONDS", 0.05)
+    with closing(sqlite3.connect(file, isolation_level=None)) as browser, SQLiteLedger(file) as ledger:
+        browser.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match=r"locked by another program .* nothing was written. Close that program"):
+            ledger.reserve(Pure(1), COUNT)
+        browser.execute("ROLLBACK")
+        assert ledger.remaining == Pure("2.5")
+        ledger.reserve(Pure(1), COUNT)
+        assert ledger.verify().ok
+
+
+def test_a_file_that_cannot_be_written_spends_nothing_and_can_be_read(file: Path) -> None:
+    with SQLiteLedger(file) as ledger:
+        ledger._connected().execute("PRAGMA query_only = ON")
+        with pytest.raises(LedgerError, match=r"cannot be written; nothing was spent. Give this user the right"):
+            ledger.reserve(Pure(1), COUNT)
+        assert ledger.remaining == Pure("2.5")
+        assert ledger.verify().ok
+
+
+def test_a_full_disk_spends_nothing(file: Path) -> None:
+    with SQLiteLedger(file) as ledger:
+        run = ledger._connected().execute
+        pages = run("PRAGMA page_count").fetchone()[0]
+        run(f"PRAGMA max_page_count = {pages}")
+        paid = ledger.reserve(Pure("0.25"), COUNT)
+        with pytest.raises(LedgerError, match=r"no space left on its disk; nothing was written. Free some space"):
+            ledger.record(paid, Text(list(range(50_000))))
+        assert ledger.remaining == Pure("2.25")
+        run("PRAGMA max_page_count = 1000000")
+        ledger.record(paid, Text(8))
+        assert ledger.verify().ok
+
+
+@pytest.mark.parametrize("size", [0, 100, 5000, 9000])
+def test_a_truncated_file_is_refused_and_not_replaced(file: Path, size: int) -> None:
+    os.truncate(file, size)
+    for policy in (None, POLICY):
+        with pytest.raises(LedgerError, match=r"damaged .* Restore the newest backup"):
+            SQLiteLedger(file, policy).verify()
+    assert file.stat().st_size == size
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "notes.ledger.sqlite"
+    text.write_text("a shopping list " * 500)
+    with pytest.raises(LedgerError, match="damaged"):
+        SQLiteLedger(text, POLICY)
+    other = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    with pytest.raises(LedgerError, match=r"is no ledger of Discreet. Give the right file"):
+        SQLiteLedger(other, POLICY)
+
+
+def test_a_newer_format_asks_for_an_upgrade(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    with pytest.raises(LedgerError, match=r"written by a newer Discreet. Upgrade"):
+        SQLiteLedger(file, POLICY)
+
+
+@pytest.mark.parametrize(
+    "error, sentence",
+    [
+        (PermissionError(errno.EACCES, "no"), "cannot be written; nothing was spent"),
+        (OSError(errno.EROFS, "read-only"), "cannot be written; nothing was spent"),
+        (OSError(errno.ENOSPC, "full"), "no space left"),
+        (FileNotFoundError(errno.ENOENT, "gone"), "is gone; nothing was spent. Restore it"),
+        (OSError(errno.EIO, "broken"), "failed (broken); nothing was released. Check the disk"),
+        (sqlite3.OperationalError("odd"), "failed (odd)"),
+    ],
+)
+def test_what_the_system_says_becomes_a_sentence(
+    file: Path, error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise error
+
+    with SQLiteLedger(file) as ledger:
+        monkeypatch.setattr(sqlite_module, "turn", failing)  # where lock files are opened
+        with pytest.raises(LedgerError) as caught:
+            ledger.reserve(Pure(1), COUNT)
+    assert sentence in str(caught.value)
+
+
+def test_a_ledger_that_vanishes_is_not_made_anew(file: Path) -> None:
+    ledger = SQLiteLedger(file)
+    ledger.close()
+    file.unlink()
+    with pytest.raises(LedgerError, match="is gone"):
+        ledger.reserve(Pure(1), COUNT)
+    assert not file.exists()
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match=r"cannot be created .* The folder must exist"):
+        SQLiteLedger(tmp_path / "nowhere" / "x.ledger.sqlite", POLICY)
+
+
+def test_a_deleted_ledger_is_not_replaced_by_a_fresh_budget(file: Path) -> None:
+    file.unlink()
+    with pytest.raises(LedgerError, match=r"head file .* is there: the ledger was moved or deleted"):
+        SQLiteLedger(file, POLICY)
+    assert not file.exists()
+
+
+def test_an_older_copy_is_refused(file: Path) -> None:
+    old = file.read_bytes()
+    with SQLiteLedger(file) as ledger:
+        ledger.reserve(Pure(1), COUNT)
+    file.write_bytes(old)
+    with pytest.raises(LedgerError, match=r"ends at entry 2, and .* knows an entry 3 that is not in it"):
+        SQLiteLedger(file, POLICY)
+    file.with_suffix(".head").unlink()  # the owner's word that nothing is missing
+    with SQLiteLedger(file, POLICY) as ledger:
+        assert ledger.remaining == Pure("2.5")
+
+
+def test_an_older_export_is_no_substitute(file: Path) -> None:
+    with SQLiteLedger(file) as ledger:
+        old = list(ledger.export())
+        ledger.reserve(Pure(1), COUNT)
+        new = list(ledger.export())
+    file.unlink()
+    with pytest.raises(LedgerError, match="entries are missing or changed"):
+        SQLiteLedger(file, export=old)
+    file.unlink()
+    with SQLiteLedger(file, export=new) as ledger:
+        assert ledger.remaining == Pure("1.5")
+
+
+def test_a_head_file_that_a_power_cut_emptied_is_written_again(file: Path) -> None:
+    head = file.with_suffix(".head")
+    head.write_bytes(b"\0" * 86)
+    with SQLiteLedger(file, POLICY) as ledger:
+        assert ledger.verify().ok
+        ledger.reserve(Pure("0.1"), COUNT)
+        assert head.read_text().split()[1] == ledger.head.hash
+    head.write_text("nonsense")
+    with pytest.raises(LedgerError, match="head is no hash"):
+        SQLiteLedger(file, POLICY)
+
+
+def test_two_objects_on_one_file_are_one_ledger(file: Path) -> None:
+    with SQLiteLedger(file) as first, SQLiteLedger(file) as second:
+        first.reserve(Pure(1), COUNT)
+        assert second.remaining == Pure("1.5")
+        second.reserve(Pure(1), COUNT)
+        assert first.remaining == Pure("0.5")
+
+
+def test_an_interrupt_in_the_middle_of_a_write_undoes_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with SQLiteLedger(file) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_module._Page, "append", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                ledger.reserve(Pure(1), COUNT)
+        assert ledger.remaining == Pure("2.5")
+        ledger.reserve(Pure(1), COUNT)
+        assert ledger.verify().ok
+
+
+FORKED = """
+import os, sys
+from discreet.errors import ParameterError
+from discreet.ledgers import SQLiteLedger
+from discreet.privacy import Pure
+from discreet.releases import Entry
+from tests.ledgers.stores import POLICY, Text
+ledger = SQLiteLedger(sys.argv[1], POLICY)
+paid = ledger.reserve(Pure("0.5"), Entry("q", ("visits",)))
+child = os.fork()
+try:
+    ledger.record(paid, Text(os.getpid()))
+    print("shown", flush=True)
+except ParameterError:
+    print("refused", flush=True)
+for number in range(5):
+    ledger.reserve(Pure("0.1"), Entry("", ("visits",)))
+ledger.close()
+if child:
+    os.waitpid(child, 0)
+    with SQLiteLedger(sys.argv[1]) as after:
+        print(after.remaining, after.verify().ok)
+else:
+    os._exit(0)
+"""
+
+
+def test_after_a_fork_one_reservation_still_pays_for_one_answer(tmp_path: Path) -> None:
+    file = tmp_path / "hospital.ledger.sqlite"
+    run = subprocess.run([sys.executable, "-c", FORKED, str(file)], check=True, capture_output=True, text=True)
+    lines = run.stdout.splitlines()
+    assert sorted(lines[:-1]) == ["refused", "shown"]
+    assert lines[-1] == "Pure(epsilon=1.5) True"
+
+
+RAW = """
+import ctypes, os, sys
+from discreet.errors import LedgerError
+from discreet.ledgers import SQLiteLedger
+from discreet.privacy import Pure
+from discreet.releases import Entry
+from tests.ledgers.stores import POLICY
+ledger = SQLiteLedger(sys.argv[1], POLICY)
+child = ctypes.PyDLL(None).fork()
+if child:
+    os.waitpid(child, 0)
+    print(ledger.reserve(Pure(1), Entry("", ("visits",))).number, ledger.verify().ok)
+else:
+    try:
+        ledger.reserve(Pure(1), Entry("", ("visits",)))
+    except LedgerError as error:
+        os.write(1, f"{error}\\n".encode())
+    os._exit(0)
+"""
+
+
+def test_a_fork_behind_pythons_back_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "hospital.ledger.sqlite"
+    run = subprocess.run([sys.executable, "-c", RAW, str(file)], check=True, capture_output=True, text=True)
+    refusal, after = run.stdout.splitlines()
+    assert "was in use when this process was forked" in refusal
+    assert after == "1 True"
+
+
+CREATED = """
+import sys
+from discreet.ledgers import SQLiteLedger
+from tests.ledgers.stores import POLICY
+with SQLiteLedger(sys.argv[1], POLICY) as ledger:
+    print(ledger.head)
+"""
+
+
+def test_processes_that_create_at_once_create_one_ledger(tmp_path: Path) -> None:
+    file = tmp_path / "hospital.ledger.sqlite"
+    command = [sys.executable, "-c", CREATED, str(file)]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    heads = {run.communicate()[0] for run in runs}
+    assert [run.returncode for run in runs] == [0] * 6
+    assert len(heads) == 1
+    with SQLiteLedger(file) as ledger:
+        assert [line.kind for line in ledger.entries()] == ["opened"]

@@ -1,0 +1,169 @@
+"""Answers that come back from a ledger: the same, and combined by inverse variance."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from fractions import Fraction
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from discreet.plans import plan_sql
+from discreet.releases.laplace_sums import laplace_sum_reach
+from discreet.releases.protection import Price, Protection
+from discreet.releases.question import answered
+from discreet.releases.recipe import Recipe
+from discreet.releases.stored import Stored, merged, read_stored
+from discreet.tables import Policy
+from tests.noise.replay import ReplayBits
+from tests.plans.hospital import TOML, database
+from tests.releases.exact import aggregates_of
+
+if TYPE_CHECKING:
+    from discreet.noise import BitSource
+    from discreet.plans import Plan
+
+POLICY = Policy.from_toml(TOML.replace("epsilon = 3", "epsilon = 300"))
+PURE = Policy.from_toml(TOML.replace("epsilon = 3\ndelta = 1e-6", "epsilon = 300"))
+QUESTIONS = [
+    "SELECT ward, COUNT(*), AVG(cost), SUM(change), MEDIAN(cost), COUNT(DISTINCT patient_id) FROM visits GROUP BY ward",
+    "SELECT diagnosis, visit_date, COUNT(*) FROM visits GROUP BY diagnosis, visit_date",
+    "SELECT sex, city, STDDEV(age), CORR(age, age) FROM patients GROUP BY sex, city",
+    "SELECT urgent, left_at, COUNT(*) AS n FROM visits GROUP BY urgent, left_at",
+]
+
+
+def released(plan: Plan, price: Price, bits: BitSource, seed: int = 1) -> Any:  # noqa: ANN401 - an answer
+    recipe = Recipe.of(plan)
+    exact = aggregates_of(plan.aggregate, database(Random(seed), units=40))
+    return answered(recipe, Protection.of(recipe, price), exact, bits=bits)
+
+
+@pytest.mark.parametrize("sql", QUESTIONS)
+@pytest.mark.parametrize("given", [{"epsilon": 2, "delta": 1e-7}, {"rho": "0.5"}])
+def test_a_stored_answer_is_read_back_whole(sql: str, given: dict[str, Any], seed: int) -> None:
+    plan = plan_sql(POLICY, sql)
+    answer = released(plan, Price.read(POLICY, **given), ReplayBits(seed))
+    found = read_stored(plan, json.loads(answer.to_json()))
+    assert found is not None
+    assert found.groups == answer.groups
+    assert found.protection.noises == answer.numbers.noises
+    for one, other in zip(found.numbers.blocks, answer.numbers.blocks, strict=True):
+        assert one.shape == other.shape
+        assert one.tolist() == other.tolist()
+    assert all(not isinstance(value, dt.datetime) or value.tzinfo is None for group in found.groups for value in group)
+
+
+def test_an_answer_of_no_groups_and_of_wide_numbers_is_read_back() -> None:
+    plan = plan_sql(POLICY, QUESTIONS[1])
+    answer = released(plan, Price.read(POLICY, epsilon=1), ReplayBits(0))
+    record = json.loads(answer.to_json())
+    record |= {"groups": [], "numbers": [[] for _ in record["numbers"]]}
+    found = read_stored(plan, record)
+    assert found is not None
+    assert [block.shape[0] for block in found.numbers.blocks] == [0] * len(found.numbers.blocks)
+    plan = plan_sql(PURE, "SELECT COUNT(*) FROM visits")
+    record = json.loads(released(plan, Price.read(PURE, epsilon=1), ReplayBits(0)).to_json())
+    record["numbers"][0][0][0] = 2**70
+    found = read_stored(plan, record)
+    assert found is not None
+    assert found.numbers.blocks[0].tolist() == [[2**70]]
+
+
+def test_what_another_version_made_or_another_question_asked_is_not_read() -> None:
+    plan = plan_sql(POLICY, QUESTIONS[0])
+    record = json.loads(released(plan, Price.read(POLICY, epsilon=1), ReplayBits(0)).to_json())
+    assert read_stored(plan, record) is not None
+    assert read_stored(plan, {**record, "design": "0" * 16}) is None
+    assert read_stored(plan, {**record, "form": 2}) is None
+    assert read_stored(plan, {**record, "price": {**record["price"], "epsilon": "2"}}) is None
+    assert read_stored(plan_sql(POLICY, QUESTIONS[2]), record) is None
+
+
+DRAWS = 600
+
+
+def combined(
+    policy: Policy, sql: str, prices: list[dict[str, Any]], seed: int
+) -> tuple[list[float], float, list[float]]:
+    """Noise of a combined number over many draws, its ±, and the variances of the parts."""
+    plan = plan_sql(policy, sql)
+    recipe = Recipe.of(plan)
+    exact = aggregates_of(plan.aggregate, database(Random(1), units=40))
+    protections = [Protection.of(recipe, Price.read(policy, **price)) for price in prices]
+    bits = ReplayBits(seed)
+    calm = Protection.of(recipe, Price.read(policy, epsilon=10**6))
+    truth = answered(recipe, calm, exact, bits=bits).numbers.values(recipe.terms[0])[0]
+    values, reach = [], 0.0
+    for _ in range(DRAWS):
+        answers = [answered(recipe, protection, exact, bits=bits) for protection in protections]
+        parts = [Stored(recipe, p, a.groups, a.numbers) for p, a in zip(protections, answers, strict=True)]
+        whole = merged(parts)
+        values.append(whole.numbers.values(whole.recipe.terms[0])[0] - truth)
+        reach = whole.numbers.reach(whole.recipe.terms[0], 0.95)
+    alone = [float(getattr(p.noises[0], "sigma", 0) ** 2 or 2 * p.noises[0].scale ** 2) for p in protections]  # type: ignore[union-attr]
+    return values, reach, alone
+
+
+PRICES: list[tuple[Policy, list[dict[str, Any]]]] = [
+    (PURE, [{"epsilon": "0.1"}, {"epsilon": "0.2"}]),
+    (PURE, [{"epsilon": "0.1"}, {"epsilon": "0.1"}]),
+    (PURE, [{"epsilon": "0.05"}, {"epsilon": "0.1"}, {"epsilon": "0.2"}]),
+    (POLICY, [{"rho": "0.001"}, {"rho": "0.002"}]),
+    (POLICY, [{"epsilon": "0.1", "delta": 0}, {"rho": "0.002"}]),
+]
+# Of 600 draws at 5 percent more than 72 miss with a probability below 1e-9 (binomial).
+MOST_MISSES = 72
+
+
+@pytest.mark.parametrize("policy, prices", PRICES)
+def test_releases_combine_by_inverse_variance(policy: Policy, prices: list[dict[str, Any]], seed: int) -> None:
+    values, reach, alone = combined(policy, "SELECT COUNT(*) AS n FROM visits", prices, seed)
+    least = 1 / sum(1 / variance for variance in alone)
+    # The mean square of 600 draws of kurtosis at most 6 is off by 6 * sqrt(5 / 600) = 0.55 with less than 1e-9.
+    assert np.mean(np.square(values)) == pytest.approx(least, rel=0.55)
+    assert abs(np.mean(values)) < 6.5 * (least / DRAWS) ** 0.5
+    assert sum(abs(value) > reach for value in values) <= MOST_MISSES
+    assert sum(abs(value) > reach / 3 for value in values) > MOST_MISSES  # a third of the ± is seen
+
+
+def test_a_plain_mean_of_unequal_releases_is_seen(seed: int) -> None:
+    prices = [{"epsilon": "0.02"}, {"epsilon": "0.2"}]
+    _, _, alone = combined(PURE, "SELECT COUNT(*) AS n FROM visits", prices, seed)
+    least = 1 / sum(1 / variance for variance in alone)
+    assert sum(alone) / 4 > least * 1.55  # what the check above would have met
+
+
+def test_the_combined_error_is_below_that_of_each_alone() -> None:
+    for policy, prices in PRICES[:4]:
+        plan = plan_sql(policy, "SELECT COUNT(*) AS n FROM visits")
+        recipe = Recipe.of(plan)
+        exact = aggregates_of(plan.aggregate, database(Random(1), units=40))
+        parts = []
+        for price in prices:
+            protection = Protection.of(recipe, Price.read(policy, **price))
+            answer = answered(recipe, protection, exact, bits=ReplayBits(0))
+            parts.append(Stored(recipe, protection, answer.groups, answer.numbers))
+        whole = merged(parts)
+        best = min(part.numbers.reach(recipe.terms[0], 0.95) for part in parts)
+        assert whole.numbers.reach(whole.recipe.terms[0], 0.95) <= best + 1
+
+
+@pytest.mark.parametrize("scales", [[1.0], [1.0, 2.0], [1.0, 1.0], [0.2, 0.2, 0.8, 0.8], [1.0] * 4])
+def test_the_law_of_a_sum_of_laplace_draws(scales: list[float], seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    total = np.abs(np.sum([draws.laplace(0, scale, 200_000) for scale in scales], axis=0))
+    for chance in (0.2, 0.05):
+        reach = laplace_sum_reach(scales, chance)
+        # Six standard deviations of a share of 200,000 draws, below 1e-9.
+        slack = 6.1 * (chance / 200_000) ** 0.5
+        assert abs(float(np.mean(total > reach)) - chance) < slack + chance / 50
+        assert float(np.mean(total > 0.9 * reach)) > chance + slack  # a tenth less is seen
+
+
+def test_scales_too_many_to_tell_apart_have_no_law() -> None:
+    assert laplace_sum_reach([1.0] * 8, 0.05) == float("inf")
+    assert laplace_sum_reach([float(Fraction(1, 3))], 0.05) < 1.0
