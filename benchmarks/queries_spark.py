@@ -8,18 +8,17 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.queries_cases import EPSILON
-from benchmarks.queries_peers.discreet import policy
+from benchmarks.queries_peers.discreet import Asker, policy
 from benchmarks.queries_speed import BOUNDS, GROUPS, QUESTION, write_parquet
 from benchmarks.queries_worker import tree_cpu
 from benchmarks.report import Direction, Figure, Target
-from discreet.database import Database
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.spark import Spark
 from discreet.plans import plan_sql
@@ -70,9 +69,9 @@ def differences(session: Any, data: Path) -> int:  # noqa: ANN401  pyspark's own
 
 def in_turns(session: Any) -> tuple[float, float]:  # noqa: ANN401  pyspark's own
     """Return the least CPU time of our question and of the plain one, of equally many runs."""
-    with Database(policy(GROUPS, BOUNDS, None), session) as database:
+    with closing(Asker.of(policy(GROUPS, BOUNDS, None), session)) as asker:
         actions: tuple[Callable[[], object], ...] = (
-            lambda: database.sql(QUESTION).release(epsilon=EPSILON),
+            lambda: asker.sql(QUESTION).release(epsilon=EPSILON),
             lambda: session.sql(QUESTION).collect(),
         )
         for action in actions:

@@ -11,6 +11,7 @@ import json
 import resource
 import sys
 import time
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.queries_cases import EPSILON
-from benchmarks.queries_peers.discreet import policy
-from discreet.database import Database
+from benchmarks.queries_peers.discreet import Asker, policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,11 +90,11 @@ def compare(ours: Callable[[], object], plain: Callable[[], object], turns: int 
     return Measured(base, first, later, wall, peak)
 
 
-def asked(folder: Path, name: str, *, groups: int, rows_per_unit: int | None) -> tuple[Database, Callable[[], object]]:
+def asked(folder: Path, name: str, *, groups: int, rows_per_unit: int | None) -> tuple[Asker, Callable[[], object]]:
     """Open a file or a folder with the policy of the benchmark; give the question as an action."""
     source = folder / f"{name}.duckdb"
-    database = Database(policy(groups, BOUNDS, rows_per_unit), str(source if source.is_file() else folder / name))
-    return database, lambda: database.sql(QUESTION).release(epsilon=EPSILON).to_arrow()
+    asker = Asker.of(policy(groups, BOUNDS, rows_per_unit), str(source if source.is_file() else folder / name))
+    return asker, lambda: asker.sql(QUESTION).release(epsilon=EPSILON).to_arrow()
 
 
 def plain(folder: Path, name: str) -> Callable[[], object]:
@@ -111,8 +111,8 @@ def plain(folder: Path, name: str) -> Callable[[], object]:
 
 def large(folder: Path, name: str, groups: str, rows_per_unit: str) -> Measured:
     """Count, sum and mean of a large table; rows_per_unit 0 means that a row is a unit."""
-    database, ours = asked(folder, name, groups=int(groups), rows_per_unit=int(rows_per_unit) or None)
-    with database:
+    asker, ours = asked(folder, name, groups=int(groups), rows_per_unit=int(rows_per_unit) or None)
+    with closing(asker):
         return compare(ours, plain(folder, name))
 
 
@@ -121,11 +121,11 @@ def small(query: str, rows_per_unit: str) -> Measured:
     draw = np.random.default_rng(1)
     rows = {"key": draw.integers(0, 5, 1000), "unit": draw.integers(0, 300, 1000), "value": draw.random(1000) * 100}
     data = pa.table(rows)
-    with Database(policy(5, BOUNDS, int(rows_per_unit) or None), {"visits": data}) as database:
+    with closing(Asker.of(policy(5, BOUNDS, int(rows_per_unit) or None), {"visits": data})) as asker:
         connection = duckdb.connect()
         connection.register("visits", data)
         return compare(
-            lambda: database.sql(query).release(epsilon=EPSILON).to_arrow(),
+            lambda: asker.sql(query).release(epsilon=EPSILON).to_arrow(),
             lambda: connection.sql(query).to_arrow_table(),
             turns=30,
         )

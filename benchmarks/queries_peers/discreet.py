@@ -1,22 +1,29 @@
-"""Discreet: questions to a database, in SQL and in Python."""
+"""Discreet: questions in SQL and in Python, with a purse that keeps no answers.
+
+A ledger would give the stored answer to a repeated question for free; what is measured is a new answer each time.
+"""
 
 from __future__ import annotations
 
 import atexit
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from benchmarks.queries_cases import EPSILON, LEVELS, Rows, Statistic
-from discreet.database import Database
+from discreet.engines import open_engine
 from discreet.plans import aggregates as agg
+from discreet.plans import plan_sql, table
+from discreet.releases import MemoryPurse, Question
 from discreet.tables import Column, Policy, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from benchmarks.queries_cases import Way
-    from discreet.releases import Question
+    from discreet.engines import Engine
+    from discreet.plans import Plan
 
 DISTRIBUTIONS = ("discreet", "duckdb")
 
@@ -27,7 +34,7 @@ MEASURES = {
     Statistic.VARIANCE: "VAR_POP(value)",
     Statistic.MEDIAN: "MEDIAN(value)",
 }
-_OPENED: dict[tuple[str, int], Database] = {}
+_OPENED: dict[tuple[str, int], Asker] = {}
 
 
 def policy(groups: int, bounds: tuple[float, float], rows_per_unit: int | None) -> Policy:
@@ -39,28 +46,54 @@ def policy(groups: int, bounds: tuple[float, float], rows_per_unit: int | None) 
         Column("unit", type="integer"),
     ]
     if rows_per_unit is None:
-        table = Table("visits", columns=columns, row_is_unit=True)
+        visits = Table("visits", columns=columns, row_is_unit=True)
     else:
-        table = Table("visits", columns=columns, unit="unit", rows_per_unit=rows_per_unit)
-    return Policy([table], epsilon=10**9, most_groups=max(groups, 100_000))
+        visits = Table("visits", columns=columns, unit="unit", rows_per_unit=rows_per_unit)
+    return Policy([visits], epsilon=10**9, most_groups=max(groups, 100_000))
 
 
-def database(rows: Rows) -> Database:
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A source with its public facts, and a budget without a memory."""
+
+    policy: Policy
+    engine: Engine
+    purse: MemoryPurse
+
+    @staticmethod
+    def of(facts: Policy, source: object) -> Asker:
+        """Open what `discreet.engines.open_engine` opens."""
+        return Asker(facts, open_engine(facts, source), MemoryPurse(facts))
+
+    def sql(self, text: str) -> Question:
+        """Plan a question in SQL."""
+        return self.planned(plan_sql(self.policy, text))
+
+    def planned(self, plan: Plan) -> Question:
+        """Prepare a planned question."""
+        return Question(plan, self.engine, self.purse)
+
+    def close(self) -> None:
+        """Close the source."""
+        self.engine.close()
+
+
+def opened(rows: Rows) -> Asker:
     """Open the rows where they are, once; closed at the end of the process."""
     name = (rows.name, len(rows.keys))
     if name not in _OPENED:
         data = pa.table({"key": rows.keys, "value": rows.values, "unit": rows.units})
-        _OPENED[name] = Database(policy(rows.groups, rows.bounds, rows.rows_per_unit), {"visits": data})
+        _OPENED[name] = Asker.of(policy(rows.groups, rows.bounds, rows.rows_per_unit), {"visits": data})
         atexit.register(_OPENED[name].close)
     return _OPENED[name]
 
 
 def ways(rows: Rows, statistic: Statistic) -> Mapping[str, Way]:
     """Ask with the defaults; the number of rows of a group is private throughout."""
-    source = database(rows)
-    question: Question
+    source = opened(rows)
     if statistic is Statistic.QUANTILES:
-        question = source.table("visits").group_by("key").agg(v=agg.quantile("value", *LEVELS))
+        groups = table(source.policy, "visits").group_by("key")
+        question = source.planned(groups.agg(v=agg.quantile("value", *LEVELS)))
         name = "agg.quantile, four levels"
     else:
         name = MEASURES[statistic]
@@ -75,6 +108,6 @@ def ways(rows: Rows, statistic: Statistic) -> Mapping[str, Way]:
 
 def together(rows: Rows) -> Callable[[], object]:
     """Count, sum and mean in one question, planned anew each time."""
-    source = database(rows)
+    source = opened(rows)
     text = "SELECT key, COUNT(*) AS n, SUM(value) AS s, AVG(value) AS m FROM visits GROUP BY key"
     return lambda: source.sql(text).release(epsilon=EPSILON).to_arrow()

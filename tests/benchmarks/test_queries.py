@@ -158,6 +158,12 @@ def test_our_answers_are_scored_like_the_peers(rows: Rows) -> None:
         assert figure / (rows.rows_per_unit or 1) == pytest.approx(deviation, rel=0.7)
 
 
+def test_a_question_that_is_asked_again_is_answered_anew() -> None:
+    ours = cast("Library", importlib.import_module("benchmarks.queries_peers.discreet"))
+    (way,) = ours.ways(TABLES[1], Statistic.SUM).values()
+    assert len({str(way()) for _ in range(3)}) == 3
+
+
 def test_every_peer_has_pins_and_a_title() -> None:
     assert set(queries_peers.PEERS) | {queries_peers.OWN} == set(queries_peers.TITLES)
     assert set(queries_peers.PEERS) <= set(setup.PEERS)
