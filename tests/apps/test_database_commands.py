@@ -190,6 +190,11 @@ def test_a_cut_or_edited_ledger_is_found(clinic: str, capsys: pytest.CaptureFixt
         ledger.execute("UPDATE lines SET line = replace(line, 'COUNT', 'C0UNT') WHERE number = 1")
     assert main(["verify", clinic]) == 5
     assert "NOT in order" in capsys.readouterr().out
+    with sqlite3.connect(file) as ledger:
+        ledger.execute("DELETE FROM lines WHERE number = 2")
+    assert main(["verify", clinic]) == 5  # it is refused at opening, and can be looked at all the same
+    assert "NOT in order" in capsys.readouterr().out
+    assert "entries are missing or changed" in complaint(capsys, 1, "query", clinic, COUNT, "--epsilon", "1/2")
 
 
 def test_what_the_owner_declares_is_checked_and_recorded(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:

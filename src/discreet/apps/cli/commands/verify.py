@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from discreet.apps.cli.opening import PolicyFile, open_books
+from discreet.apps.cli.opening import PolicyFile, read_policy
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import working
 from discreet.errors import LedgerError, ParameterError
-
-if TYPE_CHECKING:
-    from discreet.ledgers.heads import Head as KnownHead
 
 __all__ = ["SECTION", "app"]
 
@@ -31,9 +28,13 @@ def verify(policy: PolicyFile, *, head: Head = None, as_json: Json = False) -> N
 
     Example: discreet verify hospital.toml --head 12:9f86d081884c7d65
     """
-    known = None if head is None else _read_head(head)
-    with open_books(policy) as ledger, working("reading the ledger"):
-        found = ledger.verify(head=known)
+    from discreet.ledgers import verify_ledger
+
+    if head is not None:
+        _check_head(head)
+    stated = read_policy(policy)
+    with working("reading the ledger"):  # one that was cut or edited is refused at opening, but looked at here
+        found = verify_ledger(stated, file=policy, head=head)
     if as_json:
         record = {"ok": found.ok, "entries": found.entries, "head": found.head}
         print_json({**record, "problems": list(found.problems), "remarks": list(found.remarks)})
@@ -42,12 +43,12 @@ def verify(policy: PolicyFile, *, head: Head = None, as_json: Json = False) -> N
     raise typer.Exit(0 if found.ok else 5)
 
 
-def _read_head(text: str) -> KnownHead:
-    """Read a head as it was printed; another text is a wrong argument, and no fault of the ledger."""
+def _check_head(text: str) -> None:
+    """Refuse what is no head: a wrong argument, and no fault of the ledger."""
     from discreet.ledgers.heads import Head as KnownHead
 
     try:
-        return KnownHead.read(text)
+        KnownHead.read(text)
     except LedgerError as error:
         message = f"--head: {error}"
         raise ParameterError(message) from None
