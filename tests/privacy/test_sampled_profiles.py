@@ -77,3 +77,13 @@ def test_groups_are_asked_for_afterwards() -> None:
     with pytest.raises(ParameterError, match=r"\.group\(3\)"):
         p.partition_selection(1, 40, neighbors=NeighborRelation.ADD_REMOVE.group(3))
     assert p.partition_selection(1, 40).group(3).epsilon("1e-6") > 2.9
+
+
+@pytest.mark.parametrize("size", [5, 10, 20, 50, 500])
+def test_large_groups_of_samples_have_a_finite_bound(size: int) -> None:
+    """Chains that leave the table are bounded by zCDP; none of them is refused at an everyday delta."""
+    curve = p.gaussian(1).subsample("0.1").group(size)
+    upper = curve.epsilon("1e-3")
+    assert 0 < upper <= p.zcdp(curve.zcdp()).epsilon("1e-3") * (1 + 1e-9) or size < 20
+    assert upper < math.inf
+    assert upper >= p.gaussian(1).subsample("0.1").group(2).epsilon("1e-3")

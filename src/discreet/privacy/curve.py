@@ -39,6 +39,7 @@ MOST_COMPOSITIONS = 10**18
 """How often one mechanism may be composed: counts beyond it leave the range of floating point."""
 
 _SMALLEST_DELTA = Fraction(1, 10**300)  # below it floats lose their digits, and logarithms are used instead
+_TINY_DELTA = Fraction(1, 10**29)
 _LARGEST_EPSILON = Fraction(10**150)
 _LARGEST_ORDER = 10**60
 _FAR_EPSILON = 50.0  # beyond it delta is first shown to be no float, where it is none
@@ -147,9 +148,10 @@ class Curve:
             upper = max((listed_epsilon(direction, chance) for direction in self.directions()), default=0.0)
             lower = min(lower, upper)
         if not lower <= upper or (upper == math.inf and chance > 0 and not self._leaks()):
+            larger = "Ask at a larger delta, such as 1e-30" if chance < _TINY_DELTA else "Add noise or compose less"
             msg = (
-                f"delta is {as_text(chance)}; at a delta so small the numbers certify no finite epsilon of this curve. "
-                "Ask at a larger delta, such as 1e-30, or convert .zcdp() where there is one."
+                f"delta is {as_text(chance)}; the numbers certify no finite epsilon of this curve there. {larger}, or "
+                "convert .zcdp() where there is one."
             )
             raise PrecisionError(msg)
         return lower, upper

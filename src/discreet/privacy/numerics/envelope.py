@@ -21,6 +21,7 @@ from discreet.privacy.numerics.finite import FiniteLoss, two_point
 from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.loss import ULP, Direction, Loss
 from discreet.privacy.numerics.moments import ConcentratedLoss
+from discreet.privacy.numerics.profile import chain_reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,7 +149,8 @@ def group_envelope(rho: float | None, forward: Loss, backward: Loss, size: int) 
 
     rho is that of the group; without one, losses of at most `top` add up to at most size times `top`.
     """
-    if size * max(_extent(forward), _extent(backward)) <= FARTHEST:
+    near = size * max(_extent(forward), _extent(backward)) <= FARTHEST
+    if near and max(chain_reach(forward, size), chain_reach(backward, size)) < math.inf:
         return None
     leaks = forward.infinity > 0 or backward.infinity > 0
     top = math.inf if leaks else size * max(forward.top, backward.top) * (1 + ULP)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.profile import hull, reach
+from discreet.privacy.numerics.profile import chain_reach, hull
 from discreet.privacy.numerics.sampled import CutLoss, Formula
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def grouped_pair(forward: Loss, backward: Loss, size: int) -> tuple[Loss, Loss]:
         size_ = np.abs(epsilon)
         return np.asarray(np.where(np.asarray(epsilon) < 0, -np.expm1(-size_) + np.exp(-size_) * chained, chained))
 
-    high = size * max(reach(forward, 1e-60), reach(backward, 1e-60))
+    high = size * max(chain_reach(forward, size), chain_reach(backward, size))
     points = high * np.linspace(0.0, 1.0, POINTS) ** 2
     edges = np.append(-points[:0:-1], points)
     top = size * max(forward.top, backward.top)

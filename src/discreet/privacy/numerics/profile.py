@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 ACCURACY = 1e-11
 
+FARTHEST_CHAIN = 600.0
+"""The largest loss of a chain of neighbors that a table holds: exp(600), with a factor for each step, is a float."""
+
+LOG_FLOOR = math.log(1e-40)
+"""What is left of a chain's profile at the end of its table."""
+
 
 def collapse(loss: Loss, edges: Reals) -> tuple[FiniteLoss, FiniteLoss]:
     """Return (below, above) for a loss whose profile and its slope are formulas; edges increase."""
@@ -104,3 +110,20 @@ def reach(loss: Loss, floor: float = 1e-80) -> float:
     while float(loss.delta(np.asarray([high]))[0]) > loss.infinity + floor:
         high *= 1.5
     return high
+
+
+def chain_reach(loss: Loss, size: int) -> float:
+    """Return the loss of one step at which a chain's profile, at most exp((size - 1) e) times its own, is negligible.
+
+    It is the largest loss where there is one, and infinity where floats do not reach so far. Profiles that leak, or
+    that are no formula, are followed to their own end only: what a chain makes of the rest goes to infinity.
+    """
+    high = reach(loss, 1e-60)
+    if math.isfinite(loss.top) or loss.infinity > 0 or not loss.closed:
+        return high
+    while size * high <= FARTHEST_CHAIN:
+        rest = float(loss.delta(np.asarray([high]))[0]) - loss.infinity
+        if math.log(max(rest, 1e-320)) + (size - 1) * high < LOG_FLOOR:
+            return high
+        high *= 1.2
+    return math.inf
