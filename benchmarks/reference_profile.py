@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 REACH = 9.5
 """Standard deviations after which a normal tail is below 1e-20."""
 
+LEAST = 1e-45
+"""Profiles below this are not told from 0; the smallest delta asked for is 1e-30."""
+
 DEEP = 13.5
 """The same for 1e-40: adding a unit costs a delta of 1e-30 only deep in the tail."""
 
@@ -186,15 +189,20 @@ class Profiles:
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """Return epsilon when a unit is removed and when one is added, 0 if delta is never above the target."""
-        removed = self._loss(solve(self.panels, np.log(self.removed), math.log(delta)))
-        inside = self.added > 1e-300
-        heights = np.where(inside, np.log(np.where(inside, self.added, 1.0)) - self._loss(self.panels.places), -800.0)
+        removed = self._loss(solve(self.panels, _logs(self.removed), math.log(delta)))
+        heights = _logs(self.added) - self._loss(self.panels.places)
         added = -float(self._loss(solve(self.panels, -heights, -math.log(delta))))
         return max(float(removed), 0.0), max(added, 0.0)
 
     def _loss(self, w: Reals | float) -> Reals:
         """Return y at W."""
         return np.asarray((self.count - 1) * math.log1p(-self.rate) + np.log1p(self.rate * np.expm1(w)))
+
+
+def _logs(values: Reals) -> Reals:
+    """Return logarithms; far beyond the answer a value may be lost in rounding, and even be negative."""
+    kept = values > LEAST
+    return np.where(kept, np.log(np.where(kept, values, 1.0)), math.log(LEAST))
 
 
 def profile_epsilon(sigma: float, rate: float, count: int, delta: float, variant: int) -> float:
