@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from discreet.errors import ParameterError
@@ -170,3 +172,14 @@ def test_a_row_that_cannot_be_hashed_is_not_counted(make: Callable[[], Mode | St
             make().release(value)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="2 dimensions"):
         make().release(pd.DataFrame({"a": [1]}))
+
+
+def test_rows_of_any_container_are_the_same_values() -> None:
+    dates = pd.Series(pd.to_datetime(["2020-01-01", None, "2020-01-02", "2020-01-01"]))
+    assert CountDistinct(epsilon=100).release(dates).value == 2
+    assert CountDistinct(epsilon=100).release(dates.to_numpy()).value == 2
+    assert CountDistinct(epsilon=100).release(np.ma.array([1, 2, 3], mask=[0, 1, 0])).value == 2
+    for rows in (pa.array([1, None, 2, 2]), pl.Series([1, None, 2, 2]), pd.Series([1, None, 2, 2], dtype="Int64")):
+        assert CountDistinct(epsilon=100).release(rows).value == 2
+        assert Mode([1, 2], epsilon=100).release(rows).value == 2
+    assert Mode([dates[0], dates[2]], epsilon=100).release(dates).value == dates[0]
