@@ -130,9 +130,7 @@ def listed(values: object) -> list[Any]:
         msg = f"value is of type {type(values).__name__}; it must hold the values, one per row, as a list or an array."
         raise ParameterError(msg)
     _require_flat(values)
-    if (
-        isinstance(values, np.ndarray) and values.dtype.kind not in "mM"
-    ):  # a date as a number would hide that it is null
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":  # a date as a number would hide a null
         return list(values.tolist())
     return list(values.to_pylist() if hasattr(values, "to_pylist") else values)
 
