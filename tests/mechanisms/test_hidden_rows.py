@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from discreet.errors import ParameterError
@@ -126,7 +128,7 @@ def test_features_are_refused_by_their_shape_and_type_alone() -> None:
 
 def test_joint_quantiles_refuse_what_would_overflow_before_rows_are_seen() -> None:
     with pytest.raises(ParameterError, match="common denominator"):
-        JointQuantiles(["1/99999989", "1/99999971"], lower=0, upper=3, grid=1, epsilon=5)
+        JointQuantiles([f"1/{99_999_989 - k}" for k in range(12)], lower=0, upper=3, grid=1, epsilon=5)
     assert JointQuantiles(["0.025", "0.5", "0.975"], lower=0, upper=3, grid=1, epsilon=5).scale > 0
 
 
@@ -170,3 +172,14 @@ def test_a_row_that_cannot_be_hashed_is_not_counted(make: Callable[[], Mode | St
             make().release(value)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="2 dimensions"):
         make().release(pd.DataFrame({"a": [1]}))
+
+
+def test_rows_of_any_container_are_the_same_values() -> None:
+    dates = pd.Series(pd.to_datetime(["2020-01-01", None, "2020-01-02", "2020-01-01"]))
+    assert CountDistinct(epsilon=100).release(dates).value == 2
+    assert CountDistinct(epsilon=100).release(dates.to_numpy()).value == 2
+    assert CountDistinct(epsilon=100).release(np.ma.array([1, 2, 3], mask=[False, True, False])).value == 2
+    for rows in (pa.array([1, None, 2, 2]), pl.Series([1, None, 2, 2]), pd.Series([1, None, 2, 2], dtype="Int64")):
+        assert CountDistinct(epsilon=100).release(rows).value == 2
+        assert Mode([1, 2], epsilon=100).release(rows).value == 2
+    assert Mode([dates[0], dates[2]], epsilon=100).release(dates).value == dates[0]

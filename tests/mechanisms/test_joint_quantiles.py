@@ -157,3 +157,11 @@ def test_shares_of_many_digits_are_taken() -> None:
     with pytest.raises(ParameterError, match="common denominator"):
         JointQuantiles([f"{k}/{99999989 - 2 * k}" for k in range(1, 12)], lower=0, upper=9, epsilon=1)
     assert JointQuantiles(shares, lower=0, upper=9, epsilon=1).release(rows).value.shape == (30,)
+
+
+def test_hundreds_of_quantiles_stay_within_floats() -> None:
+    """There are exp(2000) tuples: their number must not overflow."""
+    shares = [f"{k}/601" for k in range(1, 601)]
+    found = JointQuantiles(shares, lower=0, upper=2047, grid=1, epsilon=500).release(np.arange(60_100) % 2_048).value
+    assert (np.diff(found) >= 0).all()
+    assert np.abs(found[::60] - 2_048 * np.arange(1, 601, 60) / 601).max() < 100

@@ -129,10 +129,10 @@ def listed(values: object) -> list[Any]:
     if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
         msg = f"value is of type {type(values).__name__}; it must hold the values, one per row, as a list or an array."
         raise ParameterError(msg)
-    if not hasattr(values, "dtype") and not hasattr(values, "ndim") and not hasattr(type(values), "num_columns"):
-        return list(values)
-    rows = read_rows(values)
-    return list(rows.tolist()) if isinstance(rows, np.ndarray) else rows
+    _require_flat(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":  # a date as a number would hide a null
+        return list(values.tolist())
+    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)
 
 
 def codes(rows: Iterable[object], categories: Iterable[Hashable]) -> NDArray[np.int64]:

@@ -60,10 +60,10 @@ def require_smoothing(smoothing: Fraction) -> None:
     >>> from fractions import Fraction
     >>> require_smoothing(Fraction(1, 8))
     """
-    if not FINEST_SMOOTHING <= smoothing <= LOOSEST:
+    if not FINEST_SMOOTHING <= smoothing <= LOOSEST / 4:
         msg = (
             f"smoothing is {shown(smoothing)}; it must lie between 2**-20, which a tiny epsilon does not allow, and "
-            f"{LOOSEST}."
+            f"{LOOSEST / 4}."
         )
         raise ParameterError(msg)
 

@@ -229,16 +229,17 @@ class _Chain:
     def _cost(self, step: int, start: int, end: int) -> int:
         return abs(end - start - self._wanted[step])
 
-    def _scores(self, step: int, start: int, first: int) -> tuple[NDArray[np.float64], int]:
-        """Return the floats by which the next point is drawn, from `first` on, and the cost that counts as 0 there.
+    def _scores(self, step: int, start: int, first: int) -> tuple[NDArray[np.float64], Fraction]:
+        """Return the floats by which the next point is drawn, from `first` on, and how much they lie below the truth.
 
-        They are rounded up, and far ones are raised to -700: what a point is drawn too often is made up for.
+        They are at most 0, rounded up, and far ones are raised to -700: what is drawn too often is made up for.
         """
         after = self._ahead[step]
         costs = np.abs(self._places[first:] - start - self._wanted[step]) + after.whole[first:]
         least = costs.min()
-        found = after.rest[first:] - (costs - least).astype(np.float64) * (self._rate * _UP)
-        return np.maximum(found, _FARTHEST), int(least)
+        most = float(after.rest[first:].max())
+        found = (after.rest[first:] - most) - (costs - least).astype(np.float64) * (self._rate * _UP)
+        return np.maximum(found, _FARTHEST), Fraction(most) - int(least) / self._scale
 
     def draw(self, bits: BitSource) -> list[int]:
         """Return a tuple with probability proportional to its weight."""
@@ -256,21 +257,22 @@ class _Chain:
 
         The lotteries drew these points with probability prod exp(s_j) / Z_j, where s_j is the float that stood for
         point j and Z_j the sum of exp over all of step j. The weight is exp(-costs / scale), so a chance in proportion
-        to exp(-costs / scale - sum s_j) prod Z_j is needed; Z_1 is the same for all tuples and left out, and the least
-        cost of all step 1 is added. But for rounding, s_j is the logarithm of the weight of step j and of all that
-        follows, above the least cost, and Z_(j+1) is that sum: the exponents cancel. A float is off by less than 2**-40
-        here where it is above -700, as large numbers are subtracted as whole ones, and sums of 4096 terms are too.
-        `slack` is far above that for all steps together, and keeps the chance below 1; so does rounding s_j up.
+        to exp(-costs / scale - sum s_j) prod Z_j is needed; Z_1 is the same for all tuples and left out, and so is
+        what step 1 lies below the truth. But for rounding, s_j is the logarithm of the weight of step j and of all that
+        follows, less a number of the step, and Z_(j+1) is that sum, less the next number: the exponents cancel. A
+        float is off by less than 2**-35 here where it is above -700, as costs are subtracted as whole numbers, and sums
+        of 4096 terms are too. `slack` is far above that for all steps together, and keeps the chance below 1; so does
+        rounding s_j up.
         """
         exponent, sums, start, first = -self._slack, [], 0, 0
         for step, point in enumerate(points):
-            scores, least = self._scores(step, start, first)
+            scores, below = self._scores(step, start, first)
             end = int(self._places[point])
             exponent -= self._cost(step, start, end) / self._scale + Fraction(float(scores[point - first]))
             if step:
                 sums.append(scores)
             else:
-                exponent += least / self._scale
+                exponent -= below
             start, first = end, point
         return _toss(exponent - self._cost(len(self._wanted) - 1, start, self._whole) / self._scale, sums, bits)
 
