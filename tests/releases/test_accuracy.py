@@ -255,3 +255,33 @@ def test_the_largest_groups_are_found_by_noisy_counts(db: Database) -> None:
     assert len(found) == 5
     # 101 groups stay within ln(101 / 1e-9) / 2 < 13 of their counts, but with a probability of 1e-9
     assert min(counts[row["y"]] for row in found) >= fifth - 26
+
+
+def test_closer_bounds_can_be_bought_first() -> None:
+    """Values near 100 under a public bound of a million: a tenth of the price makes the rest far more exact."""
+    random = Random(8)
+    columns = [
+        Column("pay", lower=0, upper=10**6),
+        Column("bonus", lower=-1e6, upper=1e6, nullable=False),
+        Column("ward", keys=["a", "b"]),
+    ]
+    policy = Policy([Table("people", unit="id", rows_per_unit=1, columns=columns)], epsilon=100)
+    rows = [
+        {"id": n, "pay": None if n % 7 == 0 else 80 + n % 41, "bonus": random.gauss(5, 2), "ward": "ab"[n % 2]}
+        for n in range(5000)
+    ]
+    with dp.Database(policy, {"people": pa.Table.from_pylist(rows)}) as opened:
+        wide = opened.sql("SELECT ward, AVG(pay) AS p, SUM(bonus) AS s, COUNT(*) AS n FROM people GROUP BY ward")
+        close = wide.narrowed(epsilon=1)
+        assert opened.remaining == dp.privacy.Pure(99)
+        assert wide.preview(epsilon=1, expected_count=2000).errors["p"] > 100  # type: ignore[operator]
+        assert close.preview(epsilon=1, expected_count=2000).errors["p"] < 1  # type: ignore[operator]
+        for row in close.release(epsilon=1).to_dicts():
+            assert abs(row["p"] - 100) < 2
+            assert abs(row["s"] - 12_500) < 400  # as much is clamped on one side as on the other
+            assert abs(row["n"] - 2500) < 40
+        with pytest.raises(dp.QueryRefused, match="Nothing in the question is summed"):
+            opened.sql("SELECT COUNT(*) AS n FROM people").narrowed(epsilon=1)
+        with pytest.raises(ParameterError, match="cut is"):
+            wide.narrowed(epsilon=1, cut=0.5)
+        assert opened.remaining == dp.privacy.Pure(98)

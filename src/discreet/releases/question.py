@@ -14,6 +14,7 @@ from discreet.releases.accuracy import price_within
 from discreet.releases.answer import Answer
 from discreet.releases.blocks import Choice, Parts
 from discreet.releases.choices import RankChoice
+from discreet.releases.narrowing import bounds_plan, narrowed_plan, summed_values
 from discreet.releases.numbers import add_noise
 from discreet.releases.paying import pay
 from discreet.releases.preview import Preview
@@ -122,6 +123,28 @@ class Question:
         self._allowed("release")
         protection = self._protection(epsilon, rho, delta, within, confidence)
         return pay(self, protection)
+
+    def narrowed(
+        self,
+        *,
+        cut: Number = "0.05",
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+    ) -> Question:
+        """Buy closer bounds first: the same question about values that are clamped to two private quantiles.
+
+        Where the policy's bounds are far wider than most values, noise is too: a small part of the budget for the
+        quantiles `cut` and 1 - `cut` of everything that is summed, over all groups, may be worth it. It is a release of
+        its own, charged at once at the price given here; the question that is returned has its own price, and its
+        explanations show the bounds. What lies beyond them is clamped, which no ± counts. A smaller cut clamps less,
+        but the rows beyond it must be many more than noise moves a rank by (some 30 rows of a unit / epsilon), else the
+        bound may fall anywhere.
+        """
+        bought = replace(self, plan=bounds_plan(self.plan, cut))
+        (row,) = bought.release(epsilon=epsilon, rho=rho, delta=delta).to_dicts()
+        bounds = {value: tuple(row[f"m{place}"]) for place, value in enumerate(summed_values(self.plan))}
+        return replace(self, plan=narrowed_plan(self.plan, bounds))
 
     def ready(self, protection: Protection) -> Callable[[], Answer]:
         """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""
