@@ -29,6 +29,21 @@ if TYPE_CHECKING:
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A Java that lives for two minutes gains nothing from its second compiler, and two cores little from more threads."""
 
+_SMALL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": _QUICK,
+    "spark.executor.extraJavaOptions": _QUICK,
+    "spark.executor.memory": "700m",
+    "spark.sql.adaptive.enabled": "false",  # like compiled stages, it pays on large data only
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",
+}
+"""Settings of a session that fits on a test machine."""
+
 POSTGRES = {
     Kind.BOOLEAN: "boolean",
     Kind.INTEGER: "bigint",
@@ -115,24 +130,26 @@ def _wait_for(port: int) -> None:
 
 
 @cache
+def _defaults() -> str:
+    """Write settings for sessions that are opened by an address alone."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-settings-"))
+    settings = _SMALL | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
+    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+    return str(folder)
+
+
+def spark_environment() -> dict[str, str]:
+    """The environment of a process that opens a session by an address."""
+    use_java()
+    return os.environ | {"SPARK_CONF_DIR": _defaults(), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+
+
+@cache
 def spark_session() -> Any:  # noqa: ANN401 - pyspark's own
     """Open a session on the cluster, small enough for a test machine."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": _QUICK,
-        "spark.executor.extraJavaOptions": _QUICK,
-        "spark.executor.memory": "700m",
-        "spark.sql.adaptive.enabled": "false",  # like compiled stages, it pays on large data only
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-        "spark.log.level": "ERROR",
-        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="discreet-warehouse-"),
-    }
+    settings = _SMALL | {"spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="discreet-warehouse-")}
     builder = SparkSession.builder.master(spark_master()).appName("tests")
     for name, value in settings.items():
         builder = builder.config(name, value)
