@@ -16,6 +16,9 @@ from discreet.privacy.numerics.transform import exponential_sums
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
 
+FARTHEST = 300.0
+"""Losses up to this have an exponential that may be multiplied and summed."""
+
 MATRIX = 1 << 18
 """Entries of one block of exponentials."""
 
@@ -77,8 +80,8 @@ class FiniteLoss(Loss):
 
     def solve(self, delta: float) -> float | None:
         """Between two values the profile is a line in exp(epsilon); find the piece by suffix sums, then the point."""
-        if not len(self.values):
-            return None
+        if not len(self.values) or max(-float(self.values[0]), float(self.values[-1])) > FARTHEST:
+            return None  # exp(L) leaves the floats
         under = np.cumsum((self.masses * np.exp(-self.values))[::-1])[::-1]
         over = np.cumsum(self.masses[::-1])[::-1] + self.infinity
         # The profile at each value, from the line on its left: below delta from some value on.
