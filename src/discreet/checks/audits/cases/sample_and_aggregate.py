@@ -24,7 +24,7 @@ def cases() -> tuple[Case, ...]:
     few, many = ([0.0], _loud), ([0.0, 4.0], _loud)
     change = NeighborRelation.CHANGE_ONE
     return (
-        Case("a mean", SampleAndAggregate(1, lower=0, upper=4, grid=1, epsilon=1), few, many),
+        Case("a mean", SampleAndAggregate(1, lower=0, upper=4, grid=1, epsilon=1), few, many, draws=3_000),
         Case("a mean of two blocks", SampleAndAggregate(2, lower=0, upper=4, grid=1, epsilon=1), few, many, draws=500),
         Case(
             "a median",
