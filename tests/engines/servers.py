@@ -120,12 +120,12 @@ def _free_port() -> int:
 
 
 def _wait_for(port: int) -> None:
-    for _ in range(600):
+    for _ in range(3000):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.1)
-    msg = "the master did not start"
+    msg = "the server did not start"
     raise RuntimeError(msg)
 
 
