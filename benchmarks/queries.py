@@ -22,7 +22,7 @@ from benchmarks import queries_spark
 from benchmarks.mechanisms import Progress
 from benchmarks.noise import fingerprint
 from benchmarks.queries_cases import DATA, Rows, Statistic, tables
-from benchmarks.queries_peers import OWN, PEERS, TITLES
+from benchmarks.queries_peers import FLOOR, OWN, PEERS, TITLES
 from benchmarks.queries_speed import GROUPS, QUESTION, write_database, write_parquet
 from benchmarks.report import (
     Direction,
@@ -230,11 +230,11 @@ def race_figures(
         paths.append(folder / f"race-{place}.npz")
         rows.save(paths[-1])
     words = ["speed", "5", str(seconds), *map(str, paths)]
-    results = {each: run_worker(each, words, progress) for each in ("plain", *libraries) if each != "diffprivlib"}
+    results = {each: run_worker(each, words, progress) for each in (FLOOR, *libraries) if each != "diffprivlib"}
     figures = []
     for rows in races:
         times = {name: row for name, result in results.items() for row in result["rows"] if row["table"] == rows.name}
-        base = times.get("plain", {}).get("cpu")
+        base = times.get(FLOOR, {}).get("cpu")
         for name, result in results.items():
             row = times.get(name, {})
             cpu, wall = row.get("cpu"), row.get("wall")
@@ -244,7 +244,7 @@ def race_figures(
                 Figure(
                     section,
                     rows.name,
-                    TITLES.get(name, "plain DuckDB"),
+                    TITLES[name],
                     divide(cpu, base),
                     "× plain",
                     wall=wall,
@@ -372,7 +372,7 @@ def main() -> int:
     versions = {name: found for _, result in results for name, found in result["versions"].items()}
     print(format_table(figures), end="\n\n")
     print(summarize(figures))
-    for line in dict.fromkeys(f"  {TITLES.get(name, name)}: {each['missing']}" for name, each in results):
+    for line in dict.fromkeys(f"  {TITLES[name]}: {each['missing']}" for name, each in results):
         if not line.endswith(": "):
             print(line)
     print(", ".join(f"{name} {found}" for name, found in {**machine, **versions}.items()))

@@ -5,10 +5,13 @@ it.
 """
 
 OWN = "discreet"
+FLOOR = "plain"
+"""DuckDB without privacy, called like a library."""
 PEERS = ("opendp_polars", "pipelinedp", "smartnoise", "tmlt_analytics", "diffprivlib")
 NEW_PEERS = ("opendp_polars", "pipelinedp", "tmlt_analytics")
 """Those that no other benchmark compares; their pins stand in this folder."""
 TITLES = {
+    "plain": "plain DuckDB",
     "discreet": "discreet",
     "opendp_polars": "opendp (polars)",
     "pipelinedp": "pipeline-dp (local)",

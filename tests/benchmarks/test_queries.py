@@ -165,7 +165,7 @@ def test_a_question_that_is_asked_again_is_answered_anew() -> None:
 
 
 def test_every_peer_has_pins_and_a_title() -> None:
-    assert set(queries_peers.PEERS) | {queries_peers.OWN} == set(queries_peers.TITLES)
+    assert {*queries_peers.PEERS, queries_peers.OWN, queries_peers.FLOOR} == set(queries_peers.TITLES)
     assert set(queries_peers.PEERS) <= set(setup.PEERS)
     assert len(set(setup.PEERS)) == len(setup.PEERS)
     for peer in queries_peers.PEERS:
@@ -201,6 +201,15 @@ def test_accuracy_is_judged_beyond_sampling_error() -> None:
     }
     assert [figure.verdict for figure in accuracy_figures(missing, ["t"])] == [Verdict.UNMEASURED, None]
     assert target_of(None, row(1.0, 0.1)).limit == pytest.approx(1.3)
+
+
+def test_the_race_compares_with_the_plain_query(tmp_path: Path) -> None:
+    sizes = queries.Sizes(rows=0, parquet=0, groups=0, peers=2000)
+    figures, results = queries.race_figures(tmp_path, sizes, ["discreet"], 1.0, mechanisms.Progress(4))
+    assert [figure.library for figure in figures] == ["plain DuckDB", "discreet"] * 2
+    assert [figure.value for figure in figures[::2]] == [1.0, 1.0]
+    assert {figure.verdict for figure in figures} == {None}
+    assert not any(result["missing"] for result in results.values())
 
 
 def test_speed_is_judged_by_multiples_and_a_failure_counts_as_unmeasured() -> None:
