@@ -15,12 +15,12 @@ __all__ = [
     "discrete_law",
     "flipped",
     "laplace_winner",
+    "law_if_shown",
     "ordered",
     "polyplace_above",
     "rounded_law",
     "shown_chance",
     "softmax",
-    "tested_law",
 ]
 
 
@@ -190,10 +190,10 @@ def shown_chance(epsilon: float, delta: float, distance: int) -> float:
     return fall**needed / (1 + fall) if needed > 0 else 1 - fall ** (1 - needed) / (1 + fall)
 
 
-def tested_law(shown: float, cells: dict[int, float]) -> dict[str, float]:
+def law_if_shown(shown: float, cells: dict[int, float]) -> dict[str, float]:
     """Return the law of an answer that is shown with some chance: its cell as a text, or None.
 
-    >>> tested_law(0.5, {0: 0.25, 1: 0.75})
+    >>> law_if_shown(0.5, {0: 0.25, 1: 0.75})
     {'None': 0.5, '0': 0.125, '1': 0.375}
     """
     return {"None": 1 - shown, **{str(cell): shown * chance for cell, chance in cells.items()}}

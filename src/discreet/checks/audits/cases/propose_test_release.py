@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from discreet.checks.audits.case import Case, shown_in_cells
-from discreet.checks.audits.laws import cells_law, shown_chance, tested_law
+from discreet.checks.audits.laws import cells_law, law_if_shown, shown_chance
 from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease
 
 __all__ = ["cases"]
@@ -19,7 +19,7 @@ def _law(mechanism: ProposeTestRelease, value: tuple[float, int]) -> dict[str, f
     half = float(mechanism.epsilon) / 2
     step = 2.0 ** math.floor(math.log2(float(mechanism.bound) * min(1.0, 1 / half))) * 2.0**-20
     cells = cells_law(lambda x: math.exp(-x) / 2, value[0], (float(mechanism.bound) + step) / half, _EDGES)
-    return tested_law(shown_chance(half, float(mechanism.delta), value[1]), cells)
+    return law_if_shown(shown_chance(half, float(mechanism.delta), value[1]), cells)
 
 
 def cases() -> tuple[Case, ...]:

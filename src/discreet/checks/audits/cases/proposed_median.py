@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.checks.audits.case import Case, shown_in_cells
-from discreet.checks.audits.laws import cells_law, shown_chance, tested_law
+from discreet.checks.audits.laws import cells_law, law_if_shown, shown_chance
 from discreet.mechanisms.instances.proposed_median import ProposedMedian
 from discreet.privacy import NeighborRelation
 
@@ -29,7 +29,7 @@ def _law(mechanism: ProposedMedian, rows: Sequence[int]) -> dict[str, float]:
     distance = next(k for k, width in enumerate(windows) if width > mechanism.bound)
     half = float(mechanism.epsilon) / 2
     cells = cells_law(lambda x: math.exp(-x) / 2, float(ends[middle]), float(mechanism.bound) / half, _EDGES)
-    return tested_law(shown_chance(half, float(mechanism.delta), distance), cells)
+    return law_if_shown(shown_chance(half, float(mechanism.delta), distance), cells)
 
 
 def cases() -> tuple[Case, ...]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.checks.audits.case import Case, shown_in_cells
-from discreet.checks.audits.laws import cells_law, shown_chance, tested_law
+from discreet.checks.audits.laws import cells_law, law_if_shown, shown_chance
 from discreet.mechanisms.instances.proposed_scale import ProposedScale
 from discreet.privacy import NeighborRelation
 
@@ -29,7 +29,7 @@ def _law(mechanism: ProposedScale, rows: Sequence[int]) -> dict[str, float]:
     distance = next(k for k, (high, low) in enumerate(pairs) if low <= 0 or high > mechanism.factor * low)
     half, wide = float(mechanism.epsilon) / 2, max(1, ordered[third] - ordered[first])
     scale = math.log(mechanism.factor) / half
-    return tested_law(
+    return law_if_shown(
         shown_chance(half, float(mechanism.delta), distance),
         cells_law(lambda x: math.exp(-x) / 2, math.log(wide), scale, _EDGES),
     )
