@@ -189,10 +189,11 @@ class Questions:
         source, columns = self.source(depth - 1)
         value, key = self.number(columns, 2), self.text(columns, 1)
         unit = f", {columns['unit'][0]}" if columns["unit"] else ""
-        select = f"SELECT {value} AS a, {self.bounded(columns, 1)} AS b, {key} AS t{unit}"
+        constant = self.pick("5", "0.25", "-2")  # what is known of it depends on how far a plan was simplified
+        select = f"SELECT {value} AS a, {self.bounded(columns, 1)} AS b, {key} AS t, {constant} AS c{unit}"
         return f"({select} FROM {source}{self.where(columns)}) AS q", {
-            "number": ["a", "b"],
-            "bounded": ["b"],
+            "number": ["a", "b", "c"],
+            "bounded": ["b", "c"],
             "text": ["t"],
             "boolean": [],
             "date": [],

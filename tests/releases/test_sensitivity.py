@@ -42,6 +42,9 @@ FIXED = [
     "SELECT COUNT(*), SUM(age), AVG(age), VARIANCE(age) FROM patients",
     "SELECT diagnosis, COUNT(change), SUM(change), CORR(change, cost) FROM visits GROUP BY diagnosis",
     "SELECT COUNT(DISTINCT patient_id), AVG(COALESCE(change, 3)) FROM visits",
+    "SELECT COUNT(*), COUNT(CASE WHEN c = 5 THEN 1 END), AVG(x), SUM(x) FROM (SELECT 5 AS c, cost AS x FROM visits) q",
+    "SELECT COUNT(*), SUM(CASE WHEN c = 5 THEN 0.0625 ELSE -1.0 END) FROM (SELECT 5 AS c FROM visits) q",
+    "SELECT COUNT(CASE WHEN c = 5 THEN 1 END), COUNT(*), MEDIAN(x), AVG(x) FROM (SELECT 5 AS c, cost x FROM visits) q",
 ]
 SUMS = [Bounding(shape=Shape.SUMS, rows_per_group=2), Bounding(shape=Shape.SUMS, rows_per_group=1, groups=2)]
 

@@ -141,35 +141,47 @@ class Plan:
         return next(name for name, each in self._columns if each == wanted and name[0] == letter)
 
     @cached_property
+    def _source(self) -> tuple[Node, int | None]:
+        """The relation that columns are computed over, and the limit that was taken off it for clamped sums."""
+        relation = normal(self.request.relation)
+        if self.bounding.shape is not Shape.SUMS:
+            return relation, None
+        relation, limit = unlimited(relation)
+        return relation, self.bounding.rows_per_group or self.bounding.rows or limit
+
+    @cached_property
+    def _computed(self) -> Project:
+        """The computed columns: the one relation whose facts decide what is counted, on which grid, and how far.
+
+        Sensitivities of released blocks are derived from `statistics` and checked against `aggregate`: both must come
+        from here, as another form of the same relation may know other bounds.
+        """
+        relation, _ = self._source
+        child = normal(Project(relation, self._columns))
+        if isinstance(child, Project):
+            return child
+        return Project(relation, self._columns)  # the table has just these columns under these names
+
+    @cached_property
     def aggregate(self) -> Aggregate:
         """The exact statistics per group that an engine computes."""
-        limit = None
-        relation = normal(self.request.relation)
-        if self.bounding.shape is Shape.SUMS:
-            relation, limit = unlimited(relation)
-            limit = self.bounding.rows_per_group or self.bounding.rows or limit
-        child = normal(Project(relation, self._columns))
-        if not isinstance(child, Project):  # the table has just these columns under these names
-            child = Project(relation, self._columns)
         keys = tuple(name for name, _ in self._columns if name.startswith("k"))
-        limited = bounded(child, keys, self.bounding)
+        limited = bounded(self._computed, keys, self.bounding)
         domains = tuple(GroupKey(name, limited.schema[name].keys) for name in keys)
-        statistics = tuple(
-            dict.fromkeys(each for name, _ in self.request.measures for each in self._needs(name, child))
-        )
-        found = Aggregate(limited, domains, statistics)
+        found = Aggregate(limited, domains, self.statistics)
         if self.bounding.shape is not Shape.SUMS:
             return found
+        limit = self._source[1]
         if limit is None:
             refuse(
                 "shape=sums", why="Nothing says how much a unit may add.", instead="rows_per_group= in the question."
             )
         return clipped(found, limit)
 
-    def _needs(self, name: str, child: Node) -> tuple[Statistic, ...]:
+    def _needs(self, name: str) -> tuple[Statistic, ...]:
         """The statistics of one measure, over the computed columns."""
         measure = dict(self.request.measures)[name]
-        return measure.with_operands(self._values(measure)).statistics(child.schema)
+        return measure.with_operands(self._values(measure)).statistics(self._computed.schema)
 
     def _values(self, measure: Measure) -> tuple[Expression, ...]:
         """The operands of a measure as computed columns."""
@@ -180,29 +192,17 @@ class Plan:
         if name not in dict(self.request.measures):
             msg = f"there is no measure {name!r}; there are {', '.join(each for each, _ in self.request.measures)}."
             raise ParameterError(msg)
-        bare = self._bare
-        return tuple(bare.index(each) for each in self._needs(name, self._computed))
+        return tuple(self.statistics.index(each) for each in self._needs(name))
 
     @cached_property
-    def _computed(self) -> Node:
-        return Project(normal(self.request.relation), self._columns)
-
-    @property
     def statistics(self) -> tuple[Statistic, ...]:
-        """The statistics as measures mean them, with their grids and centers; in the aggregate's order."""
-        return tuple(self._bare)
+        """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order."""
+        return tuple(dict.fromkeys(each for name, _ in self.request.measures for each in self._needs(name)))
 
     @property
     def row_schema(self) -> Schema:
         """What is known about the computed columns that `statistics` speak of."""
         return self._computed.schema
-
-    @cached_property
-    def _bare(self) -> list[Statistic]:
-        """The statistics before any clamping per unit, in the same order."""
-        return list(
-            dict.fromkeys(each for name, _ in self.request.measures for each in self._needs(name, self._computed))
-        )
 
     def key_column(self, name: str) -> str:
         """Give the aggregate's column for a group key of the question."""

@@ -126,8 +126,8 @@ class Protection:
         moves = [block.sensitivity(plan.aggregate, neighbors) for block in recipe.blocks]
         if any(move.l1 == 0 for move in moves):
             refuse(
-                "an aggregate of a constant 0",
-                why="Its bounds leave only the value 0, so there is nothing to measure.",
+                "an aggregate of a constant",
+                why="Its bounds leave only one value, so there is nothing to measure.",
                 instead="the number itself.",
             )
         blocks = _Blocks(recipe, moves)
