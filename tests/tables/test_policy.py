@@ -268,6 +268,13 @@ def test_python_and_toml_write_the_same_policy() -> None:
     assert built == Policy.from_toml(HOSPITAL)
 
 
+def test_rows_as_units_share_no_kind_with_units_of_a_column() -> None:
+    rows = Table("rows", row_is_unit=True, unit_kind="patient")
+    with pytest.raises(PolicyError, match="whose units have a column in visits"):
+        Policy([rows, Table("visits", unit="patient", rows_per_unit=2)], epsilon=1)
+    assert len(Policy([rows, Table("visits", unit="id", rows_per_unit=2)], epsilon=1).tables) == 2
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"form": 2}', '{"form": 1}', '{"form": 1, "budget": 3}'])
 def test_other_texts_are_no_policy(text: str) -> None:
     with pytest.raises(PolicyError):

@@ -269,6 +269,14 @@ def _tables(given: Iterable[Table]) -> tuple[Table, ...]:
                     f"{other[0]}; declare the unit columns with one type, or with different unit_kind."
                 )
                 raise PolicyError(msg)
+    for table in found:
+        if table.row_is_unit and table.unit_kind in kinds:  # nothing tells whose row it is: a union has no unit
+            msg = (
+                f"{table.name} says row_is_unit and is of the kind {table.unit_kind!r}, whose units have a column in "
+                f"{kinds[table.unit_kind or ''][0]}; name the unit's column, or give {table.name} a unit_kind of its "
+                "own."
+            )
+            raise PolicyError(msg)
     return tuple(found)
 
 
