@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.objects import typed
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
@@ -36,8 +41,6 @@ def _same_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def frames(kind: str, tables: dict[str, pa.Table]) -> dict[str, object]:
     if kind == "pandas":
-        import pandas as pd
-
         kinds = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}  # without them, a NULL makes it an object
         return {name: table.to_pandas(types_mapper=kinds.get) for name, table in tables.items()}
     if kind == "polars":
@@ -115,11 +118,70 @@ def test_statistics_of_parquet_do_not_remove_the_test_for_nan(tmp_path: Path) ->
         (b"id,cost\na,1\n" + b"x" * 3_000_000 + b",2\nc,3\n", [2, 2]),  # a line that is too long
         (b"id,cost\r\na,1\nb\x00,2\r\nc,3", [3, 3]),  # line ends of two kinds, a zero byte
         ('id,cost\na"x,1\n"b"x,2\n', [2, 2]),  # quotation marks in odd places
+        ('id,cost,note\na,1,"in two\nlines"\nb,2,\nc,3,"\r\n"\n', [3, 3]),  # quoted line breaks, elsewhere
+        ('id,cost\n"a\nb",1\nc\n', [2, 1]),  # and here
     ],
 )
 def test_csv_files_are_read_without_guessing(text: str | bytes, rows: list[int], tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     assert counted(tmp_path)[:2] == rows
+
+
+ODD_CELLS = [
+    *(None, float("nan"), "n/a", "", "\ud800", b"x", [1], {}, object(), 10**30, 1j, Decimal("sNaN"), Decimal("1e999")),
+    *(dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC), pd.NA, pd.NaT, np.float16("nan"), np.array([1])),
+]
+
+
+VISITS: dict[str, list[Any]] = {
+    "flag": [True, False, True],
+    "cost": [1.5, 2.5, 3.5],
+    "age": [1, 2, 3],
+    "name": ["x", "y", "z"],
+    "day": [dt.datetime.fromisoformat(f"2020-01-0{day}T05:00:00") for day in (1, 2, 3)],
+}
+DECLARED = [
+    Column("flag", type="boolean"),
+    Column("cost", lower=0, upper=9, type="float"),
+    Column("age", lower=0, upper=9),
+    Column("name", type="text"),
+    Column("day", type="timestamp"),
+]
+FRAMED = Policy([Table("t", row_is_unit=True, columns=DECLARED)], epsilon=1)
+
+
+def counts(frame: pd.DataFrame) -> list[int]:
+    sql = (
+        "SELECT COUNT(CASE WHEN flag THEN 1 END), COUNT(CASE WHEN cost > 2 THEN 1 END), "
+        "COUNT(CASE WHEN age > 1 THEN 1 END), COUNT(CASE WHEN name > 'x' THEN 1 END), "
+        "COUNT(CASE WHEN day < DATE '2020-01-03' THEN 1 END) FROM t"
+    )
+    plan = plan_sql(FRAMED, sql)
+    with DuckDB(FRAMED, {"t": frame}) as engine:
+        exact = engine.prepare(plan.aggregate).run()
+        places = [plan.statistics_of(name)[0] for name, _ in plan.request.measures]
+        return [int(exact.unprotected(place)[0, 0]) for place in places]
+
+
+@pytest.mark.parametrize("place", range(len(ODD_CELLS)))
+@pytest.mark.parametrize("name", list(VISITS))
+def test_one_odd_cell_of_a_data_frame_changes_no_other(name: str, place: int) -> None:
+    """The column turns into one of objects; every other cell is still what it was."""
+    odd = pd.Series([*VISITS[name], None], dtype=object)
+    odd.iloc[3] = ODD_CELLS[place]
+    frame = pd.DataFrame({other: values + values[:1] for other, values in VISITS.items()})
+    frame[name] = odd
+    assert frame[name].dtype == object
+    assert typed(frame, FRAMED.table("t"))[name].tolist()[:3] == VISITS[name]
+
+
+@pytest.mark.parametrize("name", list(VISITS))
+def test_columns_of_objects_count_like_typed_ones(name: str) -> None:
+    frame = pd.DataFrame(VISITS)
+    assert counts(frame) == [2, 2, 2, 2, 2]
+    assert counts(frame.astype({name: object})) == [2, 2, 2, 2, 2]
+    none = pd.concat([frame, pd.DataFrame({each: [None] for each in VISITS}, dtype=object)], ignore_index=True)
+    assert counts(none.astype(object)) == [2, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("text", ["", "id,id,cost\n", "id,,cost\n"])

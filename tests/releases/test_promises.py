@@ -18,10 +18,10 @@ from discreet.plans import Bounding, plan_sql
 from discreet.privacy import ZCDP, Pure
 from discreet.releases import MemoryPurse, Question
 from discreet.releases.choices import RankChoice
-from discreet.releases.protection import Price, Protection
+from discreet.releases.protection import Price, Protection, _pure_rho, _rho_of
 from discreet.releases.question import _selected
 from discreet.releases.recipe import Recipe
-from discreet.tables import Policy
+from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 from tests.plans.hospital import POLICY, TOML, database, without
 from tests.releases.exact import aggregates_of
@@ -80,6 +80,40 @@ def test_promise_1_rho_is_a_price_too(sql: str) -> None:
     assert found.cost.rho <= Fraction(1, 100)
     rhos = [noise.rho if isinstance(noise, RankChoice) else noise.privacy.zcdp() for noise in found.noises]
     assert sum(rhos) <= 0.01 * SLACK
+
+
+WIDE = Policy(
+    [
+        Table(
+            "t",
+            unit="id",
+            rows_per_unit=1000,
+            columns=[
+                Column("s", type="text"),
+                *(Column(f"x{each}", lower=0, upper=10**each, nullable=False) for each in range(1, 10)),
+            ],
+        )
+    ],
+    epsilon=3,
+    delta=1e-6,
+)
+UNKNOWN_GROUPS = [
+    "MEDIAN(x1), MIN(x1), MAX(x2), MEDIAN(x3)",
+    "COVAR_POP(x9, x8), AVG(x7)",
+    "COUNT(*), AVG(x1), MEDIAN(x2)",
+]
+
+
+@pytest.mark.parametrize("measures", UNKNOWN_GROUPS)
+@pytest.mark.parametrize("rho", ["0.00001", "0.001", "0.1", "1"])
+def test_promise_1_all_parts_together_cost_no_more_than_rho(measures: str, rho: str) -> None:
+    plan = plan_sql(WIDE, f"SELECT s, {measures} FROM t GROUP BY s")
+    made = Protection.of(Recipe.of(plan), Price.read(WIDE, rho=rho))
+    assert made.selection is not None
+    coins = made.selection.touched
+    parts = sum((_rho_of(noise) for noise in made.noises), Fraction(0))
+    whole = parts + coins * _pure_rho(made.selection.epsilon / coins)
+    assert Fraction(rho) / 2 < whole <= Fraction(rho) * (1 + Fraction(1, 2**40))
 
 
 @pytest.mark.parametrize("sql", KNOWN)

@@ -137,7 +137,9 @@ class Protection:
         if plan.aggregate.known:
             return Protection(price, noises, None, plan.policy.filter)
         delta = price.delta / 2 if noises is normal and price.epsilon is not None else price.delta
-        part = price.part(blocks.shares(gaussian=noises is normal)[-1], delta)
+        # The same division that the noises were made by: shares of two would not add up to the price.
+        split = blocks.shares(gaussian=price.epsilon is None or noises is normal)
+        part = price.part(split[-1], delta)
         return Protection(price, noises, _selection(recipe, part), plan.policy.filter)
 
     @property

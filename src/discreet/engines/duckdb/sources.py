@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlglot import exp
 
 from discreet.engines.duckdb.describing import FILES, arrow_table
+from discreet.engines.duckdb.objects import typed
 from discreet.engines.sql.relations import Raw
 from discreet.engines.sql.words import table as named
 from discreet.errors import ParameterError
@@ -44,14 +45,16 @@ def attach(connection: DuckDBPyConnection, policy: Policy, source: str | Path | 
 
 
 def _frames(connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Register data frames; DuckDB reads pandas, polars and Arrow where they are."""
+    """Register data frames; DuckDB reads pandas, polars and Arrow where they are, but for columns of Python objects."""
     found: dict[str, tuple[str, ...]] = {}
     for table in policy.tables:
         if table.name not in frames:
             _missing(table.name, list(frames))
         view = f"frame {table.name}"
         try:
-            connection.register(view, frames[table.name])
+            connection.register(view, typed(frames[table.name], table))
+        except ParameterError:
+            raise
         except Exception:  # noqa: BLE001 - whatever the driver says may quote the frame
             view = ""
         if not view:
@@ -90,7 +93,8 @@ def _files(
 def _csv(path: Path, text: str) -> str:
     """Read every cell of a CSV file as a text: nothing is guessed from the rows, and no row is an error.
 
-    Missing cells are NULL, as are empty ones; cells beyond the header are left out.
+    Missing cells are NULL, as are empty ones; cells beyond the header are left out. One thread reads the file: several
+    fail at a quoted line break where cells may be missing, and one such cell would then refuse every question.
     """
     # Bytes that are no text may stand in the rows that are read along with the header: they are no error there.
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
@@ -102,7 +106,7 @@ def _csv(path: Path, text: str) -> str:
     options = "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"'"
     return (
         f"read_csv({text}, {options}, columns = {{{columns}}}, ignore_errors = true, null_padding = true, "
-        "strict_mode = false)"
+        "strict_mode = false, parallel = false)"
     )
 
 

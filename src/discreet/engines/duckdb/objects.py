@@ -1,0 +1,126 @@
+"""Columns of Python objects in data frames: each cell read by itself, as the same value in a typed column would be."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.plans.expressions import Cast
+from discreet.plans.facts import Facts
+from discreet.tables.kinds import INT64, Kind
+
+if TYPE_CHECKING:
+    from discreet.tables import Table, Value
+
+__all__ = ["typed"]
+
+_ARRAYS = {Kind.BOOLEAN: "boolean", Kind.INTEGER: "Int64", Kind.TEXT: "string"}
+
+
+def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
+    """Give a pandas frame whose columns of objects were read as the kinds that the policy declares; others as they are.
+
+    One odd cell turns a column of truth values or numbers into one of objects, and whoever reads the column then sees
+    every other cell as something else. Here a cell is read by itself: what cannot be read is NULL, no cell is an error,
+    and none changes how another is read. Columns of objects that no policy declares are left out.
+
+    >>> import pandas as pd
+    >>> from discreet.tables import Column, Table
+    >>> frame = pd.DataFrame({"id": ["a", 7], "b": pd.Series([True, None], dtype=object), "x": [[1], "-"]})
+    >>> typed(frame, Table("t", unit="id", columns=[Column("b", type="boolean")])).to_dict("list")
+    {'id': ['a', '7'], 'b': [True, None]}
+    """
+    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "columns"):
+        return frame
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        msg = f"table {shown(table.name)} is a data frame with two columns of one name; name each once."
+        raise ParameterError(msg)
+    kinds = {column.name: column.kind for column in table.columns}
+    columns = {}
+    for place, name in enumerate(names):
+        column = frame.iloc[:, place]
+        if str(column.dtype) not in {"object", "category"}:
+            columns[name] = column
+        elif name in kinds:
+            columns[name] = _array([_cell(value, kinds[name]) for value in column], kinds[name])
+    import pandas as pd
+
+    return pd.DataFrame(columns, index=frame.index, copy=False)
+
+
+def _array(cells: list[Value], kind: Kind) -> object:
+    """Make a column of one type."""
+    import numpy as np
+    import pandas as pd
+
+    if kind is Kind.FLOAT:
+        return np.array([math.nan if cell is None else cell for cell in cells], dtype=np.float64)
+    if kind.temporal:
+        return np.array(["NaT" if cell is None else cell for cell in cells], dtype="datetime64[us]")
+    return pd.array(cells, dtype=_ARRAYS[kind])
+
+
+def _cell(value: object, kind: Kind) -> Value:
+    """Read one cell as a kind; NULL if it is none, as in a typed column that may be cast."""
+    plain = _plain(value)
+    if plain is None:
+        return None
+    given = Kind.of(plain)
+    if given is kind:
+        return plain
+    if not _castable(given, kind):
+        return None
+    return Cast((), kind).compute(plain)
+
+
+def _castable(given: Kind, wanted: Kind) -> bool:
+    from discreet.errors import QueryRefused
+
+    try:
+        Cast((), wanted).derive((Facts(given),))
+    except QueryRefused:
+        return False
+    return True
+
+
+def _plain(value: object) -> Value:
+    """Give the value of a cell as one of the kinds; None for what is missing or of no kind."""
+    item = getattr(value, "item", None)
+    if type(value).__module__ == "numpy" and callable(item) and getattr(value, "ndim", 1) == 0:
+        value = item()
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value) if INT64.lower <= value <= INT64.upper else None  # type: ignore[operator]
+    if isinstance(value, Decimal):
+        value = float(value) if value.is_finite() else None
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    if isinstance(value, str):
+        return _text(value)
+    return _moment(value)
+
+
+def _text(value: str) -> str | None:
+    """Give a text; one that no encoding holds is none."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return None
+    return str(value)
+
+
+def _moment(value: object) -> Value:
+    """Give a day or a time without a zone; NaT is neither."""
+    if not isinstance(value, dt.date) or value != value:  # noqa: PLR0124 - NaT
+        return None
+    if not isinstance(value, dt.datetime):
+        return value
+    if value.tzinfo is not None:
+        return None
+    return dt.datetime.combine(value.date(), value.time())
