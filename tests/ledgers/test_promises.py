@@ -392,6 +392,53 @@ def test_questions_asked_together_are_paid_together_or_not_at_all(policy: Path) 
     assert kinds == ["opened", *["reserved"] * 3, *["recorded"] * 3]
 
 
+ANN_AND_BOB = "\n[analysts.ann]\n[analysts.bob]\nepsilon = 1\n"
+SUM = "SELECT SUM(cost) AS s FROM visits"
+
+
+def test_questions_refused_together_leave_no_charge_for_answers_of_others(policy: Path) -> None:
+    edit(policy, "delta = 1e-6", "")
+    policy.write_text(policy.read_text() + ANN_AND_BOB)
+    with dp.open(policy, analyst="ann") as db:
+        db.sql(COUNT).release(epsilon="0.8")
+    with dp.open(policy, analyst="bob") as db:
+        assert db.remaining == Pure(1)
+        with pytest.raises(BudgetError, match=r"Nothing was spent.*The 2 questions were refused together"):
+            db.ask_all([COUNT, SUM]).release(epsilon="1.6")
+        assert db.remaining == Pure(1)
+        assert lines_of(policy, "shared") == []
+        first, second = db.ask_all([COUNT, SUM]).release(epsilon="0.4")
+        assert (first.repeated, second.repeated) == (True, False)
+        assert db.remaining == Pure(0)
+    assert [line.kind for line in lines_of(policy)][-3:] == ["shared", "reserved", "recorded"]
+
+
+def test_a_dead_source_leaves_no_charge_for_answers_of_others(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(policy, "delta = 1e-6", "")
+    policy.write_text(policy.read_text() + ANN_AND_BOB)
+    with dp.open(policy, analyst="ann") as db:
+        db.sql(COUNT).release(epsilon="0.2")
+    monkeypatch.setattr(SQLEngine, "alive", lambda _: False)
+    with dp.open(policy, analyst="bob") as db:
+        left = db.remaining
+        with pytest.raises(EngineError, match="nothing was spent"):
+            db.ask_all([COUNT, SUM]).release(epsilon="0.2")
+        assert db.remaining == left
+        assert db.sql(COUNT).release(epsilon="0.1").repeated  # it needs no source
+        assert db.remaining != left
+
+
+def test_an_answer_that_cannot_be_read_is_not_charged_as_shown(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(policy, "delta = 1e-6", "")
+    policy.write_text(policy.read_text() + ANN_AND_BOB)
+    with dp.open(policy, analyst="ann") as db:
+        db.sql(COUNT).release(epsilon="0.2")
+    monkeypatch.setattr("discreet.releases.stored._FORM", 2)  # as a later version of the package
+    with dp.open(policy, analyst="bob") as db:
+        assert not db.sql(COUNT).release(epsilon="0.1").repeated
+    assert [line.kind for line in lines_of(policy)] == ["opened", *["reserved", "recorded"] * 2]
+
+
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_questions_asked_together_keep_the_price_of_all(policy: Path, count: int) -> None:
     with dp.open(policy, ledger="memory") as db:
