@@ -296,6 +296,42 @@ def test_promise_5_asked_for_more_it_costs_anew_and_is_combined(policy: Path) ->
         assert more.errors() != first.errors()
 
 
+MEDIAN = "SELECT MEDIAN(cost) AS m, COUNT(*) AS n FROM visits"
+
+
+@pytest.mark.parametrize("sql", [FOUND, MEDIAN])
+def test_promise_5_what_does_not_combine_is_worth_its_dearest_release(policy: Path, sql: str) -> None:
+    edit(policy, "delta = 1e-6", 'delta = 1e-3\nfilter = "approximate"')
+    with dp.open(policy) as db:
+        for epsilon in ("0.1", "0.2", "0.3"):
+            answer = db.sql(sql).release(epsilon=epsilon, delta=1e-5)
+            assert not answer.repeated
+            assert answer.promise.startswith(f"ε = {epsilon}")
+        left = db.remaining
+        for epsilon in ("0.3", "0.25", "0.1"):
+            again = db.sql(sql).release(epsilon=epsilon, delta=1e-5)
+            assert again.repeated
+            assert again.promise == answer.promise
+            assert again.to_dicts() == answer.to_dicts()
+        assert db.remaining == left
+
+
+def test_promise_5_what_combines_is_worth_the_sum(policy: Path) -> None:
+    edit(policy, "delta = 1e-6", "")
+    turned = ["SELECT COUNT(*) AS n, COUNT(DISTINCT patient_id) AS p FROM visits"]
+    turned.append("SELECT COUNT(DISTINCT patient_id) AS p, COUNT(*) AS n FROM visits")
+    with dp.open(policy) as db:
+        for sql, epsilon, repeated in (
+            (COUNT, "0.1", False),
+            (COUNT, "0.2", False),
+            (COUNT, "0.3", True),
+            (turned[0], "0.1", False),
+            (turned[1], "0.2", False),
+            (turned[1], "0.3", False),  # the first two are of one question, but laid out differently
+        ):
+            assert db.sql(sql).release(epsilon=epsilon).repeated is repeated
+
+
 def test_promise_5_shown_to_another_it_counts_in_their_budgets_and_rights_come_first(policy: Path) -> None:
     policy.write_text(TOML + PEOPLE)
     with dp.open(policy, analyst="ann", purpose="care") as db:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from discreet.errors import BudgetError, EngineError
 from discreet.releases.answer import Answer
@@ -13,9 +13,11 @@ from discreet.releases.stored import Stored, merged, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from discreet.engines import Engine
     from discreet.plans import Plan
+    from discreet.privacy.currencies import Currency
     from discreet.releases.protection import Protection
     from discreet.releases.purse import Purse, Repeat, Reservation
     from discreet.releases.recipe import Recipe
@@ -81,7 +83,7 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     reservations, repeats = _taken(*([(*asked[place], entries[place]) for place in places] for places in (new, known)))
     found = {}
     for place, repeat in zip(known, repeats, strict=True):
-        found[place] = _repeated(asked[place][0], repeat)
+        found[place] = _repeated(asked[place][0], asked[place][1].cost, repeat)
     for (place, compute), reservation in zip(runs, reservations, strict=True):
         found[place] = _recorded(*asked[place], compute(), reservation)
     return [found[place] for place in range(len(asked))]
@@ -115,7 +117,29 @@ _Due = tuple[Asked, "Protection", Entry]
 def _is_known(question: Asked, protection: Protection, entry: Entry) -> bool:
     """Tell whether the question was answered for its price, in a form that this version of the package reads."""
     found = question.purse.look(protection.cost, entry)
-    return found is not None and bool(_stored(question.plan, found.answers))
+    return found is not None and bool(_worth(_stored(question.plan, found.answers), protection.cost))
+
+
+def _worth(kept: Sequence[Stored], cost: Currency) -> list[Stored]:
+    """The stored releases that can be shown together and are worth a cost, the dearest first; empty if none are.
+
+    Costs of releases that combine add up. Of those that do not (groups found in data, chosen points, bins) one alone
+    must be worth it.
+    """
+    found = []
+    for best in kept:
+        alike = [best, *(part for part in kept if part is not best and _alike(best, part))]
+        paid = best.protection.cost
+        if best.recipe.combines:
+            paid = sum((part.protection.cost for part in alike[1:]), start=paid)
+        if all(have >= need for have, need in zip(_amounts(paid), _amounts(cost), strict=True)):
+            found.append(alike)
+    return max(found, key=lambda alike: _amounts(alike[0].protection.cost), default=[])
+
+
+def _amounts(cost: Currency) -> list[Fraction]:
+    """The numbers of a cost, the delta last; all costs of one question are in one currency."""
+    return list(cast("dict[str, Fraction]", cost.fields()).values())
 
 
 def _taken(new: Sequence[_Due], known: Sequence[_Due]) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
@@ -151,11 +175,10 @@ def _recorded(question: Asked, protection: Protection, answer: Answer, reservati
     return replace(answer, recipe=found.recipe, numbers=found.numbers, head=head, combined=len(kept))
 
 
-def _repeated(question: Asked, found: Repeat) -> Answer:
-    """Put the stored releases of a question together."""
-    kept = _stored(question.plan, found.answers)
-    best = max(kept, key=lambda part: part.protection.price.epsilon or part.protection.price.rho or 0)
-    parts = [part for part in kept if _alike(best, part)]
+def _repeated(question: Asked, cost: Currency, found: Repeat) -> Answer:
+    """Put the stored releases of a question together that are worth a cost."""
+    parts = _worth(_stored(question.plan, found.answers), cost)
+    best = parts[0]
     whole, protection = merged(parts), best.protection
     return Answer(
         whole.recipe,
