@@ -511,3 +511,30 @@ def test_the_answer_names_the_head_of_the_ledger(policy: Path) -> None:
         assert answer.head == str(db.ledger.head)
         db.sql(FOUND).release(epsilon="0.5")
         assert db.ledger.verify(head=answer.head).ok
+
+
+@pytest.mark.parametrize("kind", ["zcdp", "approximate"])
+@pytest.mark.parametrize("price", [10**400, "1e400"], ids=["integer", "text"])
+def test_a_price_beyond_all_floats_is_refused(policy: Path, kind: str, price: Any) -> None:  # noqa: ANN401 - any number
+    edit(policy, "delta = 1e-6", f'delta = 1e-6\nfilter = "{kind}"')
+    with dp.open(policy) as db:
+        for ask in (db.sql(COUNT).preview, db.sql(COUNT).release):
+            with pytest.raises(ParameterError, match=r"epsilon is .*it must be at most"):
+                ask(epsilon=price)
+        db.sql(COUNT).preview(epsilon=10**9)  # noise below what the Gaussian sampler holds
+
+
+@pytest.mark.parametrize("sql", [COUNT, "SELECT AVG(cost) AS a FROM visits"])
+@pytest.mark.parametrize("confidence", [[], {}, "a", None, 0, 1, float("nan")])
+def test_a_confidence_that_is_none_is_refused(policy: Path, sql: str, confidence: Any) -> None:  # noqa: ANN401 - anything
+    with dp.open(policy, ledger="memory") as db:
+        question = db.sql(sql)
+        answer = question.release(epsilon="0.1")
+        for asked in (
+            lambda: question.preview(epsilon=1, confidence=confidence),
+            lambda: question.preview(within=9, confidence=confidence),
+            lambda: question.release(epsilon="0.1", confidence=confidence),
+            lambda: answer.errors(confidence=confidence),
+        ):
+            with pytest.raises(ParameterError, match="confidence is "):
+                asked()
