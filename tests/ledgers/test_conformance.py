@@ -406,7 +406,7 @@ def test_a_known_head_finds_a_cut_tail_and_a_strange_one_is_refused(place: Place
     assert not found.ok
     assert "cut off or rewritten" in found.problems[0]
     assert not ledger.verify(head=f"1:{head.partition(':')[2]}").ok
-    for strange in ("", "12", "x:" + "0" * 64, "G" * 64):
+    for strange in ("", "12", "x:" + "0" * 64, "G" * 64, "²:" + "0" * 64, "9" * 5000 + ":" + "0" * 64):
         with pytest.raises(LedgerError, match="head is no hash"):
             ledger.verify(head=strange)
     shorter.close()

@@ -14,7 +14,7 @@ from discreet.ledgers.ledger import FORMAT
 from discreet.privacy import Pure
 from discreet.releases import Entry
 from tests.engines.servers import postgres
-from tests.ledgers.stores import POLICY, Place
+from tests.ledgers.stores import POLICY, Place, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,6 +112,17 @@ def test_an_edited_entry_and_an_older_copy_are_found(place: Place, tmp_path: Pat
     found = PostgresLedger.unjoined(place.address, head)
     with found:
         assert any("cut off or rewritten" in problem for problem in found.verify().problems)
+
+
+@pytest.mark.parametrize(
+    "change", ["kind = 'part'", "question = 'zzz'", "reservation = 99", "number = 20", "number = -2"]
+)
+def test_edited_columns_are_found(place: Place, change: str) -> None:
+    ledger = place.open(POLICY)
+    ledger.record(ledger.reserve(Pure(1), COUNT), Text(7))
+    assert ledger.verify().ok
+    admin(place, f"UPDATE lines SET {change} WHERE kind = 'recorded'")
+    assert any("entry 2 is kept under another" in problem for problem in ledger.verify().problems)
 
 
 def test_the_password_is_in_no_message() -> None:

@@ -296,6 +296,42 @@ def test_promise_5_asked_for_more_it_costs_anew_and_is_combined(policy: Path) ->
         assert more.errors() != first.errors()
 
 
+MEDIAN = "SELECT MEDIAN(cost) AS m, COUNT(*) AS n FROM visits"
+
+
+@pytest.mark.parametrize("sql", [FOUND, MEDIAN])
+def test_promise_5_what_does_not_combine_is_worth_its_dearest_release(policy: Path, sql: str) -> None:
+    edit(policy, "delta = 1e-6", 'delta = 1e-3\nfilter = "approximate"')
+    with dp.open(policy) as db:
+        for epsilon in ("0.1", "0.2", "0.3"):
+            answer = db.sql(sql).release(epsilon=epsilon, delta=1e-5)
+            assert not answer.repeated
+            assert answer.promise.startswith(f"ε = {epsilon}")
+        left = db.remaining
+        for epsilon in ("0.3", "0.25", "0.1"):
+            again = db.sql(sql).release(epsilon=epsilon, delta=1e-5)
+            assert again.repeated
+            assert again.promise == answer.promise
+            assert again.to_dicts() == answer.to_dicts()
+        assert db.remaining == left
+
+
+def test_promise_5_what_combines_is_worth_the_sum(policy: Path) -> None:
+    edit(policy, "delta = 1e-6", "")
+    turned = ["SELECT COUNT(*) AS n, COUNT(DISTINCT patient_id) AS p FROM visits"]
+    turned.append("SELECT COUNT(DISTINCT patient_id) AS p, COUNT(*) AS n FROM visits")
+    with dp.open(policy) as db:
+        for sql, epsilon, repeated in (
+            (COUNT, "0.1", False),
+            (COUNT, "0.2", False),
+            (COUNT, "0.3", True),
+            (turned[0], "0.1", False),
+            (turned[1], "0.2", False),
+            (turned[1], "0.3", False),  # the first two are of one question, but laid out differently
+        ):
+            assert db.sql(sql).release(epsilon=epsilon).repeated is repeated
+
+
 def test_promise_5_shown_to_another_it_counts_in_their_budgets_and_rights_come_first(policy: Path) -> None:
     policy.write_text(TOML + PEOPLE)
     with dp.open(policy, analyst="ann", purpose="care") as db:
@@ -392,6 +428,53 @@ def test_questions_asked_together_are_paid_together_or_not_at_all(policy: Path) 
     assert kinds == ["opened", *["reserved"] * 3, *["recorded"] * 3]
 
 
+ANN_AND_BOB = "\n[analysts.ann]\n[analysts.bob]\nepsilon = 1\n"
+SUM = "SELECT SUM(cost) AS s FROM visits"
+
+
+def test_questions_refused_together_leave_no_charge_for_answers_of_others(policy: Path) -> None:
+    edit(policy, "delta = 1e-6", "")
+    policy.write_text(policy.read_text() + ANN_AND_BOB)
+    with dp.open(policy, analyst="ann") as db:
+        db.sql(COUNT).release(epsilon="0.8")
+    with dp.open(policy, analyst="bob") as db:
+        assert db.remaining == Pure(1)
+        with pytest.raises(BudgetError, match=r"Nothing was spent.*The 2 questions were refused together"):
+            db.ask_all([COUNT, SUM]).release(epsilon="1.6")
+        assert db.remaining == Pure(1)
+        assert lines_of(policy, "shared") == []
+        first, second = db.ask_all([COUNT, SUM]).release(epsilon="0.4")
+        assert (first.repeated, second.repeated) == (True, False)
+        assert db.remaining == Pure(0)
+    assert [line.kind for line in lines_of(policy)][-3:] == ["shared", "reserved", "recorded"]
+
+
+def test_a_dead_source_leaves_no_charge_for_answers_of_others(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(policy, "delta = 1e-6", "")
+    policy.write_text(policy.read_text() + ANN_AND_BOB)
+    with dp.open(policy, analyst="ann") as db:
+        db.sql(COUNT).release(epsilon="0.2")
+    monkeypatch.setattr(SQLEngine, "alive", lambda _: False)
+    with dp.open(policy, analyst="bob") as db:
+        left = db.remaining
+        with pytest.raises(EngineError, match="nothing was spent"):
+            db.ask_all([COUNT, SUM]).release(epsilon="0.2")
+        assert db.remaining == left
+        assert db.sql(COUNT).release(epsilon="0.1").repeated  # it needs no source
+        assert db.remaining != left
+
+
+def test_an_answer_that_cannot_be_read_is_not_charged_as_shown(policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(policy, "delta = 1e-6", "")
+    policy.write_text(policy.read_text() + ANN_AND_BOB)
+    with dp.open(policy, analyst="ann") as db:
+        db.sql(COUNT).release(epsilon="0.2")
+    monkeypatch.setattr("discreet.releases.stored._FORM", 2)  # as a later version of the package
+    with dp.open(policy, analyst="bob") as db:
+        assert not db.sql(COUNT).release(epsilon="0.1").repeated
+    assert [line.kind for line in lines_of(policy)] == ["opened", *["reserved", "recorded"] * 2]
+
+
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_questions_asked_together_keep_the_price_of_all(policy: Path, count: int) -> None:
     with dp.open(policy, ledger="memory") as db:
@@ -428,3 +511,30 @@ def test_the_answer_names_the_head_of_the_ledger(policy: Path) -> None:
         assert answer.head == str(db.ledger.head)
         db.sql(FOUND).release(epsilon="0.5")
         assert db.ledger.verify(head=answer.head).ok
+
+
+@pytest.mark.parametrize("kind", ["zcdp", "approximate"])
+@pytest.mark.parametrize("price", [10**400, "1e400"], ids=["integer", "text"])
+def test_a_price_beyond_all_floats_is_refused(policy: Path, kind: str, price: Any) -> None:  # noqa: ANN401 - any number
+    edit(policy, "delta = 1e-6", f'delta = 1e-6\nfilter = "{kind}"')
+    with dp.open(policy) as db:
+        for ask in (db.sql(COUNT).preview, db.sql(COUNT).release):
+            with pytest.raises(ParameterError, match=r"epsilon is .*it must be at most"):
+                ask(epsilon=price)
+        db.sql(COUNT).preview(epsilon=10**9)  # noise below what the Gaussian sampler holds
+
+
+@pytest.mark.parametrize("sql", [COUNT, "SELECT AVG(cost) AS a FROM visits"])
+@pytest.mark.parametrize("confidence", [[], {}, "a", None, 0, 1, float("nan")])
+def test_a_confidence_that_is_none_is_refused(policy: Path, sql: str, confidence: Any) -> None:  # noqa: ANN401 - anything
+    with dp.open(policy, ledger="memory") as db:
+        question = db.sql(sql)
+        answer = question.release(epsilon="0.1")
+        for asked in (
+            lambda: question.preview(epsilon=1, confidence=confidence),
+            lambda: question.preview(within=9, confidence=confidence),
+            lambda: question.release(epsilon="0.1", confidence=confidence),
+            lambda: answer.errors(confidence=confidence),
+        ):
+            with pytest.raises(ParameterError, match="confidence is "):
+                asked()

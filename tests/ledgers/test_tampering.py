@@ -33,6 +33,15 @@ FAULTS = {
     "an edited sum": ("UPDATE amounts SET amount = replace(amount, '3', '2') WHERE topic = ''", "sums"),
     "a removed sum": ("DELETE FROM amounts WHERE scope = 'analyst'", "sums"),
     "an edited fact": ("UPDATE facts SET value = '1' WHERE name = 'policy'", "facts"),
+    "an edited kind": ("UPDATE lines SET kind = 'part' WHERE kind = 'recorded'", "columns were edited"),
+    "an edited question": ("UPDATE lines SET question = 'zzz' WHERE number = 2", "columns were edited"),
+    "a removed question": ("UPDATE lines SET question = NULL WHERE number = 2", "columns were edited"),
+    "an edited reservation": ("UPDATE lines SET reservation = 99 WHERE number = 2", "columns were edited"),
+    "an edited number": ("UPDATE lines SET number = 60 WHERE number = 6", "columns were edited"),
+    "an added answer": (
+        "INSERT INTO lines SELECT -2, kind, hash, question, 99, line FROM lines WHERE number = 2",
+        "kept",
+    ),
     "an edited state": ("UPDATE state SET time = '2099'", "kept last entry"),
 }
 

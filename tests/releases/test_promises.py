@@ -172,9 +172,9 @@ class Told:
 class ToldPurse(MemoryPurse):
     events: list[str]
 
-    def reserve(self, cost: Any, entry: Any) -> Any:  # noqa: ANN401 - as the purse
+    def take(self, costs: Any, repeats: Any) -> Any:  # noqa: ANN401 - as the purse
         self.events.append("reserve")
-        return super().reserve(cost, entry)
+        return super().take(costs, repeats)
 
     def record(self, reservation: Any, answer: object) -> str:  # noqa: ANN401 - as the purse
         self.events.append("record")

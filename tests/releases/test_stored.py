@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from discreet.plans import plan_sql
+from discreet.releases.blocks import Choice
 from discreet.releases.laplace_sums import laplace_sum_reach
 from discreet.releases.protection import Price, Protection
 from discreet.releases.question import answered
@@ -150,6 +152,44 @@ def test_the_combined_error_is_below_that_of_each_alone() -> None:
         whole = merged(parts)
         best = min(part.numbers.reach(recipe.terms[0], 0.95) for part in parts)
         assert whole.numbers.reach(whole.recipe.terms[0], 0.95) <= best + 1
+
+
+@pytest.mark.parametrize("prices", [["0.1", "3"], ["3", "0.1"], ["0.5", "3", "0.1"]])
+def test_points_are_read_from_the_release_with_the_least_scale(prices: list[str]) -> None:
+    """Whichever came first: a chosen point has no variance, and is not combined."""
+    plan = plan_sql(PURE, "SELECT MEDIAN(cost) AS m, MAX(cost) AS most FROM visits")
+    recipe = Recipe.of(plan)
+    parts = []
+    for price in prices:
+        protection = Protection.of(recipe, Price.read(PURE, epsilon=price))
+        answer = answered(
+            recipe, protection, aggregates_of(plan.aggregate, database(Random(1), units=40)), bits=ReplayBits(7)
+        )
+        parts.append(Stored(recipe, protection, answer.groups, answer.numbers))
+    best = parts[prices.index("3")].numbers
+    whole = merged(parts)
+    assert any(isinstance(block, Choice) for block in recipe.blocks)
+    for number, block in enumerate(recipe.blocks):
+        if isinstance(block, Choice):
+            place, _ = whole.recipe.choice(block.place)
+            assert whole.numbers.noises[place] == best.noises[number]
+            assert whole.numbers.blocks[place] is best.blocks[number]
+
+
+def test_each_choice_is_read_from_its_own_best_release() -> None:
+    """One release need not be the best in every block: a price in rho is split differently."""
+    plan = plan_sql(PURE, "SELECT MEDIAN(cost) AS m, MEDIAN(change) AS c FROM visits")
+    recipe = Recipe.of(plan)
+    exact = aggregates_of(plan.aggregate, database(Random(1), units=40))
+    protections = [Protection.of(recipe, Price.read(PURE, epsilon=price)) for price in ("1", "2")]
+    crossed = [
+        replace(protections[0], noises=(protections[0].noises[0], protections[1].noises[1])),
+        replace(protections[1], noises=(protections[1].noises[0], protections[0].noises[1])),
+    ]
+    answers = [answered(recipe, protection, exact, bits=ReplayBits(7)) for protection in crossed]
+    parts = [Stored(recipe, p, a.groups, a.numbers) for p, a in zip(crossed, answers, strict=True)]
+    for order in (parts, parts[::-1]):
+        assert merged(order).numbers.noises[:2] == (protections[1].noises[0], protections[1].noises[1])
 
 
 @pytest.mark.parametrize("scales", [[1.0], [1.0, 2.0], [1.0, 1.0], [0.2, 0.2, 0.8, 0.8], [1.0] * 4])

@@ -36,10 +36,15 @@ class Head(NamedTuple):
         """Read a head as it is printed with an answer; a bare hash has the number -1."""
         number, colon, found = text.strip().rpartition(":")
         hexadecimal = len(found) == 64 and set(found) <= set("0123456789abcdef")
-        if not hexadecimal or (colon and not number.isdigit()):
+        if not hexadecimal or (colon and not _is_number(number)):
             msg = "the head is no hash of 64 hexadecimal digits, with or without a number and ':' before it."
             raise LedgerError(msg)
         return Head(int(number) if colon else -1, found)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is the number of an entry: of digits that `int` reads, and as many as a head file has."""
+    return text.isascii() and text.isdigit() and len(text) <= _WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class HeadFile:
         if not text.strip("\0\n "):  # a power cut before the first write arrived
             return None
         number, _, found = text.strip().partition(" ")
-        return Head.read(f"{int(number)}:{found}" if number.isdigit() else text)
+        return Head.read(f"{int(number)}:{found}" if _is_number(number) else text)
 
     def write(self, head: Head) -> None:
         """Write the head in place: one short write that is never half done."""

@@ -131,31 +131,25 @@ class Ledger(ABC):
                 return False
         return True
 
+    def look(self, cost: Currency, entry: Entry) -> Repeat | None:
+        """Give the stored releases of the same question, if together they cost at least this much; nobody pays.
+
+        What it gives is not to be shown before `take` or `find` was paid for it.
+        """
+        if not entry.question:
+            return None
+        with self._page(write=False) as page:
+            self._check(page, entry)
+            return self._repeat(page, cost, entry)
+
     def find(self, cost: Currency, entry: Entry) -> Repeat | None:
         """Give the stored releases of the same question, if together they cost at least this much.
 
         The dataset pays nothing. An analyst or a purpose that has not seen them pays their full cost in its own budget,
         once.
         """
-        if not entry.question:
-            return None
-        with self._page(write=False) as page:
-            self._check(page, entry)
-            found = self._repeat(page, cost, entry)
-            if found is None or not self._unseen(page, entry, found.cost):
-                return found
-        with self._page(write=True) as page:
-            self._check(page, entry)
-            found = self._repeat(page, cost, entry)
-            if found is None:  # pragma: no cover - answers are never removed
-                return None
-            charges = self._unseen(page, entry, found.cost)
-            for scope, name, charge in charges:
-                self._admit(page, (scope, name), charge)
-            numbers = [line.reservation for line in page.answers(entry.question)]
-            body = {**_about(entry), "reservations": numbers, "charges": _plain(charges)}
-            head = self._append(page, "shared", body)
-        return Repeat(found.answers, found.cost, str(head))
+        found = self.look(cost, entry)
+        return None if found is None else self.take([], [(cost, entry)])[1][0]
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost durably from all budgets that count, or raise BudgetError and take nothing."""
@@ -163,19 +157,26 @@ class Ledger(ABC):
 
     def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
         """Take several costs durably, all or none."""
-        found = []
+        return self.take(costs, [])[0]
+
+    def take(
+        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Currency, Entry]]
+    ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
+        """Take several costs durably, and what is owed for repeats that `look` found: all of it, or nothing.
+
+        >>> from discreet.ledgers import MemoryLedger
+        >>> from discreet.privacy import Pure
+        >>> MemoryLedger(Policy([], epsilon=1)).take([(Pure(1), Entry("0f3a", ()))], [])[0][0].cost
+        Pure(epsilon=1)
+        """
+        if not costs:
+            with self._page(write=False) as page:  # what is owed by nobody is not written, and waits for no writer
+                owed = [self._unseen(page, entry) for _, entry in repeats]
+                if not any(owed):
+                    return (), tuple(self._shown(page, cost, entry) for cost, entry in repeats)
         with self._page(write=True) as page:
-            for cost, entry in costs:
-                self._check(page, entry)
-                earlier = page.answers(entry.question) if entry.question else []
-                charges = self._charges(page, cost, entry)
-                for scope, name, charge in charges:
-                    self._admit(page, (scope, name), charge)
-                body = {**_about(entry), "what": entry.kind, "charges": _plain(charges)}
-                head = self._append(page, "reserved", body)
-                answers = tuple(line.body["answer"] for line in earlier)
-                found.append(Reservation(head.number, cost, entry, answers, str(head)))
-        return tuple(found)
+            shared = tuple(self._shown(page, cost, entry) for cost, entry in repeats)
+            return tuple(self._reserved(page, cost, entry) for cost, entry in costs), shared
 
     def record(self, reservation: Reservation, answer: Released) -> str:
         """Keep the answer of a reservation, once, and give the head of the ledger. Only then may it be shown."""
@@ -384,11 +385,11 @@ class Ledger(ABC):
             for scope in _scopes(entry.analyst, entry.purpose)
         ]
 
-    def _unseen(self, page: Page, entry: Entry, paid: Currency | None = None) -> list[Charge]:
+    def _unseen(self, page: Page, entry: Entry) -> list[Charge]:
         """What of the answers' cost is not in the budgets of who asks and what for."""
         if not entry.question:
             return []
-        whole = paid if paid is not None else self._spent(page, DATASET, entry.question)
+        whole = self._spent(page, DATASET, entry.question)
         found = [
             (*scope, difference(whole, self._spent(page, scope, entry.question)))
             for scope in _scopes(entry.analyst, entry.purpose)
@@ -402,6 +403,32 @@ class Ledger(ABC):
             return None
         answers = tuple(line.body["answer"] for line in page.answers(entry.question))
         return Repeat(answers, read_text(text), str(self._head(page)))
+
+    def _shown(self, page: Page, cost: Currency, entry: Entry) -> Repeat:
+        """The stored releases of a question, charged to who asks and what for where they have not seen them."""
+        self._check(page, entry)
+        found = self._repeat(page, cost, entry)
+        if found is None:
+            msg = f"{cost!r} is more than was paid for the answers to this question; look first."
+            raise ParameterError(msg)
+        charges = self._unseen(page, entry)
+        if not charges:
+            return found
+        for scope, name, charge in charges:
+            self._admit(page, (scope, name), charge)
+        numbers = [line.reservation for line in page.answers(entry.question)]
+        body = {**_about(entry), "reservations": numbers, "charges": _plain(charges)}
+        return Repeat(found.answers, found.cost, str(self._append(page, "shared", body)))
+
+    def _reserved(self, page: Page, cost: Currency, entry: Entry) -> Reservation:
+        self._check(page, entry)
+        earlier = page.answers(entry.question) if entry.question else []
+        charges = self._charges(page, cost, entry)
+        for scope, name, charge in charges:
+            self._admit(page, (scope, name), charge)
+        head = self._append(page, "reserved", {**_about(entry), "what": entry.kind, "charges": _plain(charges)})
+        answers = tuple(line.body["answer"] for line in earlier)
+        return Reservation(head.number, cost, entry, answers, str(head))
 
     def _answer(self, reservation: Reservation, kind: str, answer: Released) -> str:
         record = json.loads(answer.to_json())

@@ -113,6 +113,15 @@ class Line:
         """The number of the reservation that the entry belongs to."""
         return self.body.get("reservation")
 
+    @property
+    def filed(self) -> tuple[int, str, str | None, int | None]:
+        """What stores keep beside the text to find it by; the text alone is hashed.
+
+        >>> Line.after(None, "recorded", {"question": "q0", "reservation": 1}, "").filed
+        (0, 'recorded', 'q0', 1)
+        """
+        return self.number, self.kind, self.question or None, self.reservation
+
     def to_json(self) -> str:
         """Write the entry with its hash, as one line of an export."""
         return canonical({"hash": self.hash, "line": json.loads(self.text)})

@@ -66,6 +66,9 @@ class Page(Protocol):
     def lines(self, start: int, stop: int | None = None, kind: str | None = None) -> Iterator[Line]:
         """Entries in order; of one kind, if it is given."""
 
+    def filed(self) -> Iterator[tuple[Line, bool]]:
+        """All entries in order, each with whether the store finds it by what its text says (`Line.filed`)."""
+
     def answers(self, question: str) -> list[Line]:
         """The recorded answers to a question, in order."""
 
@@ -158,6 +161,14 @@ class MemoryPage:
         for line in (*self._store.lines[start:stop], *self._new):
             if kind is None or line.kind == kind:
                 yield line
+
+    def filed(self) -> Iterator[tuple[Line, bool]]:
+        """All entries in order, each with whether it is in the indexes of what its text says."""
+        known = {number: question for question, numbers in self._store.answers.items() for number in numbers}
+        for line in self._store.lines:
+            indexed = line.question if line.kind == "recorded" else None
+            recorded = line.kind != "recorded" or self.is_recorded(line.reservation or 0)
+            yield line, recorded and known.get(line.number) == indexed
 
     def answers(self, question: str) -> list[Line]:
         """The recorded answers to a question."""

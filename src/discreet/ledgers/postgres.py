@@ -118,6 +118,15 @@ class _Page:
             yield from (Line.read(line, stated) for line, stated, _ in rows)
             start = rows[-1][2] + 1
 
+    def filed(self) -> Iterator[tuple[Line, bool]]:
+        text = "SELECT line, hash, number, kind, question, reservation FROM lines WHERE number >= %s ORDER BY number"
+        start = -(2**63)  # an entry below 0 is no ledger's, and would be found by its question all the same
+        while rows := self._all(f"{text} LIMIT {_CHUNK}", start):
+            for content, stated, *columns in rows:
+                line = Line.read(content, stated)
+                yield line, line.filed == tuple(columns)
+            start = rows[-1][2] + 1
+
     def answers(self, question: str) -> list[Line]:
         rows = self._all(
             "SELECT line, hash FROM lines WHERE kind = 'recorded' AND question = %s ORDER BY number", question

@@ -144,6 +144,12 @@ class _Page:
         for row in self._run(f"{text} ORDER BY number", [each for each in values if each is not None]):
             yield Line.read(*row)
 
+    def filed(self) -> Iterator[tuple[Line, bool]]:
+        query = "SELECT line, hash, number, kind, question, reservation FROM lines ORDER BY number"
+        for text, stated, *columns in self._run(query):
+            line = Line.read(text, stated)
+            yield line, line.filed == tuple(columns)
+
     def answers(self, question: str) -> list[Line]:
         rows = self._run(
             "SELECT line, hash FROM lines WHERE kind = 'recorded' AND question = ? ORDER BY number", (question,)

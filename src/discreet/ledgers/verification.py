@@ -124,8 +124,13 @@ def verified(page: Page, heads: Iterable[Head]) -> Verification:
     walk = _Walk(MemoryPage.empty())
     wanted = list(heads)
     found = set()
-    for line in page.lines(0):
+    for line, filed in page.filed():
         walk.see(line)
+        if not filed:
+            walk.complain(
+                f"entry {line.number} is kept under another number, kind, question or reservation than its own: the "
+                "store's columns were edited."
+            )
         found |= {head for head in wanted if head.hash == line.hash and head.number in {-1, line.number}}
     if walk.last[0] < 0:
         return Verification(0, "", ("the ledger has no entries.",))

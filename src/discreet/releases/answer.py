@@ -13,6 +13,7 @@ import numpy as np
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import computed, names_in, together
 from discreet.releases.decoding import Cell, decoder, values_of
+from discreet.releases.numbers import confident
 from discreet.releases.stored import write_stored
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Answer:
         """Give the rows as cells: value, ±, and why there is none where there is none."""
         outputs = self.plan.request.outputs
         used = {name: names_in(each) for name, each in outputs}
+        confidence = confident(confidence)
         levels = {confidence} | {together(confidence, len(names)) for names in used.values() if len(names) > 1}
         known = {level: self._usual if level == _USUAL else self._released(level) for level in levels}
         released = self.plan.request.released

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.releases.protection import Protection
     from discreet.releases.recipe import Recipe
 
-__all__ = ["NoisyNumbers", "add_noise", "many_laplace_reach", "reach_of", "two_laplace_reach"]
+__all__ = ["NoisyNumbers", "add_noise", "confident", "many_laplace_reach", "reach_of", "two_laplace_reach"]
 
 _FEW = 8  # with more terms of like size the sum of single bounds is far above Chernoff's, and slow to find
 
@@ -85,6 +85,15 @@ def add_noise(
             flat: NDArray[np.object_] = np.array(noisy(exact.ravel().tolist(), noise, bits), dtype=object)
             found.append(flat.reshape(exact.shape))
     return NoisyNumbers(tuple(found), protection.noises)
+
+
+def confident(confidence: float) -> float:
+    """Read the probability with which a ± holds, or refuse it.
+
+    >>> confident("0.95")
+    0.95
+    """
+    return float(1 - miss(confidence))
 
 
 @lru_cache(maxsize=4096)

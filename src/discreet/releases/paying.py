@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from discreet.errors import BudgetError, EngineError
 from discreet.releases.answer import Answer
@@ -13,9 +13,11 @@ from discreet.releases.stored import Stored, merged, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from discreet.engines import Engine
     from discreet.plans import Plan
+    from discreet.privacy.currencies import Currency
     from discreet.releases.protection import Protection
     from discreet.releases.purse import Purse, Repeat, Reservation
     from discreet.releases.recipe import Recipe
@@ -67,24 +69,23 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     """Release several questions of one database, all or none.
 
     A question that was answered before for at least its price gets the stored releases, free for the dataset. For the
-    others the order is fixed: the source is alive; the costs are reserved together; the engine computes; noise is
-    added; each answer is recorded, and shown, combined with earlier ones. What fails after the reservation stays spent,
-    as a refund would depend on the data.
+    others the order is fixed: the stored releases are readable and the source is alive; all costs are taken together,
+    those of showing stored releases to somebody else among them; the engine computes; noise is added; each answer is
+    recorded, and shown, combined with earlier ones. What fails after the costs were taken stays spent, as a refund
+    would depend on the data.
     """
-    found: dict[int, Answer] = {}
     entries = [_entry(question, protection) for question, protection in asked]
-    for place, (question, protection) in enumerate(asked):
-        stored = question.purse.find(protection.cost, entries[place])
-        repeated = None if stored is None else _repeated(question, stored)
-        if repeated is not None:
-            found[place] = repeated
-    new = [place for place in range(len(asked)) if place not in found]
+    known = [place for place, (each, entry) in enumerate(zip(asked, entries, strict=True)) if _is_known(*each, entry)]
+    new = [place for place in range(len(asked)) if place not in known]
     if new:
         _require_source(asked[new[0]][0].engine)
-        runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
-        reservations = _reserved([(*asked[place], entries[place]) for place in new])
-        for (place, compute), reservation in zip(runs, reservations, strict=True):
-            found[place] = _recorded(*asked[place], compute(), reservation)
+    runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
+    reservations, repeats = _taken(*([(*asked[place], entries[place]) for place in places] for places in (new, known)))
+    found = {}
+    for place, repeat in zip(known, repeats, strict=True):
+        found[place] = _repeated(asked[place][0], asked[place][1].cost, repeat)
+    for (place, compute), reservation in zip(runs, reservations, strict=True):
+        found[place] = _recorded(*asked[place], compute(), reservation)
     return [found[place] for place in range(len(asked))]
 
 
@@ -110,14 +111,47 @@ def _require_source(engine: Engine) -> None:
         raise EngineError(msg)
 
 
-def _reserved(asked: Sequence[tuple[Asked, Protection, Entry]]) -> Sequence[Reservation]:
+_Due = tuple[Asked, "Protection", Entry]
+
+
+def _is_known(question: Asked, protection: Protection, entry: Entry) -> bool:
+    """Tell whether the question was answered for its price, in a form that this version of the package reads."""
+    found = question.purse.look(protection.cost, entry)
+    return found is not None and bool(_worth(_stored(question.plan, found.answers), protection.cost))
+
+
+def _worth(kept: Sequence[Stored], cost: Currency) -> list[Stored]:
+    """The stored releases that can be shown together and are worth a cost, the dearest first; empty if none are.
+
+    Costs of releases that combine add up. Of those that do not (groups found in data, chosen points, bins) one alone
+    must be worth it.
+    """
+    found = []
+    for best in kept:
+        alike = [best, *(part for part in kept if part is not best and _alike(best, part))]
+        paid = best.protection.cost
+        if best.recipe.combines:
+            paid = sum((part.protection.cost for part in alike[1:]), start=paid)
+        if all(have >= need for have, need in zip(_amounts(paid), _amounts(cost), strict=True)):
+            found.append(alike)
+    return max(found, key=lambda alike: _amounts(alike[0].protection.cost), default=[])
+
+
+def _amounts(cost: Currency) -> list[Fraction]:
+    """The numbers of a cost, the delta last; all costs of one question are in one currency."""
+    return list(cast("dict[str, Fraction]", cost.fields()).values())
+
+
+def _taken(new: Sequence[_Due], known: Sequence[_Due]) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
     """Take all costs; a refusal says what would still fit."""
-    purse = asked[0][0].purse
-    costs = [(protection.cost, entry) for _, protection, entry in asked]
+    costs, repeats = ([(protection.cost, entry) for _, protection, entry in due] for due in (new, known))
     try:
-        return [purse.reserve(*costs[0])] if len(costs) == 1 else purse.reserve_all(costs)
+        return (*new, *known)[0][0].purse.take(costs, repeats)
     except BudgetError as error:
-        more = f"The {len(costs)} questions were refused together." if len(costs) > 1 else _fitting(*asked[0])
+        size = len(costs) + len(repeats)
+        if size == 1 and not new:
+            raise
+        more = f"The {size} questions were refused together." if size > 1 else _fitting(*new[0])
         msg = f"{error} {more}"
         raise BudgetError(msg) from None
 
@@ -141,13 +175,10 @@ def _recorded(question: Asked, protection: Protection, answer: Answer, reservati
     return replace(answer, recipe=found.recipe, numbers=found.numbers, head=head, combined=len(kept))
 
 
-def _repeated(question: Asked, found: Repeat) -> Answer | None:
-    """Put the stored releases of a question together; None if another version of the package made them."""
-    kept = _stored(question.plan, found.answers)
-    if not kept:
-        return None
-    best = max(kept, key=lambda part: part.protection.price.epsilon or part.protection.price.rho or 0)
-    parts = [part for part in kept if _alike(best, part)]
+def _repeated(question: Asked, cost: Currency, found: Repeat) -> Answer:
+    """Put the stored releases of a question together that are worth a cost."""
+    parts = _worth(_stored(question.plan, found.answers), cost)
+    best = parts[0]
     whole, protection = merged(parts), best.protection
     return Answer(
         whole.recipe,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Price", "Protection", "rough_sigma"]
 
 _MOST_KEYS = 1 << 20
+_LARGEST = 10**15
 _ROUGH = (1e-3, 30.0)  # epsilons for which plain floats tell about Gaussian noise
 
 
@@ -63,6 +64,9 @@ class Price:
         amount = rational(given if given is not None else 0, name=name)
         if amount <= 0:
             msg = f"{name} is {shown(given)}; it must be above 0: no finite noise reaches it."
+            raise ParameterError(msg)
+        if amount > _LARGEST:
+            msg = f"{name} is {shown(given)}; it must be at most 10**15: beyond, it promises nothing."
             raise ParameterError(msg)
         if name == "rho" and policy.filter != "zcdp":
             msg = (
@@ -254,7 +258,7 @@ class _Blocks:
                 continue
             length = sqrt_upper(Fraction(move.l2_squared))
             sigma = length * unit * sqrt_upper(1 / share)
-            if sigma > 2**40:  # more than the sampler of Gaussian noise holds
+            if not 2**-10 <= sigma <= 2**40:  # less or more than the sampler of Gaussian noise holds
                 return None
             found.append(Gaussian(length, sigma=sigma, grid=1, inputs="snapped", neighbors=self._neighbors))
         return tuple(found)

@@ -113,14 +113,19 @@ class Purse(Protocol):
     def admits(self, cost: Currency, entry: Entry) -> bool:
         """Tell whether a cost would fit now; asking is free."""
 
-    def find(self, cost: Currency, entry: Entry) -> Repeat | None:
-        """Give what was released for the same question, if at least this cost was paid for it; free for the dataset."""
+    def look(self, cost: Currency, entry: Entry) -> Repeat | None:
+        """Give what was released for the same question, if at least this cost was paid for it; not yet to be shown."""
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost before any data is touched, or refuse it; a refusal takes nothing."""
 
     def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
         """Take several costs, all or none."""
+
+    def take(
+        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Currency, Entry]]
+    ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
+        """Take several costs, and what is owed for showing repeats, which is free for the dataset: all or none."""
 
     def record(self, reservation: Reservation, answer: Released) -> str:
         """Keep the answer that a reservation paid for; once. Give the hash of the last entry, if there is one."""
@@ -177,7 +182,7 @@ class MemoryPurse:
         del entry
         return bool(self._filter.admits(cost))
 
-    def find(self, cost: Currency, entry: Entry) -> Repeat | None:
+    def look(self, cost: Currency, entry: Entry) -> Repeat | None:
         """Find nothing: a purse keeps no answers for others to see."""
         del cost, entry
         return None
@@ -197,6 +202,15 @@ class MemoryPurse:
             self._filter = after
             self._reserved += found
         return tuple(found)
+
+    def take(
+        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Currency, Entry]]
+    ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
+        """Take several costs; there are no repeats."""
+        if repeats:
+            msg = "this purse keeps no answers, so it has no repeats to show; use a ledger of discreet.ledgers."
+            raise ParameterError(msg)
+        return self.reserve_all(costs), ()
 
     def record(self, reservation: Reservation, answer: object) -> str:
         """Keep the answer of a reservation."""

@@ -15,7 +15,7 @@ from discreet.releases.answer import Answer
 from discreet.releases.blocks import Choice, Parts
 from discreet.releases.choices import RankChoice
 from discreet.releases.narrowing import bounds_plan, narrowed_plan, summed_values
-from discreet.releases.numbers import add_noise
+from discreet.releases.numbers import add_noise, confident
 from discreet.releases.paying import pay
 from discreet.releases.preview import Preview
 from discreet.releases.protection import Price, Protection
@@ -101,6 +101,7 @@ class Question:
         that you expect in a group, or get a formula.
         """
         self._allowed("preview")
+        confidence = confident(confidence)
         protection = self._protection(epsilon, rho, delta, within, confidence)
         return Preview.of(
             self.recipe, protection, self.purse.remaining_for(self.analyst, self.purpose), expected_count, confidence
@@ -121,7 +122,7 @@ class Question:
         order of everything else. What fails after the reservation stays spent, as a refund would depend on the data.
         """
         self._allowed("release")
-        protection = self._protection(epsilon, rho, delta, within, confidence)
+        protection = self._protection(epsilon, rho, delta, within, confident(confidence))
         return pay(self, protection)
 
     def narrowed(

@@ -62,6 +62,14 @@ class Recipe:
         whole = factor.value.facts(self.plan.row_schema).kind is Kind.INTEGER and factor.step == 1
         return Fraction(0) if whole else factor.step / 2
 
+    @property
+    def combines(self) -> bool:
+        """Whether everything asked is a sum of noisy numbers, so that two releases are better than one.
+
+        Bins and chosen points are read from one release.
+        """
+        return all(place in self.terms for place in range(len(self.plan.statistics)))
+
     def bins(self, place: int) -> int:
         """Give the block of a statistic of several numbers."""
         return self.blocks.index(Single(place))

@@ -7,6 +7,7 @@ import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from discreet.exact import exact_text, rational
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
+from discreet.releases.choices import RankChoice
 from discreet.releases.numbers import NoisyNumbers
 from discreet.releases.protection import Price, Protection
 from discreet.releases.recipe import Recipe
@@ -124,31 +126,40 @@ def merged(parts: Sequence[Stored]) -> Stored:
     """Combine releases of one question with the same groups by inverse variance, number by number.
 
     All are unbiased and independent given the data, so the weights 1/v_i over their sum give the least variance; they
-    depend on the prices alone. Blocks stand side by side, those of the least noise first, and each statistic's terms
-    are spread over them; what is not a sum of noisy numbers (bins, chosen points) is read from the first.
+    depend on the prices alone. Blocks stand side by side, of each the one with the least noise first, and each
+    statistic's terms are spread over them; what is not a sum of noisy numbers (bins, chosen points) is read from the
+    first.
 
     >>> merged([1])
     1
     """
     if len(parts) == 1:
         return parts[0]
-    ranked = sorted(parts, key=lambda part: [_variance(noise) or 0 for noise in part.numbers.noises])
-    first = ranked[0]
+    first = parts[0]
     size = len(first.recipe.blocks)
-    weights = [_weights([part.numbers.noises[block] for part in ranked]) for block in range(size)]
+    # By block, not by release: one that pays less in all may still have less noise in one of them.
+    ranked = [sorted((part.numbers for part in parts), key=partial(_spread, block=block)) for block in range(size)]
+    weights = [_weights([numbers.noises[block] for numbers in ranked[block]]) for block in range(size)]
     terms = {
         place: tuple(
             (block + size * number, column, each * weights[block][number])
-            for number in range(len(ranked))
+            for number in range(len(parts))
             for block, column, each in found
             if weights[block][number]
         )
         for place, found in first.recipe.terms.items()
     }
-    recipe = replace(first.recipe, blocks=first.recipe.blocks * len(ranked), terms=terms)
-    blocks = tuple(block for part in ranked for block in part.numbers.blocks)
-    noises = tuple(noise for part in ranked for noise in part.numbers.noises)
+    recipe = replace(first.recipe, blocks=first.recipe.blocks * len(parts), terms=terms)
+    order = [(ranked[block][number], block) for number in range(len(parts)) for block in range(size)]
+    blocks = tuple(numbers.blocks[block] for numbers, block in order)
+    noises = tuple(numbers.noises[block] for numbers, block in order)
     return Stored(recipe, first.protection, first.groups, NoisyNumbers(blocks, noises))
+
+
+def _spread(numbers: NoisyNumbers, block: int) -> Fraction:
+    """How noisy a block is, to be compared with the same block of another release."""
+    noise = numbers.noises[block]
+    return sum(noise.scales, Fraction(0)) if isinstance(noise, RankChoice) else _variance(noise) or Fraction(0)
 
 
 def _weights(noises: Sequence[object]) -> list[Fraction]:
