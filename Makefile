@@ -53,7 +53,7 @@ test-all: $(VENV)/.tools test-spark
 
 # One process: the cluster is started once. Without a Java on the machine, the one that came with the tools is used.
 test-spark: $(VENV)/.tools
-	$(BIN)/python -m pytest -n 0 --durations=5 --durations-min=3 -m spark tests/engines tests/doors
+	$(BIN)/python -m pytest -n 0 --durations=5 --durations-min=3 -m "spark and not fuzz" tests/engines tests/doors
 
 fuzz: $(VENV)/.tools
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m fuzz tests/doors $(ARGS)

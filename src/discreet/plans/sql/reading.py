@@ -74,8 +74,10 @@ def read_expression(text: str, dialect: str = "duckdb") -> exp.Expression:
     return found
 
 
-def part(node: exp.Expression) -> str:
-    """Print a part of the question, for a message."""
+def part(node: exp.Expression | None) -> str:
+    """Print a part of the question, for a message; functions without arguments, such as COUNT(), lack theirs."""
+    if node is None:
+        return "nothing, as an argument"
     try:
         text = node.sql(dialect="duckdb")
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
