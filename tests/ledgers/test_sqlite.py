@@ -18,6 +18,7 @@ from discreet.ledgers import sqlite as sqlite_module
 from discreet.ledgers.ledger import FORMAT
 from discreet.privacy import Pure
 from discreet.releases import Entry
+from discreet.tables import Policy, Table
 from tests.ledgers.stores import POLICY, Text
 
 if TYPE_CHECKING:
@@ -176,6 +177,22 @@ def test_an_older_export_is_no_substitute(file: Path) -> None:
     file.unlink()
     with SQLiteLedger(file, export=new) as ledger:
         assert ledger.remaining == Pure("1.5")
+
+
+@pytest.mark.parametrize("wrong", [["junk"], [], ["{}"]])
+def test_a_refused_export_leaves_no_ledger_behind(tmp_path: Path, wrong: list[str]) -> None:
+    """Else the next to open the file would find the whole budget there."""
+    file = tmp_path / "moved.ledger.sqlite"
+    with pytest.raises(LedgerError):
+        SQLiteLedger(file, POLICY, export=wrong)
+    assert not list(tmp_path.glob("moved.ledger.sqlite"))
+
+
+def test_another_spelling_is_no_other_table(tmp_path: Path) -> None:
+    file = tmp_path / "hospital.ledger.sqlite"
+    SQLiteLedger(file, Policy([Table("visits", unit="id")], epsilon=1, dataset="h")).close()
+    with pytest.raises(LedgerError, match="the unit of table visits was"):
+        SQLiteLedger(file, Policy([Table("Visits", row_is_unit=True)], epsilon=1, dataset="h"))
 
 
 def test_a_head_file_that_a_power_cut_emptied_is_written_again(file: Path) -> None:

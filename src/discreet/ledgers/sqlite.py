@@ -17,6 +17,7 @@ from discreet.ledgers.ledger import FORMAT, Ledger
 from discreet.ledgers.line import Line
 from discreet.ledgers.lock import turn
 from discreet.ledgers.page import State
+from discreet.ledgers.transfer import checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -186,6 +187,8 @@ class SQLiteLedger(Ledger):
         if not self._path.exists():
             if export is None:
                 self._refuse_to_forget(policy, heads)
+            else:  # an export that is refused must leave no file behind: it would be a ledger with nothing spent
+                export = [line.to_json() for line in checked(export)]
             self._begin()
         super().__init__(policy, name=str(path), heads=heads, export=export)
 

@@ -27,7 +27,8 @@ DATASET: Scope = ("dataset", "")
 class Terms:
     """The dataset, the units of its tables, the relation, the filter and its split of delta: fixed for ever.
 
-    A table that an edit removes keeps its unit here, so that it cannot come back with another.
+    A table that an edit removes keeps its unit here, so that it cannot come back with another; nor can it under another
+    spelling, as letters' case does not tell tables apart.
 
     >>> from discreet.tables import Policy, Table
     >>> terms = Terms.of(Policy([Table("visits", unit="id")], epsilon=1, dataset="hospital"))
@@ -51,7 +52,7 @@ class Terms:
             policy.budget.neighbors.value,
             policy.filter,
             str(policy.delta_conversion) if policy.filter == "zcdp" else "0",
-            {table.name: _unit(table) for table in policy.tables},
+            {table.name.casefold(): _unit(table) for table in policy.tables},
         )
 
     def after(self, policy: Policy) -> Terms:
