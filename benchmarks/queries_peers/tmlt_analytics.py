@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import tempfile
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +26,15 @@ DISTRIBUTIONS = ("tmlt.analytics", "tmlt.core", "pyspark")
 @cache
 def _spark() -> Any:  # noqa: ANN401  the library has no types
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    warehouse = tempfile.TemporaryDirectory(prefix="discreet-warehouse-")
+    atexit.register(warehouse.cleanup)
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "3g",
         "spark.log.level": "ERROR",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": warehouse.name,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
