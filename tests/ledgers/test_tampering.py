@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHEAPER = '\'"epsilon":"1/4"\', \'"epsilon":"1/8"\''
+# A hash differs at each run, so the edit must change whatever digit stands there.
+OTHER_HASH = "CASE substr(hash, 1, 1) WHEN '0' THEN '1' ELSE '0' END || substr(hash, 2)"
 FAULTS = {
     "an edited entry": (f"UPDATE lines SET line = replace(line, {CHEAPER}) WHERE number = 1", "was edited"),
     "an edited answer": ("UPDATE lines SET line = replace(line, ':7}', ':8}') WHERE number = 2", "was edited"),
-    "an edited hash": ("UPDATE lines SET hash = replace(hash, 'a', 'b') WHERE number = 3", "was edited"),
+    "an edited hash": (f"UPDATE lines SET hash = {OTHER_HASH} WHERE number = 3", "was edited"),
     "a removed entry": ("DELETE FROM lines WHERE number = 3", "removed or reordered"),
     "a removed first entry": ("DELETE FROM lines WHERE number = 0", "removed or reordered"),
     "a cut tail": ("DELETE FROM lines WHERE number = 6", "cut off"),
