@@ -27,6 +27,9 @@ class Prepared(Protocol):
     def run(self) -> Aggregates:
         """Compute it, in one snapshot of the data where the engine has snapshots."""
 
+    def near(self, aggregate: Aggregate) -> Prepared:
+        """Read no more than the windows of an aggregate that is the same apart from them, without writing it anew."""
+
 
 class Engine(Protocol):
     """A source of data that is open for questions.

@@ -162,7 +162,7 @@ class Question:
                 statistics[block.place] = replace(statistic, windows=noise.windows)  # type: ignore[union-attr]
         if tuple(statistics) == aggregate.statistics:
             return self._prepared
-        return self.engine.prepare(replace(aggregate, statistics=tuple(statistics)))
+        return self._prepared.near(replace(aggregate, statistics=tuple(statistics)))
 
     def _protection(
         self,

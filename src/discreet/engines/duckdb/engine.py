@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-import threading
-from contextlib import ExitStack, contextmanager, suppress
+import weakref
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import numpy as np
 from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.sources import attach
 from discreet.engines.duckdb.store import Store
+from discreet.engines.duckdb.watch import Watch
 from discreet.engines.keys import read_key
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.relations import Emitter
@@ -21,7 +22,7 @@ from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -67,8 +68,11 @@ class DuckDB(SQLEngine):
         seconds: int = 3600,
     ) -> None:
         super().__init__(policy)
-        self._seconds = integer(seconds, name="seconds", least=1, most=10**6)
+        limit = integer(seconds, name="seconds", least=1, most=10**6)
+        engine = weakref.ref(self)  # the watch must not keep alive an engine that nobody has any more
+        self._watch = Watch(limit, lambda: _interrupt(engine()))
         with ExitStack() as opened:
+            opened.callback(self._watch.close)
             folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
             self._connection = opened.enter_context(_connected(folder, store, memory, threads))
             raw = attach(self._connection, policy, source)
@@ -81,31 +85,28 @@ class DuckDB(SQLEngine):
                 self._connection.execute(f"SET {setting}")
             self._opened = opened.pop_all()
 
+    def alive(self) -> bool:
+        """Tell whether the connection is open."""
+        with self._lock, suppress(Exception):
+            return self._connection.execute("SELECT 1").fetchone() == (1,)
+        return False
+
     def _store(self, node: Node) -> bool:
         """Limited rows that are missing in the store are stored first."""
-        with self._limited():
+        with self._watch.limited():
             return self._kept.fill(node)
 
-    @contextmanager
-    def _limited(self) -> Iterator[None]:
-        """Interrupt what takes too long."""
-        timer = threading.Timer(self._seconds, self._connection.interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
     def _results(self, texts: Sequence[str]) -> Results | None:
-        """Run texts in one transaction."""
+        """Run texts in one transaction; a single one is a transaction by itself."""
         try:
-            self._connection.execute("BEGIN TRANSACTION READ ONLY")
-            try:
-                with self._limited():
+            with self._watch.limited():
+                if len(texts) == 1:
+                    return [_columns(self._connection.execute(texts[0]))]
+                self._connection.execute("BEGIN TRANSACTION READ ONLY")
+                try:
                     return [_columns(self._connection.execute(text)) for text in texts]
-            finally:
-                self._connection.execute("ROLLBACK")
+                finally:
+                    self._connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001 - any error of the driver, and all its parents
             return None
 
@@ -118,6 +119,12 @@ class DuckDB(SQLEngine):
         """Close the connection and remove temporary files."""
         with self._lock:
             self._opened.close()
+
+
+def _interrupt(engine: DuckDB | None) -> None:
+    """Stop what runs, if the engine is still there."""
+    if engine is not None:
+        engine._connection.interrupt()  # noqa: SLF001 - of this module
 
 
 def _columns(result: DuckDBPyConnection) -> Columns:

@@ -47,6 +47,7 @@ class Store:
         self._raw = raw
         self._dialect = dialect
         self._policy = policy
+        self._there = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
         version = described(policy)
         connection.execute("CREATE TABLE IF NOT EXISTS about (version VARCHAR, rank_key BLOB)")
         about = connection.execute("SELECT version, rank_key FROM about").fetchall()
@@ -74,7 +75,7 @@ class Store:
     def fill(self, node: Node) -> bool:
         """Store what a plan needs and is not there; False if the engine failed, and then nothing is half done."""
         try:
-            there = {row[0] for row in self._connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+            there = self._there
             for scan, limit in limits(node):
                 target = self._named(scan.table.name, limit)
                 if target.name not in there:
@@ -123,3 +124,4 @@ class Store:
         ).fetchall()
         for (name,) in found:
             self._connection.execute(f"DROP TABLE {table('main', name).sql('duckdb')}")
+        self._there.clear()  # nobody else writes to the store while it is open

@@ -9,18 +9,18 @@ from discreet.engines.sql.words import alias, all_of, any_of, binary, column, no
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    from discreet.engines.sql.dialect import Dialect
     from discreet.engines.sql.rows import Rows
     from discreet.engines.sql.words import SQL
     from discreet.plans.statistics import RankedCells, Window
 
-__all__ = ["ranked_cells"]
+__all__ = ["near_ranks", "ranked_cells"]
 
 
 def ranked_cells(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: list[SQL]) -> SQL:
     """Write a statement whose rows are the keys, a cell, the values below it, in it, and all of the group.
 
-    A window of `RankedCells` keeps the cells with slope * below < aim + reach and slope * upto > aim - reach, where
-    slope = a + b and aim = b * total + c: those that miss the rank by less than the reach.
+    It gives every cell, and ends where the condition of `near_ranks` may follow: WHERE is its last clause.
     """
     dialect = rows.dialect
     cell = steps_sql(statistic.factor, rows)
@@ -33,20 +33,30 @@ def ranked_cells(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: li
         for name, order in (("upto", outer[-1:]), ("total", []))
     ]
     summed = select([*outer, column("n"), *sums], counted)
-    below = binary("-", column("upto"), column("n"))
-    near = [_near(window, below, rows) for window in statistic.windows]
-    columns = [*outer, alias(below, "below"), column("n"), column("total")]
-    return select(columns, summed, where=any_of(near) if near else None)
+    return select([*outer, alias(_below(), "below"), column("n"), column("total")], summed)
 
 
-def _near(window: Window, below: SQL, rows: Rows) -> SQL:
+def near_ranks(windows: tuple[Window, ...], dialect: Dialect) -> SQL:
+    """Write the condition for the cells within some window.
+
+    A window of `RankedCells` keeps the cells with slope * below < aim + reach and slope * upto > aim - reach, where
+    slope = a + b and aim = b * total + c: those that miss the rank by less than the reach.
+    """
+    return any_of([_near(window, dialect) for window in windows])
+
+
+def _below() -> SQL:
+    return binary("-", column("upto"), column("n"))
+
+
+def _near(window: Window, dialect: Dialect) -> SQL:
     """Compare in 64 bits: slopes are at most a million, and a table has at most 2**36 rows."""
 
     def written(value: int) -> SQL:
-        return rows.dialect.literal(value, Kind.INTEGER)
+        return dialect.literal(value, Kind.INTEGER)
 
     slope, reach = written(window.a + window.b), written(window.reach)
     aim = binary("+", binary("*", written(window.b), column("total")), written(window.c))
-    left = binary("<", binary("*", slope, below), binary("+", aim, reach))
+    left = binary("<", binary("*", slope, _below()), binary("+", aim, reach))
     right = binary(">", binary("*", slope, column("upto")), binary("-", aim, reach))
     return all_of([left, right])

@@ -113,6 +113,10 @@ class Question:
         """Compute the exact answers."""
         return self._engine.compute(self._statements)
 
+    def near(self, aggregate: Aggregate) -> Question:
+        """Read fewer cells."""
+        return Question(self._engine, self._statements.near(aggregate, self._engine._emitter))  # noqa: SLF001 - its own
+
     def __repr__(self) -> str:
         """Show nothing: the statements hold the key of the ranks."""
         return "Question(…)"

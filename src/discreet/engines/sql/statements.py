@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from discreet.engines.sql.columns import Row, known_places, listed_rows
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
-from discreet.engines.sql.ordered import ranked_cells
+from discreet.engines.sql.ordered import near_ranks, ranked_cells
 from discreet.engines.sql.statistics import count_distinct, count_rows, is_narrow, statistic_sql
 from discreet.engines.sql.words import alias, all_of, any_of, between, column, is_null, listed, not_null, select
 from discreet.plans.expressions import Column
@@ -47,8 +47,9 @@ Numbers: TypeAlias = "NDArray[np.int64] | NDArray[np.object_] | list[list[int]]"
 class Statements:
     """The texts to execute, in order, in one snapshot: one for all counts and sums, one for each set of bins or cells.
 
-    A row of the first result is the key, the numbers, and the number of units where keys are not known. A row of
-    the others is the key, the bin and the number of rows in it; for cells also those below it, and all.
+    A row of the first result is the key, the numbers, and the number of units where keys are not known; where keys are
+    known and no number is asked for, there is no such text. A row of the others is the key, the bin and the number of
+    rows in it; for cells also those below it, and all.
     """
 
     aggregate: Aggregate
@@ -57,14 +58,26 @@ class Statements:
     @staticmethod
     def of(aggregate: Aggregate, emitter: Emitter) -> Statements:
         """Write an aggregate."""
-        queries = [_scalars(aggregate, emitter)]
+        queries = [_scalars(aggregate, emitter)] if _has_scalars(aggregate) else []
         for each in aggregate.statistics:
             if isinstance(each, BinCounts):
                 queries.append(_bins(aggregate, each, emitter))
             elif isinstance(each, RankedCells):
                 rows = emitter.rows(emitter.relation(aggregate.child))
                 queries.append(ranked_cells(each, rows, *_keys(aggregate, rows)))
-        return Statements(aggregate, tuple(emitter.dialect.written(query) for query in queries))
+        texts = tuple(emitter.dialect.written(query) for query in queries)
+        return Statements(_without_windows(aggregate), texts).near(aggregate, emitter)
+
+    def near(self, aggregate: Aggregate, emitter: Emitter) -> Statements:
+        """Read no more cells than the windows of an aggregate that has the same texts apart from them."""
+        if aggregate == self.aggregate:
+            return self
+        texts = list(self.texts)
+        apart = (each for each in aggregate.statistics if isinstance(each, _APART))
+        for place, each in enumerate(apart, start=int(_has_scalars(aggregate))):
+            if isinstance(each, RankedCells) and each.windows:
+                texts[place] += f" WHERE {emitter.dialect.written(near_ranks(each.windows, emitter.dialect))}"
+        return Statements(aggregate, tuple(texts))
 
     def read(
         self, results: Sequence[Columns]
@@ -76,6 +89,10 @@ class Statements:
         """
         aggregate = self.aggregate
         width = len(aggregate.keys)
+        if not _has_scalars(aggregate):
+            empty: list[Numbers] = [[] for _ in aggregate.statistics]
+            self._apart(empty, results, None)
+            return None, empty, []
         first, count = results[0], len(results[0][-1])
         if aggregate.known:
             groups: list[Row] | None = None
@@ -123,6 +140,16 @@ class Statements:
             numbers.append(cells)
             place += limbs
         return numbers
+
+
+def _has_scalars(aggregate: Aggregate) -> bool:
+    """Whether groups are found in the data, or some number of a group is neither in bins nor in cells."""
+    return not aggregate.known or not all(isinstance(each, _APART) for each in aggregate.statistics)
+
+
+def _without_windows(aggregate: Aggregate) -> Aggregate:
+    statistics = tuple(replace(s, windows=()) if isinstance(s, RankedCells) else s for s in aggregate.statistics)
+    return replace(aggregate, statistics=statistics)
 
 
 def _in_order(group: Row) -> tuple[tuple[bool, object], ...]:
@@ -189,8 +216,6 @@ def _scalars(aggregate: Aggregate, emitter: Emitter) -> SQL:
     columns = [part for _, parts in sorted(written.items()) for part in parts]
     if not aggregate.known:
         columns.append(_units(aggregate, child))
-    if not keys and not columns:
-        columns.append(count_rows())
     named = [alias(each, f"r{place}") for place, each in enumerate([*keys, *columns])]
     return select(named, rows.computed(), where=all_of(wanted) if wanted else None, group=keys)
 
