@@ -15,7 +15,8 @@ import pytest
 
 from discreet.engines import open_engine
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.sql.words import call, select, string, table, try_cast, written
+from discreet.engines.sql.text import written
+from discreet.engines.sql.words import call, select, string, table, try_cast
 from discreet.errors import EngineError, ParameterError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from sqlglot import exp
 
+from discreet.engines.sql.text import written
 from discreet.engines.sql.words import (
     SQL,
     all_of,
@@ -22,7 +23,6 @@ from discreet.engines.sql.words import (
     number,
     over,
     string,
-    written,
 )
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import EARLIEST, LARGEST_FLOAT, LATEST, SMALLEST_FLOAT, Kind

@@ -1,4 +1,4 @@
-"""The few SQL constructs that engines may use, as sqlglot trees, and the gate that every statement passes.
+"""The few SQL constructs that engines may use, as sqlglot trees.
 
 Functions are written by name and operators one by one; nothing is parsed and nothing is translated from another
 dialect, so no translation can lose a bound.
@@ -6,13 +6,9 @@ dialect, so no translation can lose a bound.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 __all__ = [
     "SQL",
@@ -39,7 +35,6 @@ __all__ = [
     "string",
     "table",
     "try_cast",
-    "written",
 ]
 
 SQL: TypeAlias = exp.Expression
@@ -61,30 +56,6 @@ _OPERATORS: dict[str, type[exp.Expression]] = {
     "like": exp.Like,
     "is distinct from": exp.NullSafeNEQ,
 }
-
-_ALLOWED: frozenset[type[exp.Expression]] = frozenset(
-    {
-        *_OPERATORS.values(),
-        *(exp.Alias, exp.And, exp.Anonymous, exp.Boolean, exp.Case, exp.Cast, exp.Collate, exp.Column, exp.Count),
-        *(
-            exp.DataType,
-            exp.Distinct,
-            exp.Exists,
-            exp.Extract,
-            exp.From,
-            exp.Group,
-            exp.Identifier,
-            exp.If,
-            exp.In,
-            exp.Is,
-        ),
-        *(exp.Join, exp.Literal, exp.Neg, exp.Not, exp.Null, exp.Offset, exp.Or, exp.Order, exp.Ordered, exp.Paren),
-        *(exp.Select, exp.Star, exp.Subquery, exp.Table, exp.TableAlias, exp.TryCast, exp.Union, exp.Where),
-        *(exp.Window, exp.Kwarg, exp.PropertyEQ, exp.Var),
-    }
-)
-
-_TRY_CAST = {"duckdb", "databricks"}
 
 
 def _own(part: SQL) -> SQL:
@@ -242,26 +213,3 @@ def select(
     if group:
         found.set("group", exp.Group(expressions=[_own(each) for each in group]))
     return found
-
-
-def written(statement: SQL, dialect: str, functions: Collection[str]) -> str:
-    r"""Write a statement as text, after checking that it is made of allowed parts only.
-
-    >>> written(select([call("md5", string("a"))], table("t")), "duckdb", {"md5"})
-    'SELECT md5(\'a\') FROM "t"'
-    >>> written(select([call("read_text", string("a"))], table("t")), "duckdb", {"md5"})
-    Traceback (most recent call last):
-    ...
-    ValueError: the function read_text is not on the list of an engine's functions
-    """
-    for part in statement.walk():
-        if type(part) not in _ALLOWED:
-            msg = f"the construct {type(part).__name__} is not on the list of an engine's constructs"
-            raise ValueError(msg)
-        if isinstance(part, exp.TryCast) and dialect not in _TRY_CAST:
-            msg = f"sqlglot writes TRY_CAST as CAST for {dialect}, which would raise errors that depend on data"
-            raise ValueError(msg)
-        if isinstance(part, exp.Anonymous) and part.name not in functions:
-            msg = f"the function {part.name} is not on the list of an engine's functions"
-            raise ValueError(msg)
-    return statement.sql(dialect=dialect, unsupported_level=ErrorLevel.RAISE, normalize_functions=False, copy=False)
