@@ -156,7 +156,7 @@ def test_statements_pass_a_gate() -> None:
         written(select([try_cast(string("x"), "BIGINT")], table("t")), "spark", set())
     from sqlglot import parse_one
 
-    with pytest.raises(ValueError, match="Limit"):
+    with pytest.raises(ValueError, match="the argument limit of Select"):
         written(parse_one("SELECT 1 FROM t LIMIT 1"), "duckdb", set())  # type: ignore[arg-type]
 
 

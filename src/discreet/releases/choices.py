@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ _HIDDEN = 15  # scales: points beyond the last row are exp(-15) as likely as the
 _MOST = 1 << 59
 _TOGETHER = 10  # levels at once: weights of m levels span a factor of up to exp(60 m + 16), which floats must hold
 _MOST_UNIT = 10**6
+_gap_bound = lru_cache(maxsize=256)(gap_bound)  # of public numbers; it is the same for every group of an answer
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ class RankChoice:
         if joint is not None:
             return joint.rank_error(float(miss(confidence)))
         window = self.windows[place]
-        return gap_bound(self.scales[number], self.width + 1, 1, confidence) / (window.a + window.b)
+        return _gap_bound(self.scales[number], self.width + 1, 1, confidence) / (window.a + window.b)
 
 
 def _twice(part: tuple[int, ...]) -> int:
