@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.plans.statistics import RankedCells
 from discreet.privacy import NeighborRelation
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from discreet.plans.nodes import Aggregate, Node
     from discreet.plans.statistics import Statistic
     from tests.plans.interpreter import Database, Rows
+
+    Groups: TypeAlias = "dict[tuple[Any, ...], list[tuple[int, ...]]]"
 
 
 def violations(aggregate: Aggregate, database: Database, unit: object, other: object) -> Iterator[str]:
@@ -94,20 +96,24 @@ def wrong_moves(aggregate: Aggregate, database: Database, unit: object, other: o
     """Statistics that move further than claimed, for both neighbor relations."""
     here = groups_of(aggregate, database)
     one, two = groups_of(aggregate, without(database, unit)), groups_of(aggregate, without(database, other))
-    pairs = ((NeighborRelation.ADD_REMOVE, here, one), (NeighborRelation.CHANGE_ONE, one, two))
+    yield from refuted(aggregate, NeighborRelation.ADD_REMOVE, here, one)
+    yield from refuted(aggregate, NeighborRelation.CHANGE_ONE, one, two)
+
+
+def refuted(aggregate: Aggregate, relation: NeighborRelation, first: Groups, second: Groups) -> Iterator[str]:
+    """Statistics that differ by more than claimed between two neighbors."""
     for place, statistic in enumerate(aggregate.statistics):
-        for relation, first, second in pairs:
-            claim = aggregate.sensitivity(statistic, relation)
-            moves = [
-                abs(move)
-                for group in {*first, *second}
-                for move in differences(
-                    statistic, *(each[group][place] if group in each else () for each in (first, second))
-                )
-            ]
-            if max(moves, default=0) > claim.largest:
-                yield f"{statistic.symbol} moves by {max(moves)}, against {claim.largest} ({relation.value})"
-            if sum(moves) > claim.l1:
-                yield f"{statistic.symbol} moves by {sum(moves)} in all, against {claim.l1} ({relation.value})"
-            if sum(move**2 for move in moves) > claim.l2_squared:
-                yield f"{statistic.symbol} moves too far in squares ({relation.value})"
+        claim = aggregate.sensitivity(statistic, relation)
+        moves = [
+            abs(move)
+            for group in {*first, *second}
+            for move in differences(
+                statistic, *(each[group][place] if group in each else () for each in (first, second))
+            )
+        ]
+        if max(moves, default=0) > claim.largest:
+            yield f"{statistic.symbol} moves by {max(moves)}, against {claim.largest} ({relation.value})"
+        if sum(moves) > claim.l1:
+            yield f"{statistic.symbol} moves by {sum(moves)} in all, against {claim.l1} ({relation.value})"
+        if sum(move**2 for move in moves) > claim.l2_squared:
+            yield f"{statistic.symbol} moves too far in squares ({relation.value})"

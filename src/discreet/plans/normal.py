@@ -5,6 +5,7 @@ Only rewritings that never change a value are made: what is not recognized as eq
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING
 
 from discreet.plans.expressions import (
@@ -69,7 +70,8 @@ def simplified(expression: Expression) -> Expression:
     """
     if not expression.operands:
         return expression
-    found = expression.with_operands(tuple(simplified(operand) for operand in expression.operands))
+    operands = tuple(simplified(operand) for operand in expression.operands)
+    found = expression if _same(operands, expression.operands) else expression.with_operands(operands)
     if isinstance(found, And | Or):
         return _connected(found)
     if isinstance(found, Not):
@@ -77,8 +79,14 @@ def simplified(expression: Expression) -> Expression:
     if isinstance(found, In):
         return _listed(found)
     if isinstance(found, _COMMUTATIVE):
-        found = found.with_operands(tuple(sorted(found.operands, key=_order)))
+        in_order = tuple(sorted(found.operands, key=_order))
+        found = found if _same(in_order, found.operands) else found.with_operands(in_order)
     return _folded(found)
+
+
+def _same(parts: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    """Tell whether these are the very same objects: then what was derived from them need not be derived again."""
+    return len(parts) == len(others) and all(map(is_, parts, others))
 
 
 def _connected(found: And | Or) -> Expression:
@@ -142,7 +150,7 @@ def normal(node: Node) -> Node:
     ('Project', 'Filter')
     """
     children = tuple(normal(child) for child in node.children)
-    found = rebuilt(node, children) if children else node
+    found = node if _same(children, node.children) else rebuilt(node, children)
     if isinstance(found, Filter):
         return _filtered(found)
     if isinstance(found, Project):
@@ -162,7 +170,7 @@ def _filtered(found: Filter) -> Node:
     if isinstance(child, Project):
         below = replaced(predicate, dict(child.columns))
         return _projected(Project(_filtered(Filter(child.child, below)), child.columns))
-    return Filter(child, predicate)
+    return found if predicate is found.predicate else Filter(child, predicate)
 
 
 def _projected(found: Project) -> Node:
@@ -174,7 +182,10 @@ def _projected(found: Project) -> Node:
         columns = tuple((name, simplified(replaced(expression, inner))) for name, expression in columns)
         child = child.child
     same = tuple((name, Column(name)) for name in child.schema)
-    return child if columns == same else Project(child, columns)
+    if columns == same:
+        return child
+    kept = child is found.child and all(new is old for (_, new), (_, old) in zip(columns, found.columns, strict=True))
+    return found if kept else Project(child, columns)
 
 
 def _matched(found: SemiJoin) -> Node:

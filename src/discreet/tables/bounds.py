@@ -35,8 +35,9 @@ class Bounds:
     upper: Fraction | None
 
     def __init__(self, lower: Number | None = None, upper: Number | None = None) -> None:
-        low = None if lower is None else rational(lower, name="lower")
-        high = None if upper is None else rational(upper, name="upper")
+        # Most ends are fractions already: of other bounds, computed.
+        low = lower if lower is None or type(lower) is Fraction else rational(lower, name="lower")
+        high = upper if upper is None or type(upper) is Fraction else rational(upper, name="upper")
         if low is not None and high is not None and low > high:
             msg = f"lower is {shown(lower)} and upper is {shown(upper)}; lower must not be above upper."
             raise ParameterError(msg)

@@ -55,7 +55,7 @@ def count_rows() -> SQL:
 
 def count_values(value: SQL) -> SQL:
     """COUNT of what is not NULL."""
-    return exp.Count(this=value.copy())
+    return exp.Count(this=value if value.parent is None else value.copy())
 
 
 def count_distinct(value: SQL) -> SQL:

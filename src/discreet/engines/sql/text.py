@@ -25,6 +25,8 @@ _SYMBOLS: dict[type[exp.Expression], str] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
+    exp.Mod: "%",
+    exp.DPipe: "||",
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -36,8 +38,8 @@ _SYMBOLS: dict[type[exp.Expression], str] = {
 
 _ELSEWHERE: frozenset[type[exp.Expression]] = frozenset(
     {
-        *(exp.Boolean, exp.Collate, exp.DPipe, exp.Div, exp.Extract, exp.IntDiv, exp.Kwarg, exp.Like, exp.Mod),
-        *(exp.NullSafeNEQ, exp.Order, exp.Ordered, exp.PropertyEQ, exp.Table, exp.Var, exp.Window),
+        *(exp.Collate, exp.Div, exp.Extract, exp.IntDiv, exp.Kwarg, exp.Like, exp.NullSafeNEQ, exp.Order, exp.Ordered),
+        *(exp.PropertyEQ, exp.Var),
     }
 )
 """What sqlglot writes: engines differ in it, or it is rare."""
@@ -88,7 +90,7 @@ class _Writer:
             dialect=self._dialect, unsupported_level=ErrorLevel.RAISE, normalize_functions=False, copy=False
         )
 
-    def _check(self, part: SQL) -> None:
+    def _check(self, part: exp.Expr) -> None:
         if type(part) not in _ALLOWED:
             msg = f"the construct {type(part).__name__} is not on the list of an engine's constructs"
             raise ValueError(msg)
@@ -132,6 +134,21 @@ class _Writer:
         if not part.args["is_string"]:
             return str(value)
         return f"'{value}'" if _SIMPLE.fullmatch(value) else self.by_sqlglot(part)
+
+    def boolean(self, part: SQL) -> str:
+        return "TRUE" if part.args["this"] else "FALSE"
+
+    def table(self, part: SQL) -> str:
+        named = [self.text(part.args[each]) for each in ("catalog", "db", "this") if part.args.get(each)]
+        alias = part.args.get("alias")
+        return ".".join(named) + ("" if alias is None else f" AS {self.text(alias)}")
+
+    def window(self, part: SQL) -> str:
+        within, order = part.args.get("partition_by"), part.args.get("order")
+        clauses = [f"PARTITION BY {self.listed(within)}"] if within else []
+        if order:  # where NULLs go is written differently
+            clauses.append(f"ORDER BY {', '.join([self.by_sqlglot(each) for each in order.args['expressions']])}")
+        return f"{self.text(part.args['this'])} OVER ({' '.join(clauses)})"
 
     def null(self, part: SQL) -> str:  # noqa: ARG002 - there is one
         return "NULL"
@@ -220,42 +237,45 @@ class _Writer:
 
 _Handler: TypeAlias = "Callable[[_Writer, SQL], str]"
 
+_RULES: list[tuple[type[exp.Expression], _Handler, str]] = [
+    *[(kind, _Writer.binary, "this expression") for kind in _SYMBOLS],
+    (exp.Alias, _Writer.alias, "this alias"),
+    (exp.And, _Writer.connected, "this expression"),
+    (exp.Anonymous, _Writer.call, "this expressions"),
+    (exp.Boolean, _Writer.boolean, "this"),
+    (exp.Case, _Writer.case, "ifs default"),
+    (exp.Cast, _Writer.cast, "this to"),
+    (exp.Column, _Writer.column, "this table"),
+    (exp.Count, _Writer.count, "this"),
+    (exp.DataType, _Writer.kind, "this kind"),
+    (exp.Distinct, _Writer.distinct, "expressions"),
+    (exp.Exists, _Writer.exists, "this"),
+    (exp.From, _Writer.source, "this"),
+    (exp.Group, _Writer.group, "expressions"),
+    (exp.Identifier, _Writer.identifier, "this quoted"),
+    (exp.If, _Writer.branch, "this true"),
+    (exp.In, _Writer.among, "this expressions"),
+    (exp.Is, _Writer.same, "this expression"),
+    (exp.Join, _Writer.join, "this on side"),
+    (exp.Literal, _Writer.literal, "this is_string"),
+    (exp.Neg, _Writer.minus, "this"),
+    (exp.Not, _Writer.negation, "this"),
+    (exp.Null, _Writer.null, ""),
+    (exp.Offset, _Writer.offset, "expression"),
+    (exp.Or, _Writer.connected, "this expression"),
+    (exp.Paren, _Writer.paren, "this"),
+    (exp.Select, _Writer.select, "expressions from_ joins where group offset"),
+    (exp.Star, _Writer.star, ""),
+    (exp.Subquery, _Writer.subquery, "this alias"),
+    (exp.Table, _Writer.table, "this db catalog alias"),
+    (exp.TableAlias, _Writer.named, "this"),
+    (exp.TryCast, _Writer.cast, "this to"),
+    (exp.Union, _Writer.union, "this expression"),
+    (exp.Where, _Writer.where, "this"),
+    (exp.Window, _Writer.window, "this partition_by order over"),
+]
 _HANDLERS: dict[type[exp.Expression], tuple[_Handler, frozenset[str] | None]] = {
-    kind: (handler, frozenset(arguments.split()))
-    for kind, handler, arguments in (
-        *((kind, _Writer.binary, "this expression") for kind in _SYMBOLS),
-        (exp.Alias, _Writer.alias, "this alias"),
-        (exp.And, _Writer.connected, "this expression"),
-        (exp.Anonymous, _Writer.call, "this expressions"),
-        (exp.Case, _Writer.case, "ifs default"),
-        (exp.Cast, _Writer.cast, "this to"),
-        (exp.Column, _Writer.column, "this table"),
-        (exp.Count, _Writer.count, "this"),
-        (exp.DataType, _Writer.kind, "this kind"),
-        (exp.Distinct, _Writer.distinct, "expressions"),
-        (exp.Exists, _Writer.exists, "this"),
-        (exp.From, _Writer.source, "this"),
-        (exp.Group, _Writer.group, "expressions"),
-        (exp.Identifier, _Writer.identifier, "this quoted"),
-        (exp.If, _Writer.branch, "this true"),
-        (exp.In, _Writer.among, "this expressions"),
-        (exp.Is, _Writer.same, "this expression"),
-        (exp.Join, _Writer.join, "this on side"),
-        (exp.Literal, _Writer.literal, "this is_string"),
-        (exp.Neg, _Writer.minus, "this"),
-        (exp.Not, _Writer.negation, "this"),
-        (exp.Null, _Writer.null, ""),
-        (exp.Offset, _Writer.offset, "expression"),
-        (exp.Or, _Writer.connected, "this expression"),
-        (exp.Paren, _Writer.paren, "this"),
-        (exp.Select, _Writer.select, "expressions from_ joins where group offset"),
-        (exp.Star, _Writer.star, ""),
-        (exp.Subquery, _Writer.subquery, "this alias"),
-        (exp.TableAlias, _Writer.named, "this"),
-        (exp.TryCast, _Writer.cast, "this to"),
-        (exp.Union, _Writer.union, "this expression"),
-        (exp.Where, _Writer.where, "this"),
-    )
+    kind: (handler, frozenset(arguments.split())) for kind, handler, arguments in _RULES
 }
 _OTHERWISE: tuple[_Handler, None] = (_Writer.by_sqlglot, None)
 _ALLOWED = frozenset({*_HANDLERS, *_ELSEWHERE})

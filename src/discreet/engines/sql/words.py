@@ -60,12 +60,19 @@ _OPERATORS: dict[str, type[exp.Expression]] = {
 
 def _own(part: SQL) -> SQL:
     """Give a part to the tree that is being built: itself, or a copy if it stands in a tree already."""
-    return part if part.parent is None else part.copy()
+    if part.parent is None:
+        return part
+    if isinstance(part, exp.Column) and part.args.get("table") is None:
+        return column(part.name)  # the usual case, faster than a copy
+    return part.copy()
 
 
 def column(name: str, of: str | None = None) -> SQL:
     """Name a column, always quoted."""
-    return exp.column(exp.to_identifier(name, quoted=True), table=None if of is None else exp.to_identifier(of))
+    found = exp.Column(this=exp.Identifier(this=name, quoted=True))
+    if of is not None:
+        found.set("table", exp.to_identifier(of))
+    return found
 
 
 def table(*path: str) -> SQL:
@@ -116,7 +123,7 @@ def join(symbol: str, parts: list[SQL]) -> SQL:
 
 
 def _connected(kind: type[exp.Expression], parts: list[SQL]) -> SQL:
-    found = parts[0].copy()
+    found = _own(parts[0])
     for part in parts[1:]:
         found = kind(this=found, expression=_own(part))
     return exp.Paren(this=found)
@@ -198,7 +205,7 @@ def over(function: SQL, partition: list[SQL], order: list[SQL]) -> SQL:
 
 def alias(value: SQL, name: str) -> SQL:
     """Name a column of a result."""
-    return exp.Alias(this=_own(value), alias=exp.to_identifier(name, quoted=True))
+    return exp.Alias(this=_own(value), alias=exp.Identifier(this=name, quoted=True))
 
 
 def select(

@@ -82,7 +82,8 @@ class Operation(Expression):
         """Derive facts from those of the operands; where all operands have known values, so has the result."""
         given = tuple(operand.facts(schema) for operand in self.operands)
         found = self.derive(given)
-        return found if found.domain is not None else dataclasses.replace(found, domain=self._image(given, found))
+        image = self._image(given, found) if found.domain is None else None
+        return found if image is None else dataclasses.replace(found, domain=image)
 
     def evaluate(self, row: Mapping[str, Value]) -> Value:
         """Apply the operation to the operands' values."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.plans.expressions.expression import Expression
@@ -90,6 +91,7 @@ class Literal(Expression):
         return [self.symbol, self.kind.value, plain]
 
 
+@lru_cache(maxsize=1024, typed=True)
 def _point(value: bool | float | str | dt.date) -> Bounds:  # noqa: FBT001 - a cell, not a switch
     """The bounds of a constant."""
     if isinstance(value, bool | str):
