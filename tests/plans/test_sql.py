@@ -7,10 +7,12 @@ from random import Random
 
 import pytest
 
-from discreet.errors import DiscreetError, ParameterError, QueryRefused
+from discreet.errors import DiscreetError, ParameterError, PolicyError, QueryRefused
 from discreet.plans import plan_sql
 from discreet.plans.sql.reading import DIALECTS
-from discreet.tables import Policy
+from discreet.plans.statistics import RowCount
+from discreet.plans.terms import lit
+from discreet.tables import Column, Policy
 from tests.plans.grammar import Questions
 from tests.plans.hospital import POLICY, TOML
 
@@ -83,7 +85,13 @@ def test_answered(sql: str, shares: tuple[int | None, ...]) -> None:
 REFUSED = [
     ("SELECT * FROM visits", "columns by name"),
     ("SELECT visits.* FROM visits", "columns by name"),
-    ("SELECT cost FROM visits", "single rows"),
+    ("SELECT cost FROM visits", "aggregate such as AVG(cost)"),
+    ("SELECT ward FROM visits", "GROUP BY ward."),
+    ("SELECT patient_id, COUNT(*) FROM visits", "COUNT(DISTINCT patient_id)"),
+    ("SELECT COUNT(*) FROM (SELECT * FROM visits v JOIN patients p ON v.patient_id = p.patient_id) q", "one name"),
+    ("SELECT COUNT(*) FROM (SELECT x.* FROM visits v) q", "no such table"),
+    ("SELECT COUNT(*) FROM (SELECT * EXCLUDE (cost) FROM visits) q", "EXCEPT"),
+    ("SELECT COUNT(*) FROM (SELECT patient_id, * FROM visits) q", ""),
     ("SELECT ward FROM visits GROUP BY ward", "asks for rows or keys"),
     ("SELECT cost, COUNT(*) FROM visits", "single rows"),
     ("SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id", "group of its own"),
@@ -256,6 +264,45 @@ def test_division_keeps_the_meaning_of_its_dialect() -> None:
     assert whole != plan_sql(POLICY, sql).key
 
 
+SAME = [
+    ("SELECT COUNT(1) FROM visits", "SELECT COUNT(*) FROM visits"),
+    ("SELECT COUNT('a') FROM visits WHERE urgent", "SELECT COUNT(*) FROM visits WHERE urgent"),
+    ("SELECT COUNT(2 - 1) FILTER (WHERE urgent) FROM visits", "SELECT COUNT(*) FILTER (WHERE urgent) FROM visits"),
+    (
+        "SELECT AVG(n) FROM (SELECT patient_id, COUNT(1) AS n FROM visits GROUP BY 1) u",
+        "SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY 1) u",
+    ),
+    ("SELECT AVG(cost) FROM (SELECT * FROM visits WHERE urgent) v", "SELECT AVG(cost) FROM visits WHERE urgent"),
+    ("SELECT AVG(cost) FROM (SELECT v.* FROM visits v) q", "SELECT AVG(cost) FROM visits"),
+    (
+        "SELECT AVG(age) FROM (SELECT v.ward, p.* FROM visits v JOIN patients p USING (patient_id)) q",
+        "SELECT AVG(p.age) FROM visits v JOIN patients p ON v.patient_id = p.patient_id",
+    ),
+    ("WITH q AS (SELECT *, cost + 1 AS more FROM visits) SELECT SUM(more) FROM q", "SELECT SUM(cost + 1) FROM visits"),
+]
+
+
+@pytest.mark.parametrize("sql, other", SAME, ids=[case[0][:70] for case in SAME])
+def test_two_words_for_one_question_are_one_question(sql: str, other: str) -> None:
+    assert plan_sql(POLICY, sql).key == plan_sql(POLICY, other).key
+
+
+def test_counting_null_is_not_counting_rows() -> None:
+    counts = [plan_sql(POLICY, f"SELECT COUNT({what}) FROM visits").aggregate.statistics for what in ("NULLIF(1, 1)", "*")]
+    assert counts[1] == (RowCount(),)
+    assert counts[0] != counts[1]
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "a\0b"])
+def test_what_is_no_character_is_refused_before_anything_is_spent(text: str) -> None:
+    with pytest.raises(QueryRefused, match="no character"):
+        plan_sql(POLICY, f"SELECT COUNT(*) FROM visits WHERE ward = '{text}'")
+    with pytest.raises(ParameterError, match="is no constant"):
+        lit(text)
+    with pytest.raises(PolicyError, match="of kind text"):
+        Column("ward", keys=[text])
+
+
 def test_other_dialects_and_other_things_than_text_are_refused() -> None:
     with pytest.raises(ParameterError, match="one of duckdb"):
         plan_sql(POLICY, "SELECT COUNT(*) FROM visits", dialect="oracle")
@@ -299,14 +346,8 @@ def planned(count: int, start: int) -> tuple[int, int]:
     return answered, refused
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", range(2))
 def test_random_questions_are_planned_or_refused(block: int) -> None:
     answered, refused = planned(400, start=10_000 + block * 400)
     assert answered > 200
     assert refused > 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
-def test_tens_of_thousands_of_questions_are_planned_or_refused(block: int, seed: int) -> None:
-    planned(5000, start=seed % 2**32 + block * 5000)

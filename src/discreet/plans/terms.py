@@ -28,7 +28,7 @@ from discreet.plans.expressions import (
     Remainder,
     Subtract,
 )
-from discreet.tables.kinds import Kind, is_of_kind
+from discreet.tables.kinds import Kind, is_of_kind, is_writable
 
 __all__ = ["Term", "col", "lit"]
 
@@ -148,7 +148,7 @@ def lit(value: Cell) -> Term:
 
 def _constant(value: object) -> Literal:
     kinds = [kind for kind in Kind if value is not None and is_of_kind(value, kind)]  # type: ignore[arg-type]  # asked
-    if not kinds:
+    if not kinds or (isinstance(value, str) and not is_writable(value)):
         msg = (
             f"{shown(value)} is no constant; write a number, a text, a truth value, a date or a datetime without zone."
         )

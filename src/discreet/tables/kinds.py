@@ -22,6 +22,7 @@ __all__ = [
     "Kind",
     "Value",
     "is_of_kind",
+    "is_writable",
     "read_value",
 ]
 
@@ -113,6 +114,18 @@ def is_of_kind(value: Value, kind: Kind) -> bool:
     return kind is not Kind.INTEGER or INT64.contains(int(value))  # type: ignore[arg-type]  # an integer by its kind
 
 
+def is_writable(text: str) -> bool:
+    r"""Tell whether every engine can be told a text: it is Unicode, without the character 0.
+
+    >>> is_writable("Ärzte"), is_writable("a\0b"), is_writable("\ud800")
+    (True, False, False)
+    """
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates is no character
+        return False
+
+
 def read_value(value: object, kind: Kind, *, name: str) -> Value:
     """Read one public value, such as a key, as a value of a kind; texts are read as dates where a date is meant.
 
@@ -120,7 +133,7 @@ def read_value(value: object, kind: Kind, *, name: str) -> Value:
     (datetime.date(2024, 2, 1), 1.0)
     """
     found = _converted(value, kind)
-    if found is None or not is_of_kind(found, kind):
+    if found is None or not is_of_kind(found, kind) or (isinstance(found, str) and not is_writable(found)):
         msg = f"{name} is {shown(value)}; it must be a value of kind {kind.value}, such as {_EXAMPLES[kind]}."
         raise ParameterError(msg)
     return found

@@ -8,6 +8,7 @@ rounding is monotone (`Bounds.outward`).
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -72,9 +73,9 @@ class _Arithmetic(Strict):
         bounds = self.combine(*(held(facts) if whole else as_floats(facts) for facts in given))
         return numeric_facts(Kind.INTEGER if whole else Kind.FLOAT, bounds, nullable=self.may_be_null(given))
 
+    @abstractmethod
     def combine(self, *bounds: Bounds) -> Bounds:
         """Give the interval of the result."""
-        raise NotImplementedError
 
 
 class Add(_Arithmetic):

@@ -5,6 +5,7 @@ All branches are of one kind; `discreet.plans.alignment` puts a cast around inte
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -115,9 +116,9 @@ class _Extreme(Operation):
         bounds = self.narrowed(merged.bounds, [facts.bounds for facts in given if not facts.nullable])
         return replace(merged, bounds=bounds, nullable=all(facts.nullable for facts in given), domain=None)
 
+    @abstractmethod
     def narrowed(self, hull: Bounds, present: list[Bounds]) -> Bounds:
         """Narrow the hull by the operands that are never NULL."""
-        raise NotImplementedError
 
 
 class Greatest(_Extreme):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -36,9 +37,9 @@ class _Function(Strict):
         bounds = self.image(as_floats(given[0]))
         return numeric_facts(Kind.FLOAT, bounds, nullable=self.undefined(as_floats(given[0])) or given[0].nullable)
 
+    @abstractmethod
     def image(self, bounds: Bounds) -> Bounds:
         """Where the results lie."""
-        raise NotImplementedError
 
     def undefined(self, bounds: Bounds) -> bool:  # noqa: ARG002 - most functions are defined everywhere
         """Whether the function is undefined, so NULL, somewhere in the interval."""

@@ -12,7 +12,7 @@ from discreet.exact import rational
 from discreet.plans.expressions import Cast, Literal
 from discreet.plans.expressions.expression import settled
 from discreet.plans.sql.reading import only, refuse_part
-from discreet.tables.kinds import Kind
+from discreet.tables.kinds import Kind, is_writable
 
 if TYPE_CHECKING:
     from discreet.tables.kinds import Value
@@ -100,8 +100,9 @@ def text_of(node: exp.Expression) -> str:
         refuse_part(node, "A constant text is needed here.", "a text in single quotes.")
     only(node, "this", "is_string")
     text: str = node.this
-    if len(text) > _LONGEST_TEXT or "\0" in text:
-        refuse_part(node, f"It is longer than {_LONGEST_TEXT} characters, or holds a zero.", "a shorter text.")
+    if len(text) > _LONGEST_TEXT or not is_writable(text):
+        why = f"It is longer than {_LONGEST_TEXT} characters, or holds what is no character."
+        refuse_part(node, why, "a shorter text, without zeros and halves of surrogate pairs.")
     return text
 
 

@@ -79,13 +79,17 @@ class Grouped(Scalars, Generic[Part]):
             alias = matching(node.this, self.aliases)
             if alias is not None:
                 return self.aliases[alias]
-        if self.scope.find(node) is None:
-            self.scope.column(node)  # refuses an unknown name with the names that there are
-        return refuse_part(
-            node,
-            "Outside an aggregate a column would show single rows.",
-            f"AVG({node.name}) or another aggregate, or GROUP BY {node.name}.",
-        )
+        facts = self.scope.node.schema[self.scope.column(node).name]  # an unknown name is refused with those there are
+        if facts.unit:
+            refuse_part(
+                node,
+                "This is the unit, and no single unit is ever shown.",
+                f"COUNT(DISTINCT {node.name}), or a subquery grouped by it.",
+            )
+        instead = f"GROUP BY {node.name}"
+        if facts.kind.numeric:
+            instead += f", or an aggregate such as AVG({node.name})"
+        return refuse_part(node, "Outside an aggregate a column would show single rows.", f"{instead}.")
 
     def _key(self, node: exp.Expression) -> str | None:
         """Recognize a group key by its meaning."""

@@ -11,6 +11,7 @@ from discreet.plans import aggregates as agg
 from discreet.plans import statistics as s
 from discreet.plans.alignment import aligned
 from discreet.plans.expressions import Case, Expression, Literal
+from discreet.plans.normal import simplified
 from discreet.plans.sql.constants import null, number_of
 from discreet.plans.sql.reading import only, refuse_part
 from discreet.tables.kinds import Kind
@@ -98,14 +99,21 @@ def _pair(build: Callable[[Expression, Expression], Measure]) -> MeasureRule:
 
 
 def _count(scalars: Scalars, node: exp.Expression) -> Measure:
-    """COUNT(*), COUNT(x), COUNT(DISTINCT x)."""
+    """COUNT(*), COUNT(1), COUNT(x), COUNT(DISTINCT x)."""
     only(node, "this", "big_int")
     if isinstance(node.this, exp.Star):
         only(node.this)
         return agg.count()
     if isinstance(node.this, exp.Distinct):
         return agg.count_distinct(scalars.expression(_distinct(node.this)))
-    return agg.count(scalars.expression(node.this))
+    operand = scalars.expression(node.this)
+    return agg.count() if _is_constant(operand) else agg.count(operand)
+
+
+def _is_constant(operand: Expression) -> bool:
+    """Tell whether this is a constant other than NULL: to count it is to count rows."""
+    found = simplified(operand)
+    return isinstance(found, Literal) and found.value is not None
 
 
 def _distinct(node: exp.Expression) -> exp.Expression:
@@ -223,7 +231,8 @@ def unit_statistic_of(scalars: Scalars, node: exp.Expression) -> UnitStatistic:
             return s.UnitCount()
         if isinstance(node.this, exp.Distinct):
             return s.UnitCountDistinct(scalars.expression(_distinct(node.this)))
-        return s.UnitCountValues(scalars.expression(node.this))
+        operand = scalars.expression(node.this)
+        return s.UnitCount() if _is_constant(operand) else s.UnitCountValues(operand)
     build = _UNIT.get(type(node))
     if build is None:
         refuse_part(node, "This aggregate is not computed per unit.", "COUNT, SUM, AVG, MIN or MAX per unit.")

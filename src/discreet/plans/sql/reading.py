@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import shown
 from discreet.plans.refusals import refuse
+from discreet.tables.kinds import is_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,10 +38,9 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
     if not isinstance(text, str):
         msg = f"a question is a text, not a {type(text).__name__}."
         raise ParameterError(msg)
-    if len(text) > _LONGEST or "\0" in text:
-        refuse(
-            "the question", why=f"It is longer than {_LONGEST} characters or holds a zero.", instead="a shorter one."
-        )
+    if len(text) > _LONGEST or not is_writable(text):
+        why = f"It is longer than {_LONGEST} characters, or holds what is no character."
+        refuse("the question", why=why, instead="a shorter one, without zeros and halves of surrogate pairs.")
     try:
         language = sqlglot.Dialect.get_or_raise(dialect)
         tokens = language.tokenize(text)

@@ -190,6 +190,9 @@ class Relations:
         columns: list[tuple[str, Expression]] = []
         for item in select.expressions:
             node, alias = alias_of(item)
+            if alias is None and node.is_star:
+                columns += rows.scope.all_columns(node)
+                continue
             if alias is None and not isinstance(node, exp.Column):
                 refuse_part(node, "A computed column of a subquery needs a name.", "expression AS name")
             found = rows.expression(node)

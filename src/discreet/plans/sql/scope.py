@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from discreet.plans.expressions import Column
 from discreet.plans.refusals import refuse
 from discreet.plans.sql.reading import only, refuse_part
@@ -12,8 +14,6 @@ from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from sqlglot import exp
 
     from discreet.plans.nodes import Node
 
@@ -87,6 +87,21 @@ class Scope:
                 f"one of {', '.join(names) or 'no columns'}.",
             )
         return Column(found)
+
+    def all_columns(self, star: exp.Expression) -> list[tuple[str, Column]]:
+        """Give the columns that * or table.* stands for: those that are declared, each under its own name."""
+        if isinstance(star, exp.Column):
+            only(star, "this", "table")
+            only(star.this)
+            source = matching(star.args["table"], self.sources)
+            if source is None:
+                refuse_part(star, "There is no such table here.", f"one of {', '.join(self.sources)}.")
+            return [(name, Column(inner)) for name, inner in self.sources[source].items()]
+        only(star)
+        found = [(name, Column(inner)) for columns in self.sources.values() for name, inner in columns.items()]
+        if len({name for name, _ in found}) < len(found):
+            refuse_part(star, "Several tables have a column of one name.", "table.*, or the columns by name.")
+        return found
 
     def on(self, node: Node) -> Scope:
         """The same names over another relation with the same columns."""
