@@ -20,7 +20,7 @@ help:
 	@echo "make demo      a hospital: answers, a budget, a refusal, two attacks"
 	@echo "make test      tests, doctests and the code blocks of the documents"
 	@echo "make test-all  the same with the slow tests"
-	@echo "make fuzz      questions of a grammar by the tens of thousands, on DuckDB and PostgreSQL"
+	@echo "make fuzz      questions of a grammar, and databases, by the thousands, on DuckDB and PostgreSQL"
 	@echo "make test-spark  the tests on a Spark cluster of this machine"
 	@echo "make lint      style, types, layers, spelling, dependencies"
 	@echo "make format    let the formatter rewrite the code"
@@ -48,15 +48,16 @@ demo: $(VENV)/.package
 test: $(VENV)/.tools
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow and not spark and not fuzz" $(ARGS)
 
-test-all: $(VENV)/.tools test-spark
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not spark" $(ARGS)
+test-all: $(VENV)/.tools test-spark fuzz
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not spark and not fuzz" $(ARGS)
 
 # One process: the cluster is started once. Without a Java on the machine, the one that came with the tools is used.
 test-spark: $(VENV)/.tools
 	$(BIN)/python -m pytest -n 0 --durations=5 --durations-min=3 -m "spark and not fuzz" tests/engines tests/doors
 
+# -rP shows the seeds that each block printed. Other seeds: make fuzz ARGS=--fresh-seeds
 fuzz: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m fuzz tests/doors $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -rP -m fuzz tests/doors tests/plans $(ARGS)
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
