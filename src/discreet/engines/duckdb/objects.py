@@ -47,7 +47,8 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
         if str(column.dtype) not in {"object", "category"}:
             columns[name] = column
         elif name in kinds:
-            columns[name] = _array([_cell(value, kinds[name]) for value in column], kinds[name])
+            cells = (_cell(value, kinds[name], whole=name == table.unit) for value in column)
+            columns[name] = _array(list(cells), kinds[name])
     import pandas as pd
 
     return pd.DataFrame(columns, index=frame.index, copy=False)
@@ -65,10 +66,10 @@ def _array(cells: list[Value], kind: Kind) -> object:
     return pd.array(cells, dtype=_ARRAYS[kind])
 
 
-def _cell(value: object, kind: Kind) -> Value:
-    """Read one cell as a kind; NULL if it is none, as in a typed column that may be cast."""
+def _cell(value: object, kind: Kind, *, whole: bool) -> Value:
+    """Read one cell as a kind; NULL if it is none, as in a typed column that may be cast. A unit is not rounded."""
     plain = _plain(value)
-    if plain is None:
+    if plain is None or (whole and kind is Kind.INTEGER and isinstance(plain, float) and not plain.is_integer()):
         return None
     given = Kind.of(plain)
     if given is kind:
