@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import feather, parquet
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.sql import relations
@@ -91,3 +93,24 @@ def test_groups_of_equal_rank_do_not_pass_for_one(monkeypatch: pytest.MonkeyPatc
     found = counts(plan, source)
     assert sorted(found[0]) == [0, 2]
     assert plan.aggregate.sensitivity(plan.statistics[0]).l1 == 2
+
+
+@pytest.mark.parametrize("source", ["arrow", "parquet", "feather"])
+def test_bytes_that_are_no_text_refuse_no_question(tmp_path: Path, source: str) -> None:
+    """Whether a question fails must not depend on one cell."""
+    ends, letters = np.array([0, 3, 5, 7], dtype=np.int32), b"flu\xff\xfea."
+    texts = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(ends), pa.py_buffer(letters)])
+    with pytest.raises(pa.ArrowInvalid):
+        texts.validate(full=True)
+    table = pa.table({"id": ["1", "2", "3"], "ward": texts, "unread": texts})
+    data: str | dict[str, object] = {"visits": table}
+    if source != "arrow":
+        data = str(tmp_path)
+        if source == "parquet":
+            parquet.write_table(table, tmp_path / "visits.parquet")
+        else:
+            feather.write_feather(table, str(tmp_path / "visits.feather"), compression="uncompressed")
+    visits = Table("visits", unit="id", rows_per_unit=2, columns=WARDS)
+    plan = plan_sql(Policy([visits], epsilon=1), "SELECT ward, COUNT(*) FROM visits GROUP BY ward")
+    assert counts(plan, data) == [[0, 1]]
+    assert counts(plan_sql(plan.policy, "SELECT COUNT(*) FROM visits"), data) == [[3]]

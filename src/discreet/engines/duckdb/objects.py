@@ -34,7 +34,10 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
     >>> typed(frame, Table("t", unit="id", columns=[Column("b", type="boolean")])).to_dict("list")
     {'id': ['a', '7'], 'b': [True, None]}
     """
-    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "columns"):
+    home = type(frame).__module__.partition(".")[0]
+    if home == "pyarrow" and hasattr(frame, "set_column"):
+        return _texts(frame, table)
+    if home != "pandas" or not hasattr(frame, "columns"):
         return frame
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
@@ -52,6 +55,34 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
     import pandas as pd
 
     return pd.DataFrame(columns, index=frame.index, copy=False)
+
+
+def _texts(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow is optional
+    """Give an Arrow table in which bytes that are no text are NULL; DuckDB would fail at the first of them."""
+    import pyarrow as pa
+
+    declared = {column.name for column in table.columns}
+    kinds = (pa.types.is_string, pa.types.is_large_string)
+    for place, field in enumerate(frame.schema):
+        if field.name not in declared or not any(is_kind(field.type) for is_kind in kinds):
+            continue
+        column = frame.column(place)
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            wide = pa.large_binary() if pa.types.is_large_string(field.type) else pa.binary()
+            cells = [_decoded(cell) for cell in column.cast(wide).to_pylist()]
+            frame = frame.set_column(place, field.name, pa.array(cells, field.type))
+    return frame
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    if cell is None:
+        return None
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _array(cells: list[Value], kind: Kind) -> object:
