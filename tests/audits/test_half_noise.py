@@ -19,6 +19,8 @@ from discreet.mechanisms import JointQuantiles, registered
 from discreet.mechanisms.choices import noisy_max
 from discreet.mechanisms.responses import randomized_response
 from discreet.mechanisms.thresholds import partition_selection
+from discreet.releases import choices
+from discreet.releases.joint import Joint
 from tests.audits.test_cases import CONFIDENCE, follows
 from tests.noise.replay import ReplayBits
 
@@ -67,11 +69,13 @@ def half_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced[noise.staircase] = dared(noise.staircase)
     replaced[noise.bernoulli_exp] = dared(noise.bernoulli_exp)
     joint = sys.modules[JointQuantiles.__module__]  # draws by floats, and makes up for what they are off
-    for module in [each for name, each in sys.modules.items() if name.startswith("discreet.mechanisms")]:
+    chosen = [*(each for name, each in sys.modules.items() if name.startswith("discreet.mechanisms")), choices]
+    for module in chosen:
         for name, value in list(vars(module).items()) if module is not joint else ():
             if callable(value) and value.__hash__ is not None and value in replaced:
                 monkeypatch.setattr(module, name, replaced[value])
     monkeypatch.setattr(noisy_max, "_RACES", {kind: replaced[race] for kind, race in noisy_max._RACES.items()})
+    monkeypatch.setattr(choices, "Joint", lambda levels, width, scale: Joint(levels, width, scale / 2))
     chain, coin = joint._Chain, randomized_response._coin
     monkeypatch.setattr(joint, "_Chain", lambda shares, scale, twice, rows: chain(shares, scale / 2, twice, rows))
     monkeypatch.setattr(partition_selection, "_coins", bolder(partition_selection._coins))
@@ -103,7 +107,7 @@ def red(case: Case, seed: int) -> bool:
 
 
 @pytest.mark.audit
-@pytest.mark.parametrize("kind", sorted(registered()))
+@pytest.mark.parametrize("kind", sorted({*registered(), "rank_choice"}))
 @pytest.mark.usefixtures("half_noise")
 def test_half_the_noise_turns_the_audit_red(kind: str, seed: int) -> None:
     written_first = sorted(cases()[kind], key=lambda case: case.law is None)

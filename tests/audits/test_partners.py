@@ -7,11 +7,13 @@ A partner is put where the audit can see it: its true epsilon is at least 1.5 ti
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from discreet.checks.audits import Case, cases
+from discreet.checks.audits.cases.rank_choice import made
 from discreet.mechanisms import (
     AboveThreshold,
     Cdf,
@@ -52,6 +54,7 @@ from discreet.mechanisms.instances.smooth_sensitivity import SmoothSensitivity
 from discreet.mechanisms.instances.stable_top_k import StableTopK
 from discreet.mechanisms.instances.stable_value import StableValue
 from discreet.mechanisms.instances.trimmed_mean import TrimmedMean
+from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.privacy import NeighborRelation, curves
 from tests.docs.test_corrections import ROOT, missing
 from tests.noise.replay import ReplayBits
@@ -93,7 +96,32 @@ BLOCKS: dict[str, Any] = {"lower": 0, "upper": 4, "grid": 1}
 RUNGS = InverseSensitivity(lower=0, upper=8, grid=1, epsilon=12)
 PREDICTED = PredictionVariance([1], radius=1, ridge=1, epsilon=20)
 PROPOSED = ProposeTestRelease(1, epsilon=2, delta="0.05")
+LARGE = 2**57
+ONE_ROW = Sensitivity(1, 1, 1)
 PARTNERS = [
+    Partner("the factor 2 forgotten", "rank_choice", "a row more", made((Fraction(1, 2),), epsilon=2), 10_000),
+    Partner("each group by itself", "rank_choice", "a row in each of two groups", made((Fraction(1, 2),), ONE_ROW), 0),
+    Partner(
+        "an exchange for one row",
+        "rank_choice",
+        "a row exchanged",
+        made((Fraction(1, 2),), ONE_ROW, epsilon=4, neighbors=CHANGED),
+        0,
+    ),
+    Partner(
+        "half the noise",
+        "rank_choice",
+        "two levels together",
+        made((Fraction(1, 4), Fraction(3, 4)), width=LARGE, epsilon=4),
+        0,
+    ),
+    Partner(
+        "a quarter of the noise",
+        "rank_choice",
+        "two levels together",
+        made((Fraction(1, 4), Fraction(3, 4)), width=LARGE, epsilon=8),
+        2_000,
+    ),
     Partner("half the noise", "discrete_laplace", "a count", DiscreteLaplace(1, epsilon=2)),
     Partner("sensitivity 1", "discrete_laplace", "a sum of up to 3", DiscreteLaplace(1, epsilon=1)),
     Partner(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -184,3 +185,51 @@ def test_many_equal_values_stay_together(seed: int) -> None:
     found = choose(choice, grid, [near] * 20, ReplayBits(seed))
     assert (found[:, :3] == 0).all()
     assert np.abs(found[:, 3] - 100_000).max() < 10_000
+
+
+def test_sums_over_what_follows_are_those_of_their_definition() -> None:
+    """Windows of every place and length against the sum, term by term."""
+    draw = np.random.default_rng(7)
+    for total, levels in itertools.product((0, 1, 7, 40, 200), (QUARTILES, ENDS, (Fraction(1, 2), Fraction(2, 3)))):
+        joint = tiny(levels, Fraction(3 * math.lcm(*(level.denominator for level in levels))), limit=400)
+        rows = np.sort(draw.integers(0, POINTS, total))
+        chain = Chain(joint, rows, np.arange(1, total + 1), total)
+        for step, size, offset in itertools.product(range(len(levels)), (1, 5, 60), (-250, -30, -3, 0, 4)):
+            weights = np.where(draw.random(size) < 0.2, -np.inf, 300 * draw.random(size))
+            places = np.arange(9) + offset
+            found = chain._moved(step, places, weights)
+            for place, value in zip(places.tolist(), found.tolist(), strict=True):
+                after = [y for y in range(size) if y > place]
+                misses = chain._misses(step, np.array(after, dtype=np.int64) - place)
+                terms = [weights[y] - float(miss / joint.scale) for y, miss in zip(after, misses, strict=True)]
+                wanted = np.logaddexp.reduce(terms) if terms else -np.inf
+                assert value == pytest.approx(wanted, abs=1e-9)
+
+
+def test_rows_of_equal_values_are_not_kept_one_by_one(seed: int) -> None:
+    """Thirty million rows in three cells: what is kept depends on the price, not on them."""
+    total = 30_000_000
+    cells: list[list[int]] = []
+    for cell, count in ((3, 10**7), (500, 10**7), (900, 10**7)):
+        cells.append([cell, sum(each[2] for each in cells), count, total])
+    grid = RankedCells(Snapped(Column("x"), 0, 1000, 0, Fraction(1)))
+    one, relation = Sensitivity(1, 1, 1), NeighborRelation.ADD_REMOVE
+    choice = RankChoice.of(QUARTILES, grid.width, one, relation, epsilon=Fraction(1))
+    tracemalloc.start()
+    (found,) = choose(choice, grid, [np.array(cells, dtype=np.int64)], ReplayBits(seed))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.tolist() == [3, 500, 900]
+    assert peak < 20_000_000
+
+
+def test_little_money_is_spent_level_by_level() -> None:
+    one, relation = Sensitivity(20, 20, 400), NeighborRelation.ADD_REMOVE
+    sizes = []
+    for epsilon in ("1", "0.05", "0.005", "0.0001"):
+        choice = RankChoice.of(QUARTILES, 10**9, one, relation, epsilon=Fraction(epsilon))
+        assert all(joint is None or joint.numbers <= 2**23 for joint in choice.joints)
+        assert Fraction(99, 100) * Fraction(epsilon) < choice.epsilon <= Fraction(epsilon)
+        sizes.append(len(choice.parts))
+    assert sizes == sorted(sizes)
+    assert (sizes[0], sizes[-1]) == (1, 3)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.plans.explain import written
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import computed, names_in, together
 from discreet.releases.decoding import Cell, decoder, values_of
@@ -63,6 +64,8 @@ class Answer:
     head: str = ""
     repeated: bool = False
     combined: int = 1
+    bounds: Answer | None = None
+    """The answer that chose the bounds between which values were clamped, where the price bought some."""
 
     @property
     def plan(self) -> Plan:
@@ -199,8 +202,23 @@ class Answer:
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         head = "  ".join(name.ljust(width) for name, width in zip(self.columns, widths, strict=True)).rstrip()
         return "\n".join(
-            [head, *lines, f"each ± holds with probability 0.95; {self.promise}; {self._paid}{self._head}"]
+            [
+                head,
+                *lines,
+                *self._clamped,
+                f"each ± holds with probability 0.95; {self.promise}; {self._paid}{self._head}",
+            ]
         )
+
+    @property
+    def _clamped(self) -> list[str]:
+        """Between which bounds values were clamped, if they were chosen for this answer."""
+        if self.bounds is None:
+            return []
+        measures = dict(self.bounds.plan.request.measures)
+        (row,) = self.bounds.to_dicts()
+        texts = [f"{written(measures[name].operands[0])} to [{low:g}, {high:g}]" for name, (low, high) in row.items()]
+        return [f"clamped, which no ± counts: {', '.join(texts)}; chosen for {self.bounds.promise}"]
 
     @property
     def _head(self) -> str:

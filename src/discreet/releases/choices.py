@@ -36,9 +36,10 @@ Cells = NDArray[np.int64]
 _NEGLIGIBLE = 45 * math.log(2)  # points beyond the reach are chosen at most about once in 2**45 times
 _HIDDEN = 15  # scales: points beyond the last row are exp(-15) as likely as the row that an extreme aims at
 _MOST = 1 << 59
-_TOGETHER = 10  # levels at once: weights of m levels span a factor of up to exp(60 m + 16), which floats must hold
+_TOGETHER = 10  # levels at once: more gain little
 _MOST_UNIT = 10**6
 _gap_bound = lru_cache(maxsize=256)(gap_bound)  # of public numbers; it is the same for every group of an answer
+_MOST_NUMBERS = 1 << 23  # 64 megabytes of doubles
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class RankChoice:
     moved: Sensitivity
     scales: tuple[Fraction, ...]
     neighbors: Relation
+    together: int
+    """How many levels are chosen at once at most."""
 
     @staticmethod
     def of(  # noqa: PLR0913 - one of two prices
@@ -95,28 +98,21 @@ class RankChoice:
         A part of k levels has an error in proportion to m / epsilon, or m / sqrt(rho), k times, with m in rows (half of
         it for several levels, as a point that is off by d adds 2 d to their miss). By Lagrange's rule its epsilon is in
         proportion to (k m^2)^(1/3), and its rho to k^(1/2) m.
+
+        Fewer levels are chosen together, in the end each by itself, where so little is paid that the ranks within the
+        reach would be too many to be kept in memory.
         """
-        parts = _parts(levels)
-        sizes = [_size(levels, part) / _twice(part) for part in parts]
-        exponents = (1 / 3, 2 / 3) if epsilon is not None else (1 / 2, 1)
-        weights = [
-            Fraction(max(1, round(1000 * len(part) ** exponents[0] * float(size) ** exponents[1])), 1000)
-            for part, size in zip(parts, sizes, strict=True)
-        ]
-        scales = []
-        for part, weight in zip(parts, weights, strict=True):
-            share = weight / sum(weights)
-            if epsilon is not None:
-                scales.append(2 * moved.l1 * _moves(levels, part, neighbors)[0] / (epsilon * share))
-            else:
-                squares = _moves(levels, part, neighbors)[1] ** 2 * _squares(moved, neighbors)
-                scales.append(sqrt_upper(squares / 2) / sqrt_lower((rho or Fraction(0)) * share))
-        return RankChoice(levels, width, moved, tuple(scales), neighbors)
+        for together in range(_TOGETHER, 0, -1):
+            scales = _scales(_parts(levels, together), levels, moved, neighbors, epsilon=epsilon, rho=rho)
+            found = RankChoice(levels, width, moved, scales, neighbors, together)
+            if all(joint is None or joint.numbers <= _MOST_NUMBERS for joint in found.joints):
+                break
+        return found
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
         """Which levels, by their places, are chosen together."""
-        return _parts(self.levels)
+        return _parts(self.levels, self.together)
 
     @cached_property
     def joints(self) -> tuple[Joint | None, ...]:
@@ -181,16 +177,43 @@ class RankChoice:
         return _gap_bound(self.scales[number], self.width + 1, 1, confidence) / (window.a + window.b)
 
 
+def _scales(  # noqa: PLR0913 - as `RankChoice.of`
+    parts: tuple[tuple[int, ...], ...],
+    levels: tuple[Fraction, ...],
+    moved: Sensitivity,
+    neighbors: Relation,
+    *,
+    epsilon: Fraction | None,
+    rho: Fraction | None,
+) -> tuple[Fraction, ...]:
+    """Divide a price among parts; see `RankChoice.of`."""
+    sizes = [_size(levels, part) / _twice(part) for part in parts]
+    exponents = (1 / 3, 2 / 3) if epsilon is not None else (1 / 2, 1)
+    weights = [
+        Fraction(max(1, round(1000 * len(part) ** exponents[0] * float(size) ** exponents[1])), 1000)
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    scales = []
+    for part, weight in zip(parts, weights, strict=True):
+        share = weight / sum(weights)
+        if epsilon is not None:
+            scales.append(2 * moved.l1 * _moves(levels, part, neighbors)[0] / (epsilon * share))
+        else:
+            squares = _moves(levels, part, neighbors)[1] ** 2 * _squares(moved, neighbors)
+            scales.append(sqrt_upper(squares / 2) / sqrt_lower((rho or Fraction(0)) * share))
+    return tuple(scales)
+
+
 def _twice(part: tuple[int, ...]) -> int:
     """A point of several that is off by d adds 2 d to their miss."""
     return 2 if len(part) > 1 else 1
 
 
-def _parts(levels: tuple[Fraction, ...]) -> tuple[tuple[int, ...], ...]:
-    """Levels between the ends by at most ten whose common denominator is short; the ends each by itself."""
+def _parts(levels: tuple[Fraction, ...], together: int) -> tuple[tuple[int, ...], ...]:
+    """Levels between the ends, at most so many whose common denominator is short; the ends each by itself."""
     found: list[list[int]] = []
     inner = [place for place, level in enumerate(levels) if 0 < level < 1]
-    most = math.ceil(len(inner) / max(1, math.ceil(len(inner) / _TOGETHER)))
+    most = math.ceil(len(inner) / max(1, math.ceil(len(inner) / together)))
     for place in inner:
         unit = math.lcm(*(levels[each].denominator for each in (*(found[-1] if found else ()), place)))
         if found and len(found[-1]) < most and unit <= _MOST_UNIT:

@@ -14,6 +14,7 @@ import numpy as np
 from discreet.exact import Interval
 from discreet.noise import lottery, uniform_integer
 from discreet.noise.lazy import LazyUniform, bernoulli
+from discreet.noise.ordered import ordered_integers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,23 +98,59 @@ class Joint:
         """
         return (len(self.levels) + float(self.scale) / self.unit * (self.tuples - math.log(chance))) / 2
 
+    @cached_property
+    def states(self) -> int:
+        """How many ranks there are at most within half the reach of a level's, the ends included."""
+        return self.reach // self.unit + 3
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers `Chain` keeps at most; it depends on public facts alone, not on how many rows there are."""
+        levels = len(self.levels)
+        return self.states * levels * (levels + 7) // 2
+
+    def near(self, total: int) -> list[tuple[int, int]]:
+        """For each level the least and the largest number of rows below a point within half the reach of its rank."""
+        half, found, aim = Fraction(self.reach, 2), [], 0
+        for share in self.shares[:-1]:
+            aim += share
+            low = math.floor((aim * total - half) / self.unit) + 1
+            high = math.ceil((aim * total + half) / self.unit) - 1
+            found.append((max(low, 0), min(high, total)))
+        return found
+
     def chosen(self, cells: NDArray[np.int64], lower: int, bits: BitSource) -> list[int]:
         """Choose one point per level, in rising order; `cells` are those near the ranks, as `RankedCells` says."""
-        rows, first = self._spread(cells, lower, bits)
         total = int(cells[0, 3]) if len(cells) else 0
-        return [lower + (point >> self.ties) for point in Chain(self, rows, first, total).draw(bits)]
+        numbers = [np.arange(max(low, 1), min(high + 1, total) + 1) for low, high in self.near(total)]
+        asked = np.unique(np.concatenate(numbers))
+        rows = self._spread(cells, lower, asked, bits)
+        return [lower + (point >> self.ties) for point in Chain(self, rows, asked, total).draw(bits)]
 
     def _spread(
-        self, cells: NDArray[np.int64], lower: int, bits: BitSource
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Move each known row to a random part of its cell, and sort; give the rows and their numbers from 1."""
-        if not len(cells):
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        counts = cells[:, 2]
-        starts = np.repeat((cells[:, 0] - lower) << self.ties, counts)
-        parts = uniform_integer(1 << self.ties, int(counts.sum()), bits) if self.ties else 0
-        before = np.repeat(cells[:, 1] - (np.cumsum(counts) - counts), counts)
-        return np.sort(starts + parts), before + np.arange(1, int(counts.sum()) + 1)
+        self, cells: NDArray[np.int64], lower: int, asked: NDArray[np.int64], bits: BitSource
+    ) -> NDArray[np.int64]:
+        """Say where the rows of these numbers lie, once each row was moved to a random part of its cell.
+
+        Rows are numbered from 1 in the order of their places. Nothing but the rows that are asked for is drawn: of a
+        cell with many equal values those of the ranks in question.
+        """
+        if not asked.size:
+            return np.zeros(0, dtype=np.int64)
+        held = np.searchsorted(cells[:, 1] + cells[:, 2], asked)
+        found: NDArray[np.int64] = (cells[held, 0] - lower) << self.ties
+        if not self.ties:
+            return found
+        here, first, counts = np.unique(held, return_index=True, return_counts=True)
+        whole = counts == cells[here, 2]
+        wanted = np.repeat(whole, counts)
+        # Cells of which every row is asked for are drawn and sorted together: in a cell the order is that of the parts.
+        found[wanted] = np.sort(found[wanted] + uniform_integer(1 << self.ties, int(wanted.sum()), bits))
+        for cell, start, count in zip(here[~whole], first[~whole], counts[~whole], strict=True):
+            part = slice(int(start), int(start + count))
+            size, below = int(cells[cell, 2]), int(cells[cell, 1])
+            found[part] += ordered_integers(size, self.ties, asked[part] - below, bits)
+        return found
 
 
 class Chain:
@@ -130,10 +167,7 @@ class Chain:
         self._first: list[int] = []
         self._starts: list[NDArray[np.int64]] = []
         self._sizes: list[NDArray[np.int64]] = []
-        aim = 0
-        for share in joint.shares[:-1]:
-            aim += share
-            low, high = self._window(aim)
+        for low, high in joint.near(total):
             spots = self._spots(rows, numbers, low, high + 1)
             self._first.append(low)
             self._starts.append(spots[:-1] + 1)
@@ -144,13 +178,6 @@ class Chain:
         finite = [float(np.abs(each[np.isfinite(each)]).max(initial=0.0)) for each in (*self._ahead, *self._logs)]
         most = max(*finite, self._rate * joint.reach, joint.tuples)
         self._slack = Fraction((len(joint.shares) + 1) * (_SLACK + most * 2.0**-44))
-
-    def _window(self, aim: int) -> tuple[int, int]:
-        """The least and the largest number of rows below a point that misses its rank by less than half the reach."""
-        unit, half = self._joint.unit, Fraction(self._joint.reach, 2)
-        low = math.floor((aim * self._total - half) / unit) + 1
-        high = math.ceil((aim * self._total + half) / unit) - 1
-        return max(low, 0), min(high, self._total)
 
     def _spots(self, rows: NDArray[np.int64], numbers: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:
         """Where the rows of these numbers lie; before the first row is -1, and after the last one the last point."""
@@ -170,9 +197,8 @@ class Chain:
     def _logarithms(self) -> list[NDArray[np.float64]]:
         """For each level and state the logarithm of all weights after it, in floats; they guide and decide nothing.
 
-        Sums are taken of exp(weight - largest weight). With m levels and 2**58 points weights differ by at most m ln
-        2**58 for the sizes of gaps and reach / (2 scale) for the misses, below 650 for ten levels: no sum that is not 0
-        underflows, as from every state some next one misses its rank about as much.
+        Each logarithm is off by less than the number of states times the rounding of one addition, which is less than
+        half of `_SLACK` for the most states that are allowed.
         """
         last = len(self._first) - 1
         below = self._first[last] + np.arange(self._sizes[last].size)
@@ -180,24 +206,32 @@ class Chain:
         ahead = [np.repeat(rest[:, None], last + 2, axis=1)]
         for level in range(last - 1, -1, -1):
             here = np.arange(self._sizes[level].size)
-            size, offset = here.size, self._first[level] - self._first[level + 1]
-            weights = self._logs[level + 1] + ahead[0][:, 0]
-            top = weights.max()
-            gaps = np.arange(-offset - size + 1, -offset + weights.size)
-            factors = np.where(gaps > 0, np.exp(-self._rate * self._misses(level + 1, gaps)), 0.0)
-            moved = np.full(size, -np.inf)
-            if np.isfinite(top):
-                with np.errstate(divide="ignore"):
-                    moved = np.log(np.correlate(factors, np.exp(weights - top), "valid"))[::-1] + top
+            offset = self._first[level] - self._first[level + 1]
+            moved = self._moved(level + 1, here + offset, self._logs[level + 1] + ahead[0][:, 0])
             found = np.repeat(moved[:, None], level + 2, axis=1)
             there = here + offset
-            same = (there >= 0) & (there < weights.size)
+            same = (there >= 0) & (there < self._sizes[level + 1].size)
             stays = self._logs[level + 1][there[same]] - self._rate * self._joint.shares[level + 1] * self._total
             for k in range(1, level + 2):
                 more = stays - math.log(k + 1) + ahead[0][there[same], k]
                 found[same, k - 1] = np.logaddexp(found[same, k - 1], more)
             ahead.insert(0, found)
         return ahead
+
+    def _moved(self, step: int, places: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""For each place x the logarithm of $\sum_{y > x} \exp(weight_y - |unit (y - x) - share n| / scale)$.
+
+        Up to `most` rows farther the distance counts as a rest, beyond as an excess: two exponentials in y, each a sum
+        over a range of y whose end, or whose length, is the same for all x.
+        """
+        unit, share = self._joint.unit, self._joint.shares[step] * self._total
+        most, size = share // unit, weights.size
+        slope, shift = self._rate * unit * np.arange(size), self._rate * (unit * places + share)
+        ends = np.clip(places + most + 1, 0, size)
+        far = np.append(_from_right(weights - slope), -np.inf)[ends] + shift
+        near = _in_windows(weights + slope, np.clip(places + 1, 0, size), ends, most) - shift
+        found: NDArray[np.float64] = np.logaddexp(far, near)
+        return found
 
     def _scores(self, level: int, below: int, held: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The next numbers of rows below a point that may follow, and the floats by which one of them is drawn."""
@@ -282,6 +316,38 @@ class Chain:
                 sums.append(scores - top)
             below = now
         return _toss(exponent, weight, sums, bits)
+
+
+def _from_right(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each place the logarithm of the sum of exp from there on."""
+    found: NDArray[np.float64] = np.logaddexp.accumulate(values[::-1])[::-1]
+    return found
+
+
+def _in_windows(
+    values: NDArray[np.float64], starts: NDArray[np.int64], ends: NDArray[np.int64], length: int
+) -> NDArray[np.float64]:
+    """For each pair of rising ends the logarithm of the sum of exp between them; none is longer than `length`.
+
+    No sum is taken as a difference of two, which floats would not survive. Places are divided into blocks of the
+    length; a window is in two neighboring blocks at most, the end of one and the beginning of the next, or in one as
+    its beginning or its end, for windows are shorter only where they begin at the first place or end at the last.
+    """
+    found = np.full(starts.size, -np.inf)
+    some = ends > starts
+    if not some.any():
+        return found
+    block = min(length, values.size)
+    padded = np.full(-(-values.size // block) * block, -np.inf)
+    padded[: values.size] = values
+    rows = padded.reshape(-1, block)
+    upto = np.logaddexp.accumulate(rows, axis=1).ravel()
+    onward = np.logaddexp.accumulate(rows[:, ::-1], axis=1)[:, ::-1].ravel()
+    first, last = starts[some], ends[some] - 1
+    split = first // block != last // block
+    inner = np.where(first % block == 0, upto[last], onward[first])
+    found[some] = np.where(split, np.logaddexp(onward[first], upto[last]), inner)
+    return found
 
 
 def _toss(exponent: Fraction, weight: Fraction, sums: list[NDArray[np.float64]], bits: BitSource) -> bool:

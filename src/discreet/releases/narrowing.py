@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
@@ -24,9 +24,22 @@ if TYPE_CHECKING:
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions import Expression
 
-__all__ = ["bounds_plan", "narrowed_plan", "summed_values"]
+__all__ = ["bounds_of", "bounds_plan", "narrowed_plan", "share_of", "summed_values"]
 
 _SUMMED = (agg.Sum, agg.Mean, agg.Variance, agg.Covariance, agg.Correlation)
+
+
+def share_of(narrow: Number) -> Fraction:
+    """Read which part of a price buys bounds.
+
+    >>> share_of("0.1")
+    Fraction(1, 10)
+    """
+    found = rational(narrow, name="narrow")
+    if not 0 < found < 1:
+        msg = f"narrow is {shown(narrow)}; it is the part of the price that buys bounds, above 0 and below 1."
+        raise ParameterError(msg)
+    return found
 
 
 def summed_values(plan: Plan) -> tuple[Expression, ...]:
@@ -62,6 +75,23 @@ def bounds_plan(plan: Plan, cut: Number) -> Plan:
     limits = plan.bounding
     rows = least(limits.rows, product(limits.groups, limits.rows_per_group))
     return Plan(plan.policy, request, replace(limits, rows=rows, groups=None, rows_per_group=None, shape=Shape.ROWS))
+
+
+def bounds_of(plan: Plan, row: Mapping[str, Any]) -> dict[Expression, tuple[float, float]]:
+    """Read the answer to `bounds_plan`; two bounds that fell on one value are moved apart by a thousandth of the range.
+
+    With no width left, nothing could be summed, and the question that was half paid for would have to be refused.
+    """
+    found = {}
+    schema = plan.request.relation.schema
+    for place, value in enumerate(summed_values(plan)):
+        low, high = row[f"m{place}"]
+        public = value.facts(schema).bounds
+        if low == high and public.lower is not None and public.upper is not None:
+            apart = float(public.upper - public.lower) / 1000
+            low, high = max(low - apart, float(public.lower)), min(high + apart, float(public.upper))
+        found[value] = (low, high)
+    return found
 
 
 def narrowed_plan(plan: Plan, bounds: Mapping[Expression, tuple[float, float]]) -> Plan:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.releases.purse import Purse, Repeat, Reservation
     from discreet.releases.recipe import Recipe
 
-__all__ = ["Asked", "pay", "pay_all"]
+__all__ = ["Asked", "pay", "pay_all", "require_room"]
 
 
 class Asked(Protocol):
@@ -87,6 +87,16 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     for (place, compute), reservation in zip(runs, reservations, strict=True):
         found[place] = _recorded(*asked[place], compute(), reservation)
     return [found[place] for place in range(len(asked))]
+
+
+def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protection]) -> None:
+    """Refuse to buy the first of two questions unless the second would fit as well; what is known already is free."""
+    (question, protection), entry = first, _entry(*first)
+    whole = protection.cost + second[1].cost
+    if not _is_known(question, protection, entry) and not question.purse.admits(whole, entry):
+        left = question.purse.remaining_for(question.analyst, question.purpose)
+        msg = f"{whole!r} does not fit: {left!r} is left. Nothing was spent; ask for less."
+        raise BudgetError(msg)
 
 
 def _entry(question: Asked, protection: Protection) -> Entry:

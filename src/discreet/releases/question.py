@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,9 @@ from discreet.releases.accuracy import price_within
 from discreet.releases.answer import Answer
 from discreet.releases.blocks import Choice, Parts
 from discreet.releases.choices import RankChoice
-from discreet.releases.narrowing import bounds_plan, narrowed_plan, summed_values
+from discreet.releases.narrowing import bounds_of, bounds_plan, narrowed_plan, share_of
 from discreet.releases.numbers import add_noise, confident
-from discreet.releases.paying import pay
+from discreet.releases.paying import pay, require_room
 from discreet.releases.preview import Preview
 from discreet.releases.protection import Price, Protection
 from discreet.releases.recipe import Recipe
@@ -79,10 +80,15 @@ class Question:
     def _prepared(self) -> Prepared:
         return self.engine.prepare(self.plan.aggregate)
 
-    def explain(self) -> str:
+    def explain(self, *, narrow: Number | None = None, cut: Number = "0.05") -> str:
         """Say what is computed, what one unit can move, and which numbers get noise; from public facts alone."""
         self._allowed("explain")
-        return "\n".join([self.plan.explain(), *self._noise_lines()])
+        lines = [self.plan.explain(), *self._noise_lines()]
+        if narrow is not None:
+            first = replace(self, plan=bounds_plan(self.plan, cut))
+            lines += [f"bounds that are chosen first, for {share_of(narrow)} of the price:", first.explain()]
+            lines += ["the rest pays for the question about values between the chosen bounds."]
+        return "\n".join(lines)
 
     def preview(  # noqa: PLR0913 - prices and what is known
         self,
@@ -93,21 +99,32 @@ class Question:
         within: Number | Mapping[str, Number] | None = None,
         expected_count: int | None = None,
         confidence: float = 0.95,
+        narrow: Number | None = None,
+        cut: Number = "0.05",
     ) -> Preview:
         """Say what a release at this price would promise, cost and err by; nothing is read or spent.
 
         With `within` in place of a price, it is the least epsilon for which the columns are within that distance: one
         for all of them, or by name. The ± of a mean depends on the number of rows, which is private: give the number
         that you expect in a group, or get a formula.
+
+        With `narrow`, the part of the price that buys closer bounds (see `release`), each ± is that of the policy's
+        bounds for the rest of the price: chosen ones make it smaller.
         """
         self._allowed("preview")
         confidence = confident(confidence)
-        protection = self._protection(epsilon, rho, delta, within, confidence)
-        return Preview.of(
-            self.recipe, protection, self.purse.remaining_for(self.analyst, self.purpose), expected_count, confidence
-        )
+        left = self.purse.remaining_for(self.analyst, self.purpose)
+        if narrow is None:
+            protection = self._protection(epsilon, rho, delta, within, confidence)
+            return Preview.of(self.recipe, protection, left, expected_count, confidence)
+        price, bought, first, rest = self._divided(epsilon, rho, delta, within, narrow, cut)
+        found = Preview.of(self.recipe, rest, left, expected_count, confidence)
+        whole = replace(rest, price=price)
+        rows = ", ".join(str(levels) for levels in (bought.recipe.blocks[0].levels,))  # type: ignore[union-attr]
+        note = f"chosen first at the levels {rows} for {first.promise}; each ± is for the policy's bounds, so at most."
+        return replace(found, notes=found.notes | {"bounds": note}, promise=whole.promise, cost=first.cost + rest.cost)
 
-    def release(
+    def release(  # noqa: PLR0913 - prices and how they are divided
         self,
         *,
         epsilon: Number | None = None,
@@ -115,13 +132,23 @@ class Question:
         delta: Number | None = None,
         within: Number | Mapping[str, Number] | None = None,
         confidence: float = 0.95,
+        narrow: Number | None = None,
+        cut: Number = "0.05",
     ) -> Answer:
         """Answer the question; `epsilon` or `rho` is the price of all of it, or what `within` needs: see `preview`.
 
         What was answered before for at least this price is free for the dataset; see `discreet.releases.paying` for the
         order of everything else. What fails after the reservation stays spent, as a refund would depend on the data.
+
+        With `narrow`, such as "0.1", that part of the price first buys bounds: the quantiles `cut` and 1 - `cut` of
+        everything that is summed, over all groups. The rest pays for the question about values clamped between them.
+        Bounds are released, and the noise after them is for the bounds that were chosen, whatever they are: the two
+        parts compose adaptively, and their prices add up to the price. What lies beyond the bounds is clamped, which
+        no ± counts; see `narrowed` for when it is worth it.
         """
         self._allowed("release")
+        if narrow is not None:
+            return self._narrow_first(self._divided(epsilon, rho, delta, within, narrow, cut))
         protection = self._protection(epsilon, rho, delta, within, confident(confidence))
         return pay(self, protection)
 
@@ -144,8 +171,38 @@ class Question:
         """
         bought = replace(self, plan=bounds_plan(self.plan, cut))
         (row,) = bought.release(epsilon=epsilon, rho=rho, delta=delta).to_dicts()
-        bounds = {value: tuple(row[f"m{place}"]) for place, value in enumerate(summed_values(self.plan))}
-        return replace(self, plan=narrowed_plan(self.plan, bounds))
+        return replace(self, plan=narrowed_plan(self.plan, bounds_of(self.plan, row)))
+
+    def _divided(  # noqa: PLR0913, PLR0917 - as `release`
+        self,
+        epsilon: Number | None,
+        rho: Number | None,
+        delta: Number | None,
+        within: Number | Mapping[str, Number] | None,
+        narrow: Number,
+        cut: Number,
+    ) -> tuple[Price, Question, Protection, Protection]:
+        """Divide a price: the question for bounds and its part, and the rest, with all of delta, for this question."""
+        if within is not None:
+            msg = "narrow is a part of a price, and within stands in place of one; give epsilon or rho with narrow."
+            raise ParameterError(msg)
+        price, share = Price.read(self.plan.policy, epsilon=epsilon, rho=rho, delta=delta), share_of(narrow)
+        bought = replace(self, plan=bounds_plan(self.plan, cut))
+        first = Protection.of(bought.recipe, price.part(share, Fraction(0)))
+        return price, bought, first, Protection.of(self.recipe, price.part(1 - share, price.delta))
+
+    def _narrow_first(self, divided: tuple[Price, Question, Protection, Protection]) -> Answer:
+        """Buy bounds, then the question between them; nothing is bought unless both would fit."""
+        price, bought, first, rest = divided
+        require_room((bought, first), (self, rest))
+        bounds = pay(bought, first)
+        (row,) = bounds.to_dicts()
+        close = replace(self, plan=narrowed_plan(self.plan, bounds_of(self.plan, row)))
+        protection = Protection.of(close.recipe, rest.price)
+        found = pay(close, protection)
+        return replace(
+            found, promise=replace(protection, price=price).promise, cost=bounds.cost + found.cost, bounds=bounds
+        )
 
     def ready(self, protection: Protection) -> Callable[[], Answer]:
         """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""

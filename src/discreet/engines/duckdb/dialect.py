@@ -212,9 +212,18 @@ class DuckDBDialect(Dialect):
         if base in {"FLOAT", "DOUBLE"}:
             return (value if base == "DOUBLE" else cast(value, "DOUBLE")), Kind.FLOAT
         if base in {"VARCHAR", "ENUM", "UUID"}:
-            return (value if base == "VARCHAR" else cast(value, "VARCHAR")), Kind.TEXT
+            return (_by_bytes(value) if base == "VARCHAR" else cast(value, "VARCHAR")), Kind.TEXT
         if base == "DATE":
             return self.in_calendar(rows.bind(value), Kind.DATE), Kind.DATE
         if stored in _TIMESTAMPS:
             return self.in_calendar(rows.bind(try_cast(value, "TIMESTAMP")), Kind.TIMESTAMP), Kind.TIMESTAMP
         return None
+
+
+def _by_bytes(value: SQL) -> SQL:
+    """A text that is compared by bytes, whatever collation its column has.
+
+    By a collation that ignores case, a group would be called by the first spelling that is met: one row more could
+    rename it to a key that is not known, and so drop the rows of everybody in it.
+    """
+    return exp.Paren(this=exp.Collate(this=value, expression=exp.to_identifier("C", quoted=True)))

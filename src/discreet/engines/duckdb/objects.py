@@ -34,7 +34,10 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
     >>> typed(frame, Table("t", unit="id", columns=[Column("b", type="boolean")])).to_dict("list")
     {'id': ['a', '7'], 'b': [True, None]}
     """
-    if type(frame).__module__.partition(".")[0] != "pandas" or not hasattr(frame, "columns"):
+    home = type(frame).__module__.partition(".")[0]
+    if home == "pyarrow" and hasattr(frame, "set_column"):
+        return _texts(frame, table)
+    if home != "pandas" or not hasattr(frame, "columns"):
         return frame
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
@@ -47,10 +50,39 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
         if str(column.dtype) not in {"object", "category"}:
             columns[name] = column
         elif name in kinds:
-            columns[name] = _array([_cell(value, kinds[name]) for value in column], kinds[name])
+            cells = (_cell(value, kinds[name], whole=name == table.unit) for value in column)
+            columns[name] = _array(list(cells), kinds[name])
     import pandas as pd
 
     return pd.DataFrame(columns, index=frame.index, copy=False)
+
+
+def _texts(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow is optional
+    """Give an Arrow table in which bytes that are no text are NULL; DuckDB would fail at the first of them."""
+    import pyarrow as pa
+
+    declared = {column.name for column in table.columns}
+    kinds = (pa.types.is_string, pa.types.is_large_string)
+    for place, field in enumerate(frame.schema):
+        if field.name not in declared or not any(is_kind(field.type) for is_kind in kinds):
+            continue
+        column = frame.column(place)
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            wide = pa.large_binary() if pa.types.is_large_string(field.type) else pa.binary()
+            cells = [_decoded(cell) for cell in column.cast(wide).to_pylist()]
+            frame = frame.set_column(place, field.name, pa.array(cells, field.type))
+    return frame
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    if cell is None:
+        return None
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _array(cells: list[Value], kind: Kind) -> object:
@@ -65,10 +97,10 @@ def _array(cells: list[Value], kind: Kind) -> object:
     return pd.array(cells, dtype=_ARRAYS[kind])
 
 
-def _cell(value: object, kind: Kind) -> Value:
-    """Read one cell as a kind; NULL if it is none, as in a typed column that may be cast."""
+def _cell(value: object, kind: Kind, *, whole: bool) -> Value:
+    """Read one cell as a kind; NULL if it is none, as in a typed column that may be cast. A unit is not rounded."""
     plain = _plain(value)
-    if plain is None:
+    if plain is None or (whole and kind is Kind.INTEGER and isinstance(plain, float) and not plain.is_integer()):
         return None
     given = Kind.of(plain)
     if given is kind:

@@ -78,11 +78,13 @@ def _files(
             _missing(table.name, sorted(there))
         path = path.resolve()
         if path.suffix in {".arrow", ".feather"}:
-            connection.register(f"file {table.name}", arrow_table(path))
+            connection.register(f"file {table.name}", typed(arrow_table(path), table))
             found[table.name] = (_SCHEMA, f"file {table.name}")
             continue
         text = exp.Literal.string(str(path)).sql("duckdb")
-        reader = f"read_parquet({text})" if path.suffix == ".parquet" else _csv(path, text)
+        # Bytes that are no text are read as question marks: one such cell must not refuse every question.
+        parquet = f"read_parquet({text}, utf8_validation = 'replace')"
+        reader = parquet if path.suffix == ".parquet" else _csv(path, text)
         view = exp.to_identifier(f"file {table.name}", quoted=True).sql("duckdb")
         connection.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {reader}")  # noqa: S608 - the owner's path
         found[table.name] = (_SCHEMA, f"file {table.name}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.sql.binding import Unread
 from discreet.engines.sql.expressions import converted
-from discreet.engines.sql.words import SQL, case, clamp, is_null, listed, not_null
+from discreet.engines.sql.words import SQL, binary, case, clamp, is_null, listed, not_null
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import float_down, float_up
 from discreet.plans.expressions import Cast
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["conditions", "read_cell", "unread_cell"]
 
 
-def read_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> SQL:
-    """Read one column: what cannot be read is NULL; a column of a type that is never read is refused at opening."""
+def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: bool = False) -> SQL:
+    """Read one column: what cannot be read is NULL; a column of a type that is never read is refused at opening.
+
+    A unit is not rounded: 1.4 is no unit where units are whole numbers.
+    """
     found = rows.dialect.stored(raw, stored, rows)
     if found is None or not _castable(found[1], column.kind):
         msg = (
@@ -35,6 +38,10 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> SQL:
         return rows.dialect.read_bounded(value, float_up(low), float_down(high), rows)
     if kind is Kind.FLOAT:
         value = rows.dialect.read_float(value, rows)
+        if unit and column.kind is Kind.INTEGER:  # rounding would make one unit of two
+            x = rows.bind(value)
+            whole = binary("=", x, rows.dialect.truncated(x, rows))
+            value = case((whole, x), default=rows.dialect.literal(None, Kind.FLOAT))
     value = converted(value, kind, column.kind, rows)
     if kind is Kind.TEXT and column.kind is Kind.FLOAT:
         value = rows.dialect.settled(value, Facts(Kind.FLOAT), rows)

@@ -140,7 +140,9 @@ class Emitter:
         given = [alias(column(each.name), f"x{place}") for place, each in enumerate(table.columns)]
         rows = Rows(select(given, raw.source), {}, {}, self.dialect)
         cells = {
-            each.name: rows.bind(read_cell(each, column(f"x{place}"), raw.columns[each.name], rows))
+            each.name: rows.bind(
+                read_cell(each, column(f"x{place}"), raw.columns[each.name], rows, unit=each.name == table.unit)
+            )
             for place, each in enumerate(table.columns)
         }
         columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells.values())]
@@ -300,7 +302,9 @@ class Emitter:
         columns = [column(name) for name in child.columns]
         ranked = select([*columns, key_rank, row_rank], rows.computed())
         unit = column(UNIT)
-        places = [alias(over(call("dense_rank"), [unit], [column("k")]), "n")]
+        # The keys decide between ranks that are equal by chance: two groups must not pass for one.
+        order = [column("k"), *(key.sql for key in keys)]
+        places = [alias(over(call("dense_rank"), [unit], order), "n")]
         wanted = [binary("<=", column("n"), number(node.groups))]
         if node.limit is not None:
             places.append(alias(over(call("row_number"), [unit, column("k")], [column("r")]), "m"))

@@ -76,8 +76,10 @@ class Scan(Node):
 
     @property
     def spreads(self) -> tuple[Spread, ...]:
-        """A verified unique set holds one row for each of its values, so for each of a unit's."""
-        return tuple(Spread(columns, self.rows, 1) for columns in self.unique) if self.private else ()
+        """A verified unique set holds one row for each of its values, so for each of a unit's; NULL may repeat."""
+        facts = self.schema
+        whole = [columns for columns in self.unique if not any(facts[name].nullable for name in columns)]
+        return tuple(Spread(columns, self.rows, 1) for columns in whole) if self.private else ()
 
     def canonical(self) -> list[object]:
         """The table's name: the policy's hash stands for the facts."""
