@@ -15,7 +15,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.ledgers import SQLiteLedger
 from discreet.ledgers import sqlite as sqlite_module
-from discreet.ledgers.ledger import FORMAT
+from discreet.ledgers.transfer import FORMAT
 from discreet.privacy import Pure
 from discreet.releases import Entry
 from discreet.tables import Policy, Table

@@ -9,7 +9,7 @@ from discreet.errors import BudgetError, EngineError
 from discreet.releases.answer import Answer
 from discreet.releases.fitting import largest_epsilon
 from discreet.releases.purse import Entry
-from discreet.releases.stored import Stored, merged, read_stored
+from discreet.releases.stored import Stored, merged, needed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.releases.purse import Purse, Repeat, Reservation
     from discreet.releases.recipe import Recipe
 
-__all__ = ["Asked", "pay", "pay_all"]
+__all__ = ["Asked", "known_answer", "pay", "pay_all"]
 
 
 class Asked(Protocol):
@@ -75,14 +75,18 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     would depend on the data.
     """
     entries = [_entry(question, protection) for question, protection in asked]
-    known = [place for place, (each, entry) in enumerate(zip(asked, entries, strict=True)) if _is_known(*each, entry)]
-    new = [place for place in range(len(asked)) if place not in known]
+    kept = [_known(*each, entry) for each, entry in zip(asked, entries, strict=True)]
+    known = [(place, repeat) for place, repeat in enumerate(kept) if repeat is not None]
+    new = [place for place, repeat in enumerate(kept) if repeat is None]
     if new:
         _require_source(asked[new[0]][0].engine)
     runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
-    reservations, repeats = _taken(*([(*asked[place], entries[place]) for place in places] for places in (new, known)))
+    reservations, repeats = _taken(
+        [(*asked[place], entries[place]) for place in new],
+        [(asked[place][0], repeat, entries[place]) for place, repeat in known],
+    )
     found = {}
-    for place, repeat in zip(known, repeats, strict=True):
+    for (place, _), repeat in zip(known, repeats, strict=True):
         found[place] = _repeated(asked[place][0], asked[place][1].cost, repeat)
     for (place, compute), reservation in zip(runs, reservations, strict=True):
         found[place] = _recorded(*asked[place], compute(), reservation)
@@ -102,6 +106,7 @@ def _entry(question: Asked, protection: Protection) -> Entry:
         policy=plan.policy.hash,
         version=plan.policy.version,
         details={"curve": protection.curve.record(), "bounding": plan.bounding.canonical()},
+        verified=plan.verified,
     )
 
 
@@ -114,10 +119,26 @@ def _require_source(engine: Engine) -> None:
 _Due = tuple[Asked, "Protection", Entry]
 
 
-def _is_known(question: Asked, protection: Protection, entry: Entry) -> bool:
-    """Tell whether the question was answered for its price, in a form that this version of the package reads."""
+def known_answer(question: Asked, protection: Protection) -> Repeat | None:
+    """Give the stored releases that a question would be answered with at this price, free for the dataset; or None."""
+    return _known(question, protection, _entry(question, protection))
+
+
+def _known(question: Asked, protection: Protection, entry: Entry) -> Repeat | None:
+    """Find the stored releases that are worth the price, in a form that this version of the package reads."""
     found = question.purse.look(protection.cost, entry)
-    return found is not None and bool(_worth(_stored(question.plan, found.answers), protection.cost))
+    if found is None:
+        return None
+    read = [read_stored(question.plan, record) for record in found.answers]
+    parts = _worth([part for part in read if part is not None], protection.cost)
+    places = [place for place, part in enumerate(read) if any(part is each for each in parts)]
+    if not places:
+        return None
+    return replace(
+        found,
+        answers=tuple(found.answers[place] for place in places),
+        numbers=tuple(found.numbers[place] for place in places),
+    )
 
 
 def _worth(kept: Sequence[Stored], cost: Currency) -> list[Stored]:
@@ -132,6 +153,8 @@ def _worth(kept: Sequence[Stored], cost: Currency) -> list[Stored]:
         paid = best.protection.cost
         if best.recipe.combines:
             paid = sum((part.protection.cost for part in alike[1:]), start=paid)
+        else:
+            alike = needed(alike)  # who is shown the answer pays for what it is made of, and for no more
         if all(have >= need for have, need in zip(_amounts(paid), _amounts(cost), strict=True)):
             found.append(alike)
     return max(found, key=lambda alike: _amounts(alike[0].protection.cost), default=[])
@@ -142,16 +165,24 @@ def _amounts(cost: Currency) -> list[Fraction]:
     return list(cast("dict[str, Fraction]", cost.fields()).values())
 
 
-def _taken(new: Sequence[_Due], known: Sequence[_Due]) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
+def _taken(
+    new: Sequence[_Due], known: Sequence[tuple[Asked, Repeat, Entry]]
+) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
     """Take all costs; a refusal says what would still fit."""
-    costs, repeats = ([(protection.cost, entry) for _, protection, entry in due] for due in (new, known))
+    costs = [(protection.cost, entry) for _, protection, entry in new]
+    purse = (new or known)[0][0].purse
     try:
-        return (*new, *known)[0][0].purse.take(costs, repeats)
+        return purse.take(costs, [(repeat, entry) for _, repeat, entry in known])
     except BudgetError as error:
-        size = len(costs) + len(repeats)
-        if size == 1 and not new:
-            raise
-        more = f"The {size} questions were refused together." if size > 1 else _fitting(*new[0])
+        if len(new) + len(known) > 1:
+            more = f"The {len(new) + len(known)} questions were refused together."
+        elif new:
+            more = _fitting(*new[0])
+        else:
+            more = (
+                "The question was answered for somebody else or another purpose, and seeing that answer counts here "
+                "with its whole cost; no price makes it less."
+            )
         msg = f"{error} {more}"
         raise BudgetError(msg) from None
 
