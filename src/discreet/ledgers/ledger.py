@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
@@ -465,7 +466,8 @@ class Ledger(ABC):
         text = page.amount(entry.question, *DATASET)
         if not lines or text is None or not covers(self._amount(text), cost):
             return None
-        return repeat_of(lines, self._amount(text), self._head(page))
+        found = repeat_of(lines, self._amount(text), self._head(page))
+        return replace(found, owed=bool(self._unseen(page, lines, entry)))
 
     def _owed(self, page: Page, repeat: Repeat, entry: Entry) -> list[Charge]:
         lines = self._answers(page, entry.question)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from discreet.errors import BudgetError, EngineError
 from discreet.releases.answer import Answer
 from discreet.releases.fitting import largest_epsilon
-from discreet.releases.purse import Entry
+from discreet.releases.purse import Entry, Repeat
 from discreet.releases.stored import Stored, merged, needed, read_stored
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.plans import Plan
     from discreet.privacy.currencies import Currency
     from discreet.releases.protection import Protection
-    from discreet.releases.purse import Purse, Repeat, Reservation
+    from discreet.releases.purse import Purse, Reservation
     from discreet.releases.recipe import Recipe
 
 __all__ = ["Asked", "known_answer", "pay", "pay_all"]
@@ -77,7 +78,7 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     entries = [_entry(question, protection) for question, protection in asked]
     kept = [_known(*each, entry) for each, entry in zip(asked, entries, strict=True)]
     known = [(place, repeat) for place, repeat in enumerate(kept) if repeat is not None]
-    new = [place for place, repeat in enumerate(kept) if repeat is None]
+    new, twins = _parted([place for place, repeat in enumerate(kept) if repeat is None], asked, entries)
     if new:
         _require_source(asked[new[0]][0].engine)
     runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
@@ -89,8 +90,30 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     for (place, _), repeat in zip(known, repeats, strict=True):
         found[place] = _repeated(asked[place][0], asked[place][1].cost, repeat)
     for (place, compute), reservation in zip(runs, reservations, strict=True):
-        found[place] = _recorded(*asked[place], compute(), reservation)
+        answer = compute()
+        found[place] = _recorded(*asked[place], answer, reservation)
+        for twin in twins.get(place, ()):
+            records = (json.loads(answer.to_json()), *reservation.earlier)
+            repeat = Repeat(records, reservation.cost, found[place].head)
+            found[twin] = _repeated(asked[twin][0], asked[twin][1].cost, repeat)
     return [found[place] for place in range(len(asked))]
+
+
+def _parted(
+    places: Sequence[int], asked: Sequence[tuple[Asked, Protection]], entries: Sequence[Entry]
+) -> tuple[list[int], dict[int, list[int]]]:
+    """Part questions that are to be paid from those that are the same as one of them, for no more: they share it."""
+    new: list[int] = []
+    twins: dict[int, list[int]] = {}
+    for place in places:
+        cost = _amounts(asked[place][1].cost)
+        same = (other for other in new if entries[other].question == entries[place].question)
+        first = next((other for other in same if _amounts(asked[other][1].cost) == cost), None)
+        if first is None:
+            new.append(place)
+        else:
+            twins.setdefault(first, []).append(place)
+    return new, twins
 
 
 def _entry(question: Asked, protection: Protection) -> Entry:

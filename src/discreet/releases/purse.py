@@ -88,7 +88,8 @@ class Reservation:
 class Repeat:
     """A question that was paid for before: its stored releases as JSON objects, and what they cost together.
 
-    `numbers` are the reservations that paid for them, one each.
+    `numbers` are the reservations that paid for them, one each; `owed` tells whether seeing them all would still be
+    charged to who asks or what for.
 
     >>> Repeat((), Pure(1)).cost
     Pure(epsilon=1)
@@ -98,6 +99,7 @@ class Repeat:
     cost: Currency
     head: str = ""
     numbers: tuple[int, ...] = ()
+    owed: bool = False
 
 
 class Purse(Protocol):
