@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
@@ -454,11 +456,68 @@ def test_what_is_no_json_is_not_noted(place: Place, facts: Any) -> None:  # noqa
     assert ledger.head == head
 
 
-def test_an_answer_that_is_no_json_is_not_kept_and_stays_spent(place: Place) -> None:
+class Wordless:
+    def __init__(self, text: object) -> None:
+        self.text = text
+
+    def to_json(self) -> Any:  # noqa: ANN401 - anything
+        return self.text
+
+
+STRANGE_ENTRIES = [
+    {"question": 5},
+    {"question": None},
+    {"question": "\ud800"},
+    {"question": "a\0b"},
+    {"tables": 5},
+    {"tables": "visits"},
+    {"tables": (5,)},
+    {"verified": (5,)},
+    {"asked": 5},
+    {"version": None},
+    {"details": {"x": {1}}},
+    {"kind": "gift"},
+]
+
+
+@pytest.mark.parametrize("facts", STRANGE_ENTRIES, ids=str)
+def test_an_entry_that_could_not_be_read_back_is_not_written(place: Place, facts: Any) -> None:  # noqa: ANN401 - anything
+    ledger = place.open(POLICY)
+    head = ledger.head
+    with pytest.raises(ParameterError):
+        ledger.reserve(Pure(1), replace(COUNT, **facts))
+    assert ledger.head == head
+    assert ledger.verify().ok
+
+
+def test_a_ledger_is_not_copied_and_takes_no_strange_arguments(place: Place) -> None:
+    ledger: Any = place.open(POLICY)
+    for act in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="would be spent twice"):
+            act(ledger)
+    with pytest.raises(ParameterError, match="what `reserve` gave"):
+        ledger.record(None, Text(1))
+    with pytest.raises(ParameterError, match="head is 5"):
+        ledger.verify(head=5)
+    for start in (-1, "x", None):
+        with pytest.raises(ParameterError, match="start"):
+            list(ledger.entries(start=start))
+
+
+def test_a_question_that_calls_itself_a_stream_has_no_parts(place: Place) -> None:
+    ledger = place.open(POLICY)
+    paid = ledger.reserve(Pure(1), COUNT)
+    with pytest.raises(ParameterError, match="only streams and sessions have parts"):
+        ledger.add(replace(paid, entry=replace(COUNT, kind="stream")), Text(1))
+    assert ledger.verify().ok
+
+
+@pytest.mark.parametrize("answer", [Text(float("nan")), Wordless("{"), Wordless(5), "text", None], ids=repr)
+def test_an_answer_that_is_no_json_is_not_kept_and_stays_spent(place: Place, answer: Any) -> None:  # noqa: ANN401 - anything
     ledger = place.open(POLICY)
     paid = ledger.reserve(Pure(1), COUNT)
     with pytest.raises(ParameterError, match="no JSON"):
-        ledger.record(paid, Text(float("nan")))
+        ledger.record(paid, answer)
     assert ledger.remaining == Pure(2)
     assert ledger.verify().ok
 

@@ -197,10 +197,10 @@ def test_a_head_of_the_largest_number_is_not_in_the_ledger(file: Path) -> None:
         assert "known head" in ledger.verify(head=f"{2**63 - 1}:{'0' * 64}").problems[0]
 
 
-@pytest.mark.parametrize("path", ["a\0b", "\0"])
-def test_a_path_with_a_nul_is_refused_in_a_sentence(path: str) -> None:
+@pytest.mark.parametrize("path", ["a\0b", "\0", "", ".", "sqlite://"])
+def test_a_path_that_is_none_is_refused_in_a_sentence(path: str) -> None:
     for use in (
-        lambda: SQLiteLedger(path, NESTED),
+        lambda: SQLiteLedger(path.removeprefix("sqlite://"), NESTED),
         lambda: open_ledger(NESTED, path),
         lambda: verify_ledger(address=path),
     ):

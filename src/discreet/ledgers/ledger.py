@@ -10,12 +10,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
-from discreet.exact import shown
+from discreet.exact import integer, shown
 from discreet.ledgers.amounts import added, covers, least, left_of, read_text, spend
 from discreet.ledgers.heads import Head
 from discreet.ledgers.line import Line
 from discreet.ledgers.page import MemoryPage
-from discreet.ledgers.records import about, changes, plain, policy_of, repeat_of, scopes, table_names, terms_of
+from discreet.ledgers.records import (
+    about,
+    changes,
+    plain,
+    policy_of,
+    released_record,
+    repeat_of,
+    require_texts,
+    scopes,
+    table_names,
+    terms_of,
+)
 from discreet.ledgers.rules import apply, seen, verified_tables
 from discreet.ledgers.statement import Statement
 from discreet.ledgers.terms import DATASET, Limits, Terms
@@ -65,6 +76,7 @@ class Ledger(ABC):
 
     >>> from discreet.ledgers import MemoryLedger
     >>> from discreet.privacy import Pure
+    >>> from discreet.tables import Policy
     >>> ledger = MemoryLedger(Policy([], epsilon=1))
     >>> paid = ledger.reserve(Pure("0.4"), Entry("0f3a", ("visits",)))
     >>> from discreet.mechanisms import Laplace
@@ -169,6 +181,7 @@ class Ledger(ABC):
 
         >>> from discreet.ledgers import MemoryLedger
         >>> from discreet.privacy import Pure
+        >>> from discreet.tables import Policy
         >>> MemoryLedger(Policy([], epsilon=1)).take([(Pure(1), Entry("0f3a", ()))], [])[0][0].cost
         Pure(epsilon=1)
         """
@@ -187,10 +200,6 @@ class Ledger(ABC):
 
     def add(self, reservation: Reservation, part: Released) -> str:
         """Keep one value of a stream or session whose whole cost was reserved at its opening."""
-        if reservation.entry.kind not in {"stream", "session"}:
-            kind = reservation.entry.kind
-            msg = f"reservation {reservation.number} is for a {kind}; only streams and sessions have parts."
-            raise ParameterError(msg)
         return self._answer(reservation, "part", part)
 
     # What an owner needs
@@ -199,6 +208,7 @@ class Ledger(ABC):
         """Keep a public fact at cost 0: an `audit` beside its claim, an owner's `check`, an `unprotected` release.
 
         >>> from discreet.ledgers import MemoryLedger
+        >>> from discreet.tables import Policy
         >>> ledger = MemoryLedger(Policy([], epsilon=1))
         >>> _ = ledger.note("audit", "Laplace", {"claimed": "1.0", "shown": "0.41"})
         >>> [line.body["shown"] for line in ledger.entries(kind="audit")]
@@ -226,6 +236,7 @@ class Ledger(ABC):
         A new version, and any other edit of the policy, needs a new check.
 
         >>> from discreet.ledgers import MemoryLedger
+        >>> from discreet.tables import Policy
         >>> MemoryLedger(Policy([], epsilon=1)).verified
         frozenset()
         """
@@ -234,6 +245,7 @@ class Ledger(ABC):
 
     def entries(self, *, start: int = 0, kind: str | None = None) -> Iterator[Line]:
         """Give the entries in order, from a number on; of one kind, if it is given."""
+        start = integer(start, name="start", least=0)
         while True:
             with self._page(write=False) as page:
                 state = self._state(page)
@@ -251,6 +263,9 @@ class Ledger(ABC):
 
     def verify(self, *, head: str | Head | None = None) -> Verification:
         """Check the chain of hashes, all sums, all budgets, and that a known head is part of the ledger."""
+        if not isinstance(head, str | Head | None):
+            msg = f"head is {shown(head)}; it must be a head as it is printed with an answer."
+            raise ParameterError(msg)
         known = [Head.read(head) if isinstance(head, str) else head] if head is not None else []
         # Read before the ledger is: it is written after an entry is, so it is never ahead of what is read then.
         kept = self._heads.read() if self._heads is not None else None
@@ -280,6 +295,11 @@ class Ledger(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> str:
+        """Refuse to be pickled or copied."""
+        msg = "a ledger is not copied or pickled: a budget that is there twice would be spent twice. Open it again."
+        raise TypeError(msg)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, dataset {self._policy.dataset!r})"
@@ -383,6 +403,7 @@ class Ledger(ABC):
 
     def _check(self, page: Page, entry: Entry) -> None:
         """Refuse what the policy of the day does not know: an older policy, a strange analyst, purpose or kind."""
+        require_texts(entry)
         self._require_policy(page, entry.policy)
         if entry.verified and not verified_tables(page).issuperset(entry.verified):
             msg = (
@@ -502,7 +523,10 @@ class Ledger(ABC):
         return Reservation(head.number, cost, entry, tuple(line.body["answer"] for line in own), str(head))
 
     def _answer(self, reservation: Reservation, kind: str, answer: Released) -> str:
-        record = json.loads(answer.to_json())
+        if not isinstance(reservation, Reservation):
+            msg = f"reservation is {shown(reservation)}; it must be what `reserve` gave."
+            raise ParameterError(msg)
+        record = released_record(answer)
         with self._page(write=True) as page:
             line = page.line(reservation.number)
             if line is None or line.kind != "reserved" or f"{line.number}:{line.hash}" != reservation.head:
@@ -510,6 +534,13 @@ class Ledger(ABC):
                 raise ParameterError(msg)
             if page.is_recorded(reservation.number):
                 msg = f"reservation {reservation.number} has its answer already; a cost pays for one. Reserve again."
+                raise ParameterError(msg)
+            if kind == "part" and line.body.get("what") not in {
+                "stream",
+                "session",
+            }:  # as it was paid, not as given now
+                what = line.body.get("what")
+                msg = f"reservation {line.number} is for a {what}; only streams and sessions have parts."
                 raise ParameterError(msg)
             body = {"reservation": reservation.number, "answer": record}
             if kind == "recorded":

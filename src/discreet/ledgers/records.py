@@ -20,9 +20,20 @@ if TYPE_CHECKING:
     from discreet.ledgers.line import Charge, Line, Scope
     from discreet.ledgers.page import Page
     from discreet.privacy.currencies import Currency
-    from discreet.releases.purse import Entry
+    from discreet.releases.purse import Entry, Released
 
-__all__ = ["about", "changes", "plain", "policy_of", "repeat_of", "scopes", "table_names", "terms_of"]
+__all__ = [
+    "about",
+    "changes",
+    "plain",
+    "policy_of",
+    "released_record",
+    "repeat_of",
+    "require_texts",
+    "scopes",
+    "table_names",
+    "terms_of",
+]
 
 
 def scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
@@ -92,6 +103,40 @@ def about(entry: Entry) -> dict[str, Any]:
         **({"details": dict(entry.details)} if entry.details else {}),
     }
     return {name: value for name, value in found.items() if value not in (None, "")}
+
+
+def require_texts(entry: Entry) -> None:
+    """Refuse an entry that could not be read back: its words must be texts that every store can hold.
+
+    >>> from discreet.releases.purse import Entry
+    >>> require_texts(Entry("0f3a", ("visits",)))
+    """
+    if not isinstance(entry.question, str) or not (entry.question.isprintable() or not entry.question):
+        msg = f"question is {shown(entry.question)}; it must be a text of printable characters, or empty."
+        raise ParameterError(msg)
+    for word in ("tables", "verified"):
+        given = getattr(entry, word)
+        if not isinstance(given, tuple | list) or not all(isinstance(each, str) for each in given):
+            msg = f"{word} is {shown(given)}; it must be names of tables."
+            raise ParameterError(msg)
+    for word in ("asked", "promise", "policy", "version"):
+        if not isinstance(getattr(entry, word), str):
+            msg = f"{word} is {shown(getattr(entry, word))}; it must be a text."
+            raise ParameterError(msg)
+
+
+def released_record(answer: Released) -> object:
+    """Give an answer as the JSON that is kept; what is none is refused, and what was paid for it stays spent.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> "value" in str(released_record(Laplace(sensitivity=1, epsilon=1).release(3)))
+    True
+    """
+    try:
+        return strict_json(answer.to_json())
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        msg = f"the answer is of type {type(answer).__name__} and is no JSON; it must have a to_json() that gives JSON."
+        raise ParameterError(msg) from None
 
 
 def policy_of(page: Page) -> Policy:

@@ -221,8 +221,8 @@ class SQLiteLedger(Ledger):
 
     def _attach(self, path: str | Path) -> HeadFile:
         """Know the file, without reading it."""
-        if "\0" in str(path):
-            msg = f"the path of the ledger is {shown(str(path))}; it must be a path without NUL."
+        if "\0" in str(path) or not Path(path).name:
+            msg = f"the path of the ledger is {shown(str(path))}; it must be the path of a file, without NUL."
             raise ParameterError(msg)
         self._path = Path(path)
         self._name = str(path)
