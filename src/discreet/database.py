@@ -78,6 +78,8 @@ class Database:
             self._engine.close()
             raise
         self._owns_ledger = self._ledger is not ledger
+        # The ledger refuses questions that rely on a check which was withdrawn later.
+        self._verified = self._ledger.verified
 
     @property
     def policy(self) -> Policy:
@@ -101,7 +103,8 @@ class Database:
 
     def sql(self, text: str, *, dialect: str = "duckdb", bounding: Bounding | None = None) -> Question:
         """Plan a question in SQL, or raise QueryRefused; no data is touched."""
-        return self._question(plan_sql(self._policy, text, dialect=dialect, bounding=bounding), text)
+        plan = plan_sql(self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified)
+        return self._question(plan, text)
 
     def ask_all(self, questions: Iterable[str | Question]) -> Questions:
         """Plan several questions under one price: `.release(epsilon=1)` answers all of them for it, or none.
@@ -118,7 +121,7 @@ class Database:
 
     def table(self, name: str) -> Rows:
         """Start a question at a table, in Python."""
-        return Rows(plan_table(self._policy, name), self._question)
+        return Rows(plan_table(self._policy, name, verified=self._verified), self._question)
 
     def close(self) -> None:
         """Close the source, and the ledger unless it was given opened."""

@@ -11,6 +11,7 @@ from discreet.ledgers import MemoryLedger, PostgresLedger, SQLiteLedger
 from discreet.tables import Analyst, Column, Policy, Purpose, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from discreet.ledgers import Ledger
@@ -49,7 +50,7 @@ class Place:
     kept: MemoryLedger | None = None
     opened: list[Ledger] = field(default_factory=list)
 
-    def open(self, policy: Policy | None = None, *, export: list[str] | None = None) -> Ledger:
+    def open(self, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> Ledger:
         if self.kind == "memory":
             if self.kept is None:
                 self.kept = MemoryLedger(policy, export=export)
@@ -60,7 +61,7 @@ class Place:
         self.opened.append(found)
         return found
 
-    def _make(self, policy: Policy | None, export: list[str] | None) -> Ledger:
+    def _make(self, policy: Policy | None, export: Iterable[str] | None) -> Ledger:
         if self.kind == "sqlite":
             return SQLiteLedger(self.folder / f"hospital{self.number}.ledger.sqlite", policy, export=export)
         return PostgresLedger(self.address, policy, head_file=self.folder / f"{self.number}.ledger.head", export=export)

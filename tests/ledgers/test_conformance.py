@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
@@ -11,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
+from discreet.ledgers import Line
 from discreet.ledgers import ledger as ledger_module
+from discreet.ledgers.transfer import written
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, Pure
 from discreet.releases import Entry
 from discreet.tables import Analyst, Column, Policy, Table
@@ -163,17 +167,38 @@ def test_an_answer_is_not_shown_to_whom_it_does_not_fit(place: Place) -> None:
     assert (spent["analyst ann"], spent["purpose planning"]) == (Pure(0), Pure(0))
 
 
-def test_who_asks_for_more_also_pays_for_the_earlier_answers_that_he_sees(place: Place) -> None:
+def test_who_asks_for_more_pays_the_price_and_sees_no_answer_that_he_has_not_paid_for(place: Place) -> None:
     ledger = place.open(NESTED)
     answered(ledger, Pure("0.25"), by("ann"))
     paid = ledger.reserve(Pure("0.5"), by("bob"))
-    assert len(paid.earlier) == 1
+    assert paid.earlier == ()
     ledger.record(paid, Text(8))
     spent = {account.title: account.spent for account in ledger.statement.accounts}
-    assert (spent["dataset"], spent["analyst ann"], spent["analyst bob"]) == (Pure("0.75"), Pure("0.25"), Pure("0.75"))
+    assert (spent["dataset"], spent["analyst ann"], spent["analyst bob"]) == (Pure("0.75"), Pure("0.25"), Pure("0.5"))
     assert ledger.find(Pure("0.75"), by("ann")) is not None
     spent = {account.title: account.spent for account in ledger.statement.accounts}
     assert (spent["dataset"], spent["analyst ann"], spent["purpose research"]) == (Pure("0.75"),) * 3
+    assert [each["value"] for each in ledger.reserve(Pure("0.25"), by("ann")).earlier] == [7, 8]
+    assert ledger.verify().ok
+
+
+def test_only_the_shown_part_of_the_stored_answers_is_charged(place: Place) -> None:
+    ledger = place.open(NESTED)
+    answered(ledger, Pure("0.25"), by("bob"), 6)
+    answered(ledger, Pure("0.5"), by("bob"), 7)
+    found = ledger.look(Pure("0.5"), by("ann"))
+    assert found is not None
+    part = replace(found, answers=found.answers[1:], numbers=found.numbers[1:])
+    ((), (shown,)) = ledger.take([], [(part, by("ann"))])
+    assert (shown.cost, [each["value"] for each in shown.answers]) == (Pure("0.5"), [7])
+    spent = {account.title: account.spent for account in ledger.statement.accounts}
+    assert (spent["dataset"], spent["analyst ann"]) == (Pure("0.75"), Pure("0.5"))
+    ledger.take([], [(found, by("ann"))])
+    spent = {account.title: account.spent for account in ledger.statement.accounts}
+    assert spent["analyst ann"] == Pure("0.75")
+    for strange in ((), (99,), (found.numbers[0], 99)):
+        with pytest.raises(ParameterError, match="no answers to this question"):
+            ledger.take([], [(replace(found, numbers=strange), by("ann"))])
     assert ledger.verify().ok
 
 
@@ -249,10 +274,14 @@ def test_an_edit_of_the_policy_is_an_entry_and_never_a_refund(
 
 
 CHANGE_ONE = NeighborRelation.CHANGE_ONE
+WHOLE = Table("visits", unit="patient_id", columns=[Column("patient_id", type="integer")])
+KIND = Table("visits", unit="patient_id", unit_kind="household")
 FORBIDDEN = [
     (Policy([Table("visits", unit="doctor")], epsilon=3, dataset="hospital"), "unit of table visits"),
     (Policy([Table("visits", row_is_unit=True)], epsilon=3, dataset="hospital"), "unit of table visits"),
     (Policy([Table("visits", public=True)], epsilon=3, dataset="hospital"), "unit of table visits"),
+    (Policy([WHOLE], epsilon=3, dataset="hospital"), "type 'text' .* is now 'patient_id' .* type 'integer'"),
+    (Policy([KIND], epsilon=3, dataset="hospital"), "unit of table visits"),
     (Policy([VISITS], epsilon=3, dataset="hospital", neighbors=CHANGE_ONE), "neighbor relation"),
     (Policy([VISITS], epsilon=3, delta=1e-6, dataset="hospital"), "the filter"),
     (Policy([VISITS], epsilon=3, dataset="other"), "the dataset's id"),
@@ -344,26 +373,177 @@ def test_an_export_is_a_whole_ledger_elsewhere(place: Place) -> None:
     other.close()
 
 
-@pytest.mark.parametrize("fault", ["edit", "swap", "drop", "head", "json", "none"])
+CUT = "no end line: its tail was cut off"
+OTHER_END = "end line of the export does not belong"
+WRONG_EXPORTS = {
+    "edit": "was edited",
+    "swap": "removed or reordered",
+    "drop": "removed or reordered",
+    "head": "removed or reordered",
+    "json": "line 6 of the export",
+    "none": "has 0 lines and no end line",
+    "cut": CUT,
+    "cut with its end": OTHER_END,
+    "end of a shorter one": OTHER_END,
+    "end alone": "the ledger has no entries",
+    "newer": "newer Discreet",
+    "NaN": "line 2 of the export",
+    "no entry": "line 2 of the export",
+    "deep": "line 2 of the export",
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_EXPORTS)
 def test_a_wrong_export_is_not_imported(place: Place, fault: str) -> None:
     ledger = place.open(POLICY)
     answered(ledger, Pure("0.5"), COUNT)
     answered(ledger, Pure("1.5"), COUNT)
     lines = list(ledger.export())
-    faults = {
-        "edit": [*lines[:-1], lines[-1].replace('"value":7', '"value":8')],
+    *entries, end = lines
+    head = end.partition('"head":')[2]
+    first = Line.from_json(entries[0])
+    newer = Line.after(None, "opened", {**first.body, "format": 2}, first.time)
+    faults: dict[str, list[str]] = {
+        "edit": [*entries[:-1], entries[-1].replace('"value":7', '"value":8'), end],
         "swap": [lines[0], lines[2], lines[1], *lines[3:]],
-        "drop": [*lines[:1], *lines[2:]],
-        "head": lines[1:],
-        "json": [*lines, "{}"],
+        "drop": [lines[0], *lines[2:-1], '{"end":{"entries":4,"head":' + head],
+        "head": [*lines[1:-1], '{"end":{"entries":4,"head":' + head],
+        "json": [*entries, "{}", end],
         "none": [],
+        "cut": entries,
+        "cut with its end": [*entries[:-1], end],
+        "end of a shorter one": [*entries, list(written([first]))[-1]],
+        "end alone": list(written([])),
+        "newer": list(written([newer])),
+        "NaN": [entries[0], '{"hash":"0","line":{"number":NaN}}', *lines[2:]],
+        "no entry": [entries[0], '{"hash":"0","line":{"number":1,"kind":"x","time":5}}', *lines[2:]],
+        "deep": [entries[0], "[" * 100_000, *lines[2:]],
     }
-    assert len(faults["edit"]) == len(lines)
     assert faults["edit"] != lines
     other = place.another()
-    with pytest.raises(LedgerError):
+    with pytest.raises(LedgerError, match=WRONG_EXPORTS[fault]):
         other.open(export=faults[fault])
     other.close()
+
+
+@pytest.mark.parametrize("strange", ["one text", b"bytes", [b"bytes"], [None]])
+def test_what_is_no_list_of_lines_is_no_export(place: Place, strange: Any) -> None:  # noqa: ANN401 - anything
+    with pytest.raises(ParameterError, match="the lines of an export"):
+        place.open(export=strange)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"x": float("nan")},
+        {"x": object()},
+        {"y": {(1,): 2}},
+        {"charges": []},
+        {"question": 5},
+        {"x": {1}},
+    ],
+    ids=["nan", "object", "tuple as a name", "charges", "question", "set"],
+)
+def test_what_is_no_json_is_not_noted(place: Place, facts: Any) -> None:  # noqa: ANN401 - anything
+    ledger = place.open(POLICY)
+    head = ledger.head
+    with pytest.raises(ParameterError, match=r"no JSON|a word of the ledger's own"):
+        ledger.note("audit", "Laplace", facts)
+    round_about: dict[str, object] = {}
+    round_about["x"] = round_about
+    with pytest.raises(ParameterError, match="no JSON"):
+        ledger.note("audit", "Laplace", round_about)
+    assert ledger.head == head
+
+
+class Wordless:
+    def __init__(self, text: object) -> None:
+        self.text = text
+
+    def to_json(self) -> Any:  # noqa: ANN401 - anything
+        return self.text
+
+
+STRANGE_ENTRIES = [
+    {"question": 5},
+    {"question": None},
+    {"question": "\ud800"},
+    {"question": "a\0b"},
+    {"tables": 5},
+    {"tables": "visits"},
+    {"tables": (5,)},
+    {"verified": (5,)},
+    {"asked": 5},
+    {"version": None},
+    {"details": {"x": {1}}},
+    {"kind": "gift"},
+]
+
+
+@pytest.mark.parametrize("facts", STRANGE_ENTRIES, ids=str)
+def test_an_entry_that_could_not_be_read_back_is_not_written(place: Place, facts: Any) -> None:  # noqa: ANN401 - anything
+    ledger = place.open(POLICY)
+    head = ledger.head
+    with pytest.raises(ParameterError):
+        ledger.reserve(Pure(1), replace(COUNT, **facts))
+    assert ledger.head == head
+    assert ledger.verify().ok
+
+
+def test_a_ledger_is_not_copied_and_takes_no_strange_arguments(place: Place) -> None:
+    ledger: Any = place.open(POLICY)
+    for act in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="would be spent twice"):
+            act(ledger)
+    with pytest.raises(ParameterError, match="what `reserve` gave"):
+        ledger.record(None, Text(1))
+    with pytest.raises(ParameterError, match="head is 5"):
+        ledger.verify(head=5)
+    for start in (-1, "x", None):
+        with pytest.raises(ParameterError, match="start"):
+            list(ledger.entries(start=start))
+
+
+def test_a_question_that_calls_itself_a_stream_has_no_parts(place: Place) -> None:
+    ledger = place.open(POLICY)
+    paid = ledger.reserve(Pure(1), COUNT)
+    with pytest.raises(ParameterError, match="only streams and sessions have parts"):
+        ledger.add(replace(paid, entry=replace(COUNT, kind="stream")), Text(1))
+    assert ledger.verify().ok
+
+
+@pytest.mark.parametrize("answer", [Text(float("nan")), Wordless("{"), Wordless(5), "text", None], ids=repr)
+def test_an_answer_that_is_no_json_is_not_kept_and_stays_spent(place: Place, answer: Any) -> None:  # noqa: ANN401 - anything
+    ledger = place.open(POLICY)
+    paid = ledger.reserve(Pure(1), COUNT)
+    with pytest.raises(ParameterError, match="no JSON"):
+        ledger.record(paid, answer)
+    assert ledger.remaining == Pure(2)
+    assert ledger.verify().ok
+
+
+def test_a_check_is_believed_until_the_policy_changes_or_the_next_check(place: Place) -> None:
+    ledger = place.open(POLICY)
+    relying = replace(COUNT, verified=("visits",))
+    with pytest.raises(LedgerError, match="check, on which this question relies"):
+        ledger.reserve(Pure(1), relying)
+    ledger.note("check", "declared facts", {"tables": ["visits"], "final": False})
+    assert ledger.verified == frozenset()
+    ledger.note("check", "declared facts", {"tables": ["visits"], "final": True})
+    assert ledger.verified == {"visits"}
+    ledger.reserve(Pure(1), relying)
+    ledger.note("check", "declared facts", {"tables": [], "final": True})
+    with pytest.raises(LedgerError, match="withdrawn"):
+        ledger.reserve(Pure(1), relying)
+    ledger.note("check", "declared facts", {"tables": ["visits"], "final": True})
+    newer = place.open(Policy([VISITS], epsilon=3, dataset="hospital", version="2"))
+    assert newer.verified == frozenset()
+    with pytest.raises(LedgerError, match="withdrawn"):
+        newer.reserve(Pure(1), relying)
+    for strange in (["nothing"], "visits", [5]):
+        with pytest.raises(ParameterError, match="table"):
+            newer.note("check", "declared facts", {"tables": strange, "final": True})
+    assert newer.verify().ok
 
 
 def test_threads_never_spend_more_than_there_is(place: Place) -> None:
@@ -401,7 +581,7 @@ def test_a_known_head_finds_a_cut_tail_and_a_strange_one_is_refused(place: Place
     later = answered(ledger, Pure("0.5"), COUNT)
     assert ledger.verify(head=head).ok
     assert ledger.verify(head=head.partition(":")[2]).ok
-    shorter = place.another().open(export=list(ledger.export())[:-1])
+    shorter = place.another().open(export=written([*ledger.entries()][:-1]))
     found = shorter.verify(head=later)
     assert not found.ok
     assert "cut off or rewritten" in found.problems[0]

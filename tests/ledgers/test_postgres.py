@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.ledgers import PostgresLedger
 from discreet.ledgers import postgres as postgres_module
-from discreet.ledgers.ledger import FORMAT
+from discreet.ledgers.transfer import FORMAT
 from discreet.privacy import Pure
 from discreet.releases import Entry
 from tests.engines.servers import postgres

@@ -443,6 +443,7 @@ def test_questions_refused_together_leave_no_charge_for_answers_of_others(policy
             db.ask_all([COUNT, SUM]).release(epsilon="1.6")
         assert db.remaining == Pure(1)
         assert lines_of(policy, "shared") == []
+        # Seeing Ann's answer is charged to Bob, so its part is not given to the other question.
         first, second = db.ask_all([COUNT, SUM]).release(epsilon="0.4")
         assert (first.repeated, second.repeated) == (True, False)
         assert db.remaining == Pure(0)

@@ -40,17 +40,18 @@ def policy(epsilon: int) -> Policy:
 
 
 class Model:
-    """Sums in dictionaries: what was taken from whom, and what each has paid for each question's answers."""
+    """Sums in dictionaries: what was taken from whom, and which answers each has paid for."""
 
     def __init__(self) -> None:
         self.limit = {"dataset": Fraction(3), "ann": Fraction(1), "bob": Fraction(2), "research": Fraction(3, 2)}
         self.spent = dict.fromkeys(["dataset", "ann", "bob", "care", "research"], Fraction(0))
-        self.paid: dict[str, dict[str, Fraction]] = {}
+        self.costs: dict[int, Fraction] = {}
         self.answers: dict[str, list[int]] = {}
+        self.seen: dict[str, set[int]] = {name: set() for name in self.spent}
 
     def missing(self, question: str, name: str) -> Fraction:
-        paid = self.paid.get(question, {})
-        return paid.get("dataset", Fraction(0)) - paid.get(name, Fraction(0)) if question else Fraction(0)
+        unseen = set(self.answers.get(question, [])) - self.seen[name]
+        return sum((self.costs[answer] for answer in unseen), Fraction(0))
 
     def take(self, charges: dict[str, Fraction]) -> bool:
         if any(self.spent[name] + cost > self.limit.get(name, Fraction(99)) for name, cost in charges.items()):
@@ -58,13 +59,6 @@ class Model:
         for name, cost in charges.items():
             self.spent[name] += cost
         return True
-
-    def pay(self, question: str, charges: dict[str, Fraction]) -> None:
-        paid = self.paid.setdefault(question, {})
-        for name in ("dataset", *(each for each in charges if each != "dataset")):
-            if name in charges:
-                paid[name] = paid.get(name, Fraction(0)) + charges[name]
-                paid[name] = min(paid[name], paid.get("dataset", Fraction(0)))
 
 
 class Histories(RuleBasedStateMachine):
@@ -87,9 +81,10 @@ class Histories(RuleBasedStateMachine):
 
     @rule(target=open_reservations, cost=COSTS, who=WHO, what_for=WHAT_FOR, question=QUESTIONS)
     def reserve(self, cost: Fraction, who: str, what_for: str, question: str) -> Any:  # noqa: ANN401 - what a bundle takes
-        charges = {"dataset": cost} | {name: cost + self.model.missing(question, name) for name in (who, what_for)}
+        charges = dict.fromkeys(("dataset", who, what_for), cost)
         entry = Entry(question, ("visits",), who, what_for)
-        earlier = self.model.answers.get(question, []) if question else []
+        both = self.model.seen[who] & self.model.seen[what_for]
+        earlier = [answer for answer in self.model.answers.get(question, []) if answer in both]
         fits = self.model.take(charges)
         assert self.ledger.admits(Pure(cost), entry) is fits
         try:
@@ -114,12 +109,14 @@ class Histories(RuleBasedStateMachine):
             return
         assert not done
         if question:
-            self.model.pay(question, charges)
+            self.model.costs[self.counter] = charges["dataset"]
             self.model.answers.setdefault(question, []).append(self.counter)
+            for name in charges:
+                self.model.seen[name].add(self.counter)
 
     @rule(cost=COSTS, who=WHO, what_for=WHAT_FOR, question=QUESTIONS)
     def ask_again(self, cost: Fraction, who: str, what_for: str, question: str) -> None:
-        whole = self.model.paid.get(question, {}).get("dataset", Fraction(0)) if question else Fraction(0)
+        whole = sum((self.model.costs[answer] for answer in self.model.answers.get(question, [])), Fraction(0))
         charges = {name: gap for name in (who, what_for) if (gap := self.model.missing(question, name))}
         known = bool(question) and question in self.model.answers and cost <= whole
         fits = known and self.model.take(charges)
@@ -132,7 +129,8 @@ class Histories(RuleBasedStateMachine):
         assert (found is not None) is known is fits
         if found is not None:
             assert [each["value"] for each in found.answers] == self.model.answers[question]
-            self.model.pay(question, charges)
+            for name in (who, what_for):
+                self.model.seen[name].update(self.model.answers[question])
 
     @rule(epsilon=st.sampled_from([1, 3, 5]))
     def edit(self, epsilon: int) -> None:

@@ -43,8 +43,8 @@ class Head(NamedTuple):
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is the number of an entry: of digits that `int` reads, and as many as a head file has."""
-    return text.isascii() and text.isdigit() and len(text) <= _WIDTH
+    """Whether a text is the number of an entry: of digits that `int` reads, and no larger than a store can hold."""
+    return text.isascii() and text.isdigit() and len(text) <= _WIDTH and int(text) < 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,7 @@ class HeadFile:
             handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
             try:
                 os.write(handle, data)
+                os.ftruncate(handle, len(data))  # whatever else stood there would make it unreadable
             finally:
                 os.close(handle)
         except OSError as error:

@@ -5,43 +5,55 @@ from __future__ import annotations
 import datetime as dt
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetError, LedgerError, ParameterError
-from discreet.exact import shown
-from discreet.ledgers.amounts import amount_text, covers, difference, least, left_of, read_text, spend
+from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
+from discreet.exact import integer, shown
+from discreet.ledgers.amounts import added, covers, least, left_of, read_text, spend
 from discreet.ledgers.heads import Head
 from discreet.ledgers.line import Line
 from discreet.ledgers.page import MemoryPage
-from discreet.ledgers.rules import apply
+from discreet.ledgers.records import (
+    about,
+    changes,
+    plain,
+    policy_of,
+    released_record,
+    repeat_of,
+    require_texts,
+    scopes,
+    table_names,
+    terms_of,
+)
+from discreet.ledgers.rules import apply, seen, verified_tables
 from discreet.ledgers.statement import Statement
 from discreet.ledgers.terms import DATASET, Limits, Terms
-from discreet.ledgers.transfer import checked, copy_into
+from discreet.ledgers.transfer import FORMAT, checked, copy_into, written
 from discreet.ledgers.verification import Verification, verified
 from discreet.releases.purse import Entry, Repeat, Reservation
-from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self
 
     from discreet.ledgers.heads import HeadFile
     from discreet.ledgers.line import Charge, Scope
-    from discreet.ledgers.page import Page
+    from discreet.ledgers.page import Page, State
     from discreet.privacy.currencies import Currency
     from discreet.releases.purse import Released
+    from discreet.tables import Policy
 
-__all__ = ["FORMAT", "KINDS", "Ledger", "now"]
-
-FORMAT = 1
-"""Raised when an older version could no longer read a ledger."""
+__all__ = ["KINDS", "Ledger", "now"]
 
 KINDS = ("question", "stream", "session", "method")
 """What a reservation pays for."""
 
 _NOTES = ("audit", "check", "unprotected")
+_OWN_WORDS = frozenset({"analyst", "charges", "clock", "purpose", "question", "reservation", "reservations", "what"})
 _CHUNK = 1000
 
 
@@ -64,6 +76,7 @@ class Ledger(ABC):
 
     >>> from discreet.ledgers import MemoryLedger
     >>> from discreet.privacy import Pure
+    >>> from discreet.tables import Policy
     >>> ledger = MemoryLedger(Policy([], epsilon=1))
     >>> paid = ledger.reserve(Pure("0.4"), Entry("0f3a", ("visits",)))
     >>> from discreet.mechanisms import Laplace
@@ -113,7 +126,7 @@ class Ledger(ABC):
         with self._page(write=False) as page:
             left = [
                 left_of(limit, self._spent(page, scope))
-                for scope in _scopes(analyst, purpose)
+                for scope in scopes(analyst, purpose)
                 if (limit := self._limits.of(scope)) is not None
             ]
         found = left[0]
@@ -125,8 +138,8 @@ class Ledger(ABC):
         """Tell whether a cost would fit into all budgets now."""
         with self._page(write=False) as page:
             try:
-                for scope, name, charge in self._charges(page, cost, entry):
-                    self._admit(page, (scope, name), charge)
+                for scope in scopes(entry.analyst, entry.purpose):
+                    self._admit(page, scope, cost)
             except BudgetError:
                 return False
         return True
@@ -149,7 +162,7 @@ class Ledger(ABC):
         once.
         """
         found = self.look(cost, entry)
-        return None if found is None else self.take([], [(cost, entry)])[1][0]
+        return None if found is None else self.take([], [(found, entry)])[1][0]
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost durably from all budgets that count, or raise BudgetError and take nothing."""
@@ -160,22 +173,25 @@ class Ledger(ABC):
         return self.take(costs, [])[0]
 
     def take(
-        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Currency, Entry]]
+        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
         """Take several costs durably, and what is owed for repeats that `look` found: all of it, or nothing.
 
+        A repeat may be a part of what `look` gave; only what is shown is charged to who has not seen it.
+
         >>> from discreet.ledgers import MemoryLedger
         >>> from discreet.privacy import Pure
+        >>> from discreet.tables import Policy
         >>> MemoryLedger(Policy([], epsilon=1)).take([(Pure(1), Entry("0f3a", ()))], [])[0][0].cost
         Pure(epsilon=1)
         """
         if not costs:
             with self._page(write=False) as page:  # what is owed by nobody is not written, and waits for no writer
-                owed = [self._unseen(page, entry) for _, entry in repeats]
+                owed = [self._owed(page, repeat, entry) for repeat, entry in repeats]
                 if not any(owed):
-                    return (), tuple(self._shown(page, cost, entry) for cost, entry in repeats)
+                    return (), tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
         with self._page(write=True) as page:
-            shared = tuple(self._shown(page, cost, entry) for cost, entry in repeats)
+            shared = tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
             return tuple(self._reserved(page, cost, entry) for cost, entry in costs), shared
 
     def record(self, reservation: Reservation, answer: Released) -> str:
@@ -184,10 +200,6 @@ class Ledger(ABC):
 
     def add(self, reservation: Reservation, part: Released) -> str:
         """Keep one value of a stream or session whose whole cost was reserved at its opening."""
-        if reservation.entry.kind not in {"stream", "session"}:
-            kind = reservation.entry.kind
-            msg = f"reservation {reservation.number} is for a {kind}; only streams and sessions have parts."
-            raise ParameterError(msg)
         return self._answer(reservation, "part", part)
 
     # What an owner needs
@@ -196,6 +208,7 @@ class Ledger(ABC):
         """Keep a public fact at cost 0: an `audit` beside its claim, an owner's `check`, an `unprotected` release.
 
         >>> from discreet.ledgers import MemoryLedger
+        >>> from discreet.tables import Policy
         >>> ledger = MemoryLedger(Policy([], epsilon=1))
         >>> _ = ledger.note("audit", "Laplace", {"claimed": "1.0", "shown": "0.41"})
         >>> [line.body["shown"] for line in ledger.entries(kind="audit")]
@@ -204,15 +217,38 @@ class Ledger(ABC):
         if kind not in _NOTES:
             msg = f"kind is {shown(kind)}; it must be one of {', '.join(_NOTES)}."
             raise ParameterError(msg)
+        if not isinstance(what, str) or not isinstance(facts, Mapping) or not _OWN_WORDS.isdisjoint(facts):
+            own = ", ".join(sorted(_OWN_WORDS))
+            msg = f"what must be a text, and facts a mapping of names, none of them a word of the ledger's own: {own}."
+            raise ParameterError(msg)
         with self._page(write=True) as page:
+            if kind == "check":
+                self._require_policy(page, "")
+                for table in table_names(facts.get("tables", [])):
+                    self._policy.table(table)  # refuses a name that is no table
             head = self._append(page, kind, {**facts, "what": what})
         return str(head)
 
+    @property
+    def verified(self) -> frozenset[str]:
+        """The tables whose declared uniqueness the owner's last check found to hold, in rows that he says are final.
+
+        A new version, and any other edit of the policy, needs a new check.
+
+        >>> from discreet.ledgers import MemoryLedger
+        >>> from discreet.tables import Policy
+        >>> MemoryLedger(Policy([], epsilon=1)).verified
+        frozenset()
+        """
+        with self._page(write=False) as page:
+            return verified_tables(page)
+
     def entries(self, *, start: int = 0, kind: str | None = None) -> Iterator[Line]:
         """Give the entries in order, from a number on; of one kind, if it is given."""
+        start = integer(start, name="start", least=0)
         while True:
             with self._page(write=False) as page:
-                state = page.state()
+                state = self._state(page)
                 lines = list(page.lines(start, start + _CHUNK, kind))
             yield from lines
             start += _CHUNK
@@ -227,6 +263,9 @@ class Ledger(ABC):
 
     def verify(self, *, head: str | Head | None = None) -> Verification:
         """Check the chain of hashes, all sums, all budgets, and that a known head is part of the ledger."""
+        if not isinstance(head, str | Head | None):
+            msg = f"head is {shown(head)}; it must be a head as it is printed with an answer."
+            raise ParameterError(msg)
         known = [Head.read(head) if isinstance(head, str) else head] if head is not None else []
         # Read before the ledger is: it is written after an entry is, so it is never ahead of what is read then.
         kept = self._heads.read() if self._heads is not None else None
@@ -237,14 +276,13 @@ class Ledger(ABC):
     def statement(self) -> Statement:
         """What is spent and left, of the dataset and by whom for what."""
         with self._page(write=False) as page:
-            spent = {(scope, name): read_text(text) for _, scope, name, text in page.amounts("")}
+            spent = {(scope, name): self._amount(text) for _, scope, name, text in page.amounts("")}
             head = self._head(page)
         return Statement.of(self._policy, self._limits, spent, head)
 
     def export(self) -> Iterator[str]:
-        """Give all entries as lines of JSON, each with its hash; a new ledger reads them, `export=`."""
-        for line in self.entries():
-            yield line.to_json()
+        """Give all entries as lines of JSON with their hashes, and an end line; a new ledger reads them, `export=`."""
+        yield from written(self.entries())
 
     @abstractmethod
     def close(self) -> None:
@@ -258,6 +296,11 @@ class Ledger(ABC):
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> str:
+        """Refuse to be pickled or copied."""
+        msg = "a ledger is not copied or pickled: a budget that is there twice would be spent twice. Open it again."
+        raise TypeError(msg)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, dataset {self._policy.dataset!r})"
 
@@ -267,12 +310,12 @@ class Ledger(ABC):
         """Create the ledger, or open it and enter an edited policy; the head file must belong to it."""
         kept = self._heads.read() if self._heads is not None else None
         with self._page(write=False) as page:
-            state = page.state()
             if kept is not None:
                 self._recognize(page, kept)
+            state = self._state(page)
             known = page.fact("policy_hash")
             if state is not None and (policy is None or policy.hash == known):
-                self._policy = _policy_of(page)
+                self._policy = policy_of(page)
                 self._limits = Limits(self._policy)
                 return
         if policy is None:
@@ -315,18 +358,25 @@ class Ledger(ABC):
             return
         if page.fact("policy_hash") == policy.hash:  # another process was faster
             return
-        terms = Terms.read(json.loads(page.fact("terms") or "{}")).after(policy)
-        changes = _changes(json.loads(_policy_of(page).to_json()), json.loads(policy.to_json()))
-        self._append(page, "policy", {"terms": terms.record(), "changes": changes, **facts})
+        terms = terms_of(page).after(policy)
+        edits = changes(json.loads(policy_of(page).to_json()), json.loads(policy.to_json()))
+        self._append(page, "policy", {"terms": terms.record(), "changes": edits, **facts})
 
     def _append(self, page: Page, kind: str, body: Mapping[str, Any]) -> Head:
         """Chain an entry; its time never runs backwards, whatever the clock does."""
-        state = page.state()
+        state = self._state(page)
         time = now()
         if state is not None and time < state.time:
             body = {**body, "clock": time}
             time = state.time
-        line = Line.after(None if state is None else (state.number, state.hash), kind, body, time)
+        try:
+            line = Line.after(None if state is None else (state.number, state.hash), kind, body, time)
+        except (RecursionError, TypeError, ValueError) as error:
+            msg = (
+                f"what the ledger is to keep is no JSON ({type(error).__name__}); it must be made of texts, finite "
+                "numbers, true, false, None, lists and dictionaries of texts."
+            )
+            raise ParameterError(msg) from None
         apply(line, page)
         page.append(line)
         return Head(line.number, line.hash)
@@ -336,19 +386,29 @@ class Ledger(ABC):
         if self._heads is not None and page.appended is not None:
             self._heads.write(Head(page.appended.number, page.appended.hash))
 
-    def _head(self, page: Page) -> Head:
+    def _state(self, page: Page) -> State | None:
+        """The last entry, which must be there: a number that is not would be counted on from."""
         state = page.state()
-        if state is None:  # pragma: no cover - a ledger is created with its first entry
-            msg = "the ledger is empty."
+        if (state is None) != (not page.has(0)) or (state is not None and not page.has(state.number)):
+            msg = f"the last entry of the ledger {self._name} is unknown: it is damaged. Run verify; restore a backup."
+            raise LedgerError(msg)
+        return state
+
+    def _head(self, page: Page) -> Head:
+        state = self._state(page)
+        if state is None:
+            msg = f"the ledger {self._name} is empty."
             raise LedgerError(msg)
         return Head(state.number, state.hash)
 
     def _check(self, page: Page, entry: Entry) -> None:
         """Refuse what the policy of the day does not know: an older policy, a strange analyst, purpose or kind."""
-        if page.fact("policy_hash") != self._policy.hash or (entry.policy and entry.policy != self._policy.hash):
+        require_texts(entry)
+        self._require_policy(page, entry.policy)
+        if entry.verified and not verified_tables(page).issuperset(entry.verified):
             msg = (
-                "the policy was edited since this database was opened; nothing was spent. Close the database and open "
-                "it again."
+                "the owner's check, on which this question relies, was withdrawn since this database was opened; "
+                "nothing was spent. Close the database and open it again."
             )
             raise LedgerError(msg)
         if entry.kind not in KINDS:
@@ -367,9 +427,29 @@ class Ledger(ABC):
             msg = f"purpose is {shown(entry.purpose)}; the policy's purposes are {purposes}. Give one: purpose=…."
             raise ParameterError(msg)
 
-    def _spent(self, page: Page, scope: Scope, topic: str = "") -> Currency:
-        text = page.amount(topic, *scope)
-        return self._limits.nothing if text is None else read_text(text)
+    def _require_policy(self, page: Page, asked_under: str) -> None:
+        if page.fact("policy_hash") != self._policy.hash or (asked_under and asked_under != self._policy.hash):
+            msg = (
+                "the policy was edited since this database was opened; nothing was spent. Close the database and open "
+                "it again."
+            )
+            raise LedgerError(msg)
+
+    def _amount(self, text: str) -> Currency:
+        """Read a sum that the store keeps, which must be of the ledger's own currency and relation."""
+        nothing = self._limits.nothing
+        try:
+            found = read_text(text)
+        except DiscreetError:
+            found = None
+        if type(found) is not type(nothing) or found.neighbors != nothing.neighbors:
+            msg = f"a sum of the ledger {self._name} is not readable; nothing was spent. Run verify; restore a backup."
+            raise LedgerError(msg)
+        return found
+
+    def _spent(self, page: Page, scope: Scope) -> Currency:
+        text = page.amount("", *scope)
+        return self._limits.nothing if text is None else self._amount(text)
 
     def _admit(self, page: Page, scope: Scope, charge: Currency) -> None:
         limit = self._limits.of(scope)
@@ -377,61 +457,76 @@ class Ledger(ABC):
             whose = "the dataset" if scope == DATASET else f"{scope[0]} {scope[1]}"
             spend(limit, self._spent(page, scope), charge, whose)
 
-    def _charges(self, page: Page, cost: Currency, entry: Entry) -> list[Charge]:
-        """The cost for each budget; who has not paid for earlier answers of the question pays for them too."""
-        unseen = {(scope, name): missing for scope, name, missing in self._unseen(page, entry)}
-        return [
-            (*scope, cost + unseen[scope] if scope in unseen else cost)
-            for scope in _scopes(entry.analyst, entry.purpose)
-        ]
+    def _answers(self, page: Page, question: str) -> list[Line]:
+        """The answers to a question, as they were recorded: one that was edited is not shown to anybody."""
+        lines = page.answers(question) if question else []
+        for line in lines:
+            if not line.is_genuine or line.cost is None:
+                msg = f"entry {line.number} of the ledger {self._name} was edited. Run verify; restore a backup."
+                raise LedgerError(msg)
+        return lines
 
-    def _unseen(self, page: Page, entry: Entry) -> list[Charge]:
-        """What of the answers' cost is not in the budgets of who asks and what for."""
-        if not entry.question:
-            return []
-        whole = self._spent(page, DATASET, entry.question)
-        found = [
-            (*scope, difference(whole, self._spent(page, scope, entry.question)))
-            for scope in _scopes(entry.analyst, entry.purpose)
-            if scope != DATASET
-        ]
-        return [charge for charge in found if charge[2] != self._limits.nothing]
+    def _total(self, lines: Iterable[Line]) -> Currency:
+        found = self._limits.nothing
+        for line in lines:
+            found = found if line.cost is None else added(found, line.cost)
+        return found
+
+    def _unseen(self, page: Page, lines: Sequence[Line], entry: Entry) -> list[Charge]:
+        """What of the cost of answers is not in the budgets of who asks and what for."""
+        found = []
+        for scope in scopes(entry.analyst, entry.purpose)[1:]:
+            known = seen(page, entry.question, *scope)
+            total = self._total(line for line in lines if line.reservation not in known)
+            if total != self._limits.nothing:
+                found.append((*scope, total))
+        return found
 
     def _repeat(self, page: Page, cost: Currency, entry: Entry) -> Repeat | None:
+        lines = self._answers(page, entry.question)
         text = page.amount(entry.question, *DATASET)
-        if text is None or not covers(read_text(text), cost):
+        if not lines or text is None or not covers(self._amount(text), cost):
             return None
-        answers = tuple(line.body["answer"] for line in page.answers(entry.question))
-        return Repeat(answers, read_text(text), str(self._head(page)))
+        found = repeat_of(lines, self._amount(text), self._head(page))
+        return replace(found, owed=bool(self._unseen(page, lines, entry)))
 
-    def _shown(self, page: Page, cost: Currency, entry: Entry) -> Repeat:
-        """The stored releases of a question, charged to who asks and what for where they have not seen them."""
+    def _owed(self, page: Page, repeat: Repeat, entry: Entry) -> list[Charge]:
+        lines = self._answers(page, entry.question)
+        return self._unseen(page, [line for line in lines if line.reservation in repeat.numbers], entry)
+
+    def _shown(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
+        """Stored releases of a question, charged to who asks and what for where they have not seen them."""
         self._check(page, entry)
-        found = self._repeat(page, cost, entry)
-        if found is None:
-            msg = f"{cost!r} is more than was paid for the answers to this question; look first."
+        lines = [line for line in self._answers(page, entry.question) if line.reservation in repeat.numbers]
+        if not lines or len(lines) != len(set(repeat.numbers)):
+            msg = "these are no answers to this question in this ledger; look first."
             raise ParameterError(msg)
-        charges = self._unseen(page, entry)
-        if not charges:
-            return found
-        for scope, name, charge in charges:
-            self._admit(page, (scope, name), charge)
-        numbers = [line.reservation for line in page.answers(entry.question)]
-        body = {**_about(entry), "reservations": numbers, "charges": _plain(charges)}
-        return Repeat(found.answers, found.cost, str(self._append(page, "shared", body)))
+        charges = self._unseen(page, lines, entry)
+        head = self._head(page)
+        if charges:
+            for scope, name, charge in charges:
+                self._admit(page, (scope, name), charge)
+            numbers = [line.reservation for line in lines]
+            head = self._append(page, "shared", {**about(entry), "reservations": numbers, "charges": plain(charges)})
+        return repeat_of(lines, self._total(lines), head)
 
     def _reserved(self, page: Page, cost: Currency, entry: Entry) -> Reservation:
+        """Take a cost; earlier answers come along as far as who asks and what for have seen them all the same."""
         self._check(page, entry)
-        earlier = page.answers(entry.question) if entry.question else []
-        charges = self._charges(page, cost, entry)
-        for scope, name, charge in charges:
-            self._admit(page, (scope, name), charge)
-        head = self._append(page, "reserved", {**_about(entry), "what": entry.kind, "charges": _plain(charges)})
-        answers = tuple(line.body["answer"] for line in earlier)
-        return Reservation(head.number, cost, entry, answers, str(head))
+        whose = scopes(entry.analyst, entry.purpose)
+        for scope in whose:
+            self._admit(page, scope, cost)
+        charges = [(*scope, cost) for scope in whose]
+        head = self._append(page, "reserved", {**about(entry), "what": entry.kind, "charges": plain(charges)})
+        lines = self._answers(page, entry.question)
+        own = [line for line in lines if all(line.reservation in seen(page, entry.question, *s) for s in whose[1:])]
+        return Reservation(head.number, cost, entry, tuple(line.body["answer"] for line in own), str(head))
 
     def _answer(self, reservation: Reservation, kind: str, answer: Released) -> str:
-        record = json.loads(answer.to_json())
+        if not isinstance(reservation, Reservation):
+            msg = f"reservation is {shown(reservation)}; it must be what `reserve` gave."
+            raise ParameterError(msg)
+        record = released_record(answer)
         with self._page(write=True) as page:
             line = page.line(reservation.number)
             if line is None or line.kind != "reserved" or f"{line.number}:{line.hash}" != reservation.head:
@@ -440,63 +535,15 @@ class Ledger(ABC):
             if page.is_recorded(reservation.number):
                 msg = f"reservation {reservation.number} has its answer already; a cost pays for one. Reserve again."
                 raise ParameterError(msg)
+            if kind == "part" and line.body.get("what") not in {
+                "stream",
+                "session",
+            }:  # as it was paid, not as given now
+                what = line.body.get("what")
+                msg = f"reservation {line.number} is for a {what}; only streams and sessions have parts."
+                raise ParameterError(msg)
             body = {"reservation": reservation.number, "answer": record}
             if kind == "recorded":
                 body |= {"question": line.question, "charges": line.body["charges"]}
             head = self._append(page, kind, body)
         return str(head)
-
-
-def _scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
-    """The budgets that a spend must fit."""
-    found = [DATASET]
-    if analyst is not None:
-        found.append(("analyst", analyst))
-    if purpose is not None:
-        found.append(("purpose", purpose))
-    return found
-
-
-def _plain(charges: Iterable[Charge]) -> list[list[object]]:
-    return [[scope, name, amount_text(cost)] for scope, name, cost in charges]
-
-
-def _about(entry: Entry) -> dict[str, Any]:
-    """What an entry says of the question."""
-    found = {
-        "question": entry.question,
-        "tables": list(entry.tables),
-        "analyst": entry.analyst,
-        "purpose": entry.purpose,
-        "asked": entry.asked,
-        "promise": entry.promise,
-        "version": entry.version,
-        **({"details": dict(entry.details)} if entry.details else {}),
-    }
-    return {name: value for name, value in found.items() if value not in (None, "")}
-
-
-def _policy_of(page: Page) -> Policy:
-    """The policy of the day, from the entry that brought it."""
-    line = page.line(int(page.fact("policy") or 0))
-    if line is None or "policy" not in line.body:
-        msg = "the entry with the ledger's policy is missing; run verify, and restore a backup."
-        raise LedgerError(msg)
-    return Policy.from_json(json.dumps(line.body["policy"]))
-
-
-def _changes(was: Mapping[str, Any], now_is: Mapping[str, Any], path: str = "") -> list[str]:
-    """Name the facts that differ, from where to where where that is short."""
-    found = []
-    for key in sorted({*was, *now_is}):
-        old, new = was.get(key), now_is.get(key)
-        place = f"{path}.{key}" if path else key
-        if old == new:
-            continue
-        if isinstance(old, dict) and isinstance(new, dict):
-            found += _changes(old, new, place)
-        elif isinstance(old, dict | list) or isinstance(new, dict | list):
-            found.append(f"{place} {'added' if old is None else 'removed' if new is None else 'changed'}")
-        else:
-            found.append(f"{place}: {old} -> {new}")
-    return found

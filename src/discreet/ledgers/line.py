@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from discreet.privacy.currencies import Currency
 
-__all__ = ["NOTHING", "Charge", "Line", "Scope", "canonical"]
+__all__ = ["NOTHING", "Charge", "Line", "Scope", "canonical", "strict_json"]
 
 NOTHING = "0" * 64
 """What the first entry names as the hash before it."""
@@ -25,6 +25,9 @@ Scope = tuple[str, str]
 
 Charge = tuple[str, str, "Currency"]
 
+_FITS = 2**63
+"""Numbers of entries are below: stores keep them in 64 bits."""
+
 
 def canonical(value: object) -> str:
     """Write JSON in the one form that is hashed.
@@ -33,6 +36,48 @@ def canonical(value: object) -> str:
     '{"a":[null,true],"b":1}'
     """
     return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def strict_json(text: str) -> Any:  # noqa: ANN401 - JSON holds anything
+    """Read JSON; NaN and infinities, which are none, are refused as everything else is that `canonical` never writes.
+
+    >>> strict_json('{"a":[null,true]}')
+    {'a': [None, True]}
+    """
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(word: str) -> None:
+    msg = f"{word} is not JSON"
+    raise ValueError(msg)
+
+
+def _is_entry(line: Line) -> bool:
+    """Whether all parts of an entry are of the types that a ledger writes."""
+    if isinstance(line.number, bool) or not isinstance(line.number, int) or not isinstance(line.body, dict):
+        return False
+    if not all(isinstance(each, str) for each in (line.kind, line.time, line.previous, line.hash)):
+        return False
+    body = line.body
+    texts = [body.get(name) for name in ("question", "analyst", "purpose", "clock")]
+    number = body.get("reservation")
+    return (
+        all(each is None or isinstance(each, str) for each in texts)
+        and (number is None or (isinstance(number, int) and not isinstance(number, bool) and -_FITS <= number < _FITS))
+        and _are_charges(body.get("charges", []))
+        and all(isinstance(body.get(name, []), list) for name in ("reservations", "changes"))
+    )
+
+
+def _are_charges(charges: object) -> bool:
+    return isinstance(charges, list) and all(
+        isinstance(each, list)
+        and len(each) == 3
+        and isinstance(each[0], str)
+        and isinstance(each[1], str)
+        and isinstance(each[2], dict)
+        for each in charges
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +112,13 @@ class Line:
 
     @staticmethod
     def read(text: str, stated: str) -> Line:
-        """Read what was stored; whether the hash fits is for `verify` to say."""
+        """Read what was stored, every part of its type; whether the hash fits is for `verify` to say."""
         try:
-            found = json.loads(text)
+            found = strict_json(text)
             line = Line(found["number"], found["kind"], found["time"], found["previous"], found["body"], stated, text)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, RecursionError, TypeError, ValueError):
             line = None
-        if line is None or not isinstance(line.number, int) or not isinstance(line.body, dict):
+        if line is None or not _is_entry(line):
             msg = "an entry of the ledger is not readable; it was edited or damaged. Run verify, and restore a backup."
             raise LedgerError(msg)
         return line
@@ -81,7 +126,7 @@ class Line:
     @property
     def is_genuine(self) -> bool:
         """Whether the hash is that of the content."""
-        return hashlib.sha256(self.text.encode()).hexdigest() == self.hash
+        return hashlib.sha256(self.text.encode(errors="surrogatepass")).hexdigest() == self.hash
 
     @property
     def charges(self) -> list[Charge]:
@@ -130,12 +175,12 @@ class Line:
     def from_json(text: str) -> Line:
         """Read a line of an export."""
         try:
-            found = json.loads(text)
-            line, stated = found["line"], found["hash"]
-        except (KeyError, TypeError, ValueError):
+            found = strict_json(text)
+            line, stated = canonical(found["line"]), found["hash"]
+        except (KeyError, RecursionError, TypeError, ValueError):
             msg = "a line of the export is not JSON with 'line' and 'hash'; export the ledger again."
             raise LedgerError(msg) from None
-        return Line.read(canonical(line), str(stated))
+        return Line.read(line, str(stated))
 
     def __str__(self) -> str:
         who = " ".join(filter(None, (self.analyst, f"for {self.purpose}" if self.purpose else "")))

@@ -6,12 +6,13 @@ from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from discreet.errors import LedgerError
+from discreet.ledgers.line import Line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from discreet.ledgers.line import Line
-
-__all__ = ["MemoryPage", "Page", "State", "Store"]
+__all__ = ["Filed", "MemoryPage", "Page", "State", "Store"]
 
 
 class State(NamedTuple):
@@ -24,6 +25,30 @@ class State(NamedTuple):
     number: int
     hash: str
     time: str
+
+
+class Filed(NamedTuple):
+    """An entry as a store holds it: under which number, with which hash, and what it says; None if it is unreadable.
+
+    `agrees` tells whether the store finds it by what its text says (`Line.filed`).
+
+    >>> Filed(3, "0f3a", None, agrees=False).line
+    """
+
+    number: int
+    hash: str
+    line: Line | None
+    agrees: bool
+
+    @staticmethod
+    def of(text: str, stated: str, columns: tuple[object, ...]) -> Filed:
+        """Read a row of a store; its columns begin with the number."""
+        number = columns[0] if isinstance(columns[0], int) else -1
+        try:
+            line = Line.read(text, stated)
+        except LedgerError:
+            return Filed(number, stated, None, agrees=False)
+        return Filed(number, stated, line, line.filed == columns)
 
 
 class Page(Protocol):
@@ -60,14 +85,20 @@ class Page(Protocol):
     def amounts(self, topic: str | None) -> Iterable[tuple[str, str, str, str]]:
         """The sums of a topic, or of all: topic, scope, name and text, in this order."""
 
+    def has(self, number: int) -> bool:
+        """Whether there is an entry of a number."""
+
     def line(self, number: int) -> Line | None:
         """An entry by its number."""
 
     def lines(self, start: int, stop: int | None = None, kind: str | None = None) -> Iterator[Line]:
         """Entries in order; of one kind, if it is given."""
 
-    def filed(self) -> Iterator[tuple[Line, bool]]:
-        """All entries in order, each with whether the store finds it by what its text says (`Line.filed`)."""
+    def filed(self) -> Iterator[Filed]:
+        """All entries in order, also those that are damaged."""
+
+    def damage(self) -> list[str]:
+        """What is wrong with the store itself, beside its entries."""
 
     def answers(self, question: str) -> list[Line]:
         """The recorded answers to a question, in order."""
@@ -149,6 +180,10 @@ class MemoryPage:
         """The sums of a topic, or of all."""
         return [(*key, self._amounts[key]) for key in sorted(self._amounts) if topic is None or key[0] == topic]
 
+    def has(self, number: int) -> bool:
+        """Whether there is an entry of a number."""
+        return self.line(number) is not None
+
     def line(self, number: int) -> Line | None:
         """An entry by its number."""
         known = self._store.lines
@@ -162,13 +197,17 @@ class MemoryPage:
             if kind is None or line.kind == kind:
                 yield line
 
-    def filed(self) -> Iterator[tuple[Line, bool]]:
+    def filed(self) -> Iterator[Filed]:
         """All entries in order, each with whether it is in the indexes of what its text says."""
         known = {number: question for question, numbers in self._store.answers.items() for number in numbers}
         for line in self._store.lines:
             indexed = line.question if line.kind == "recorded" else None
             recorded = line.kind != "recorded" or self.is_recorded(line.reservation or 0)
-            yield line, recorded and known.get(line.number) == indexed
+            yield Filed(line.number, line.hash, line, recorded and known.get(line.number) == indexed)
+
+    def damage(self) -> list[str]:
+        """Nothing: memory has no file to be damaged."""
+        return []
 
     def answers(self, question: str) -> list[Line]:
         """The recorded answers to a question."""

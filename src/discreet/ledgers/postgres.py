@@ -12,9 +12,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import shown
 from discreet.ledgers.heads import Head, HeadFile
-from discreet.ledgers.ledger import FORMAT, Ledger
+from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
-from discreet.ledgers.page import State
+from discreet.ledgers.page import Filed, State
+from discreet.ledgers.transfer import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -105,6 +106,9 @@ class _Page:
         rows = self._all(text) if topic is None else self._all(f"{text} WHERE topic = %s", topic)
         return sorted((str(a), str(b), str(c), str(d)) for a, b, c, d in rows)
 
+    def has(self, number: int) -> bool:
+        return self._one("SELECT 1 FROM lines WHERE number = %s", number) is not None
+
     def line(self, number: int) -> Line | None:
         row = self._one("SELECT line, hash FROM lines WHERE number = %s", number)
         return None if row is None else Line.read(*row)
@@ -118,14 +122,17 @@ class _Page:
             yield from (Line.read(line, stated) for line, stated, _ in rows)
             start = rows[-1][2] + 1
 
-    def filed(self) -> Iterator[tuple[Line, bool]]:
+    def filed(self) -> Iterator[Filed]:
         text = "SELECT line, hash, number, kind, question, reservation FROM lines WHERE number >= %s ORDER BY number"
         start = -(2**63)  # an entry below 0 is no ledger's, and would be found by its question all the same
         while rows := self._all(f"{text} LIMIT {_CHUNK}", start):
             for content, stated, *columns in rows:
-                line = Line.read(content, stated)
-                yield line, line.filed == tuple(columns)
+                yield Filed.of(content, stated, tuple(columns))
             start = rows[-1][2] + 1
+
+    def damage(self) -> list[str]:
+        """What a server's own checks find is its keeper's to see; entries, sums and facts are compared one by one."""
+        return []
 
     def answers(self, question: str) -> list[Line]:
         rows = self._all(

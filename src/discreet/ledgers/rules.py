@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from discreet.ledgers.amounts import added, least, read_text, text_of
-from discreet.ledgers.line import canonical
+from discreet.errors import LedgerError
+from discreet.ledgers.amounts import added, read_text, text_of
+from discreet.ledgers.line import canonical, strict_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from discreet.ledgers.line import Line
     from discreet.ledgers.page import Page
     from discreet.privacy.currencies import Currency
 
-__all__ = ["apply"]
+__all__ = ["apply", "seen", "verified_tables"]
+
+Kind = TypeVar("Kind", int, str)
 
 
 def apply(line: Line, page: Page) -> None:
     """Carry an entry into the sums and facts of a page; the entry itself is appended by the caller.
 
     A charge is added to its budget when it is taken (`reserved`, `shared`). What was paid for a question counts from
-    the moment its answer is there to be shown again (`recorded`): for the dataset the sum of all answers' costs; for an
-    analyst or a purpose what of it is in their own budget, never more than that sum.
+    the moment its answer is there to be shown again (`recorded`): for the dataset the sum of all answers' costs, for an
+    analyst or a purpose which of the answers are in their own budget. The last `check` says which tables are verified,
+    until the policy is edited.
 
     >>> from discreet.ledgers.line import Line
     >>> from discreet.ledgers.page import MemoryPage
@@ -32,21 +38,63 @@ def apply(line: Line, page: Page) -> None:
     >>> read_text(page.amount("", "dataset", ""))
     Pure(epsilon=0.5)
     """
+    _keep_facts(line, page)
+    for scope, name, cost in line.charges:
+        if line.kind in {"reserved", "shared"}:
+            _add(page, "", scope, name, cost)
+        if line.kind == "recorded" and line.question and scope == "dataset":
+            _add(page, line.question, scope, name, cost)
+        elif line.kind in {"recorded", "shared"} and line.question:
+            numbers = [line.reservation] if line.kind == "recorded" else line.body["reservations"]
+            _see(page, line.question, scope, name, numbers)
+
+
+def _keep_facts(line: Line, page: Page) -> None:
     if line.kind in {"opened", "policy"}:
         page.set_fact("policy", str(line.number))
         page.set_fact("policy_hash", line.body["policy_hash"])
         page.set_fact("terms", canonical(line.body["terms"]))
-    if line.kind in {"reserved", "shared"}:
-        for scope, name, cost in line.charges:
-            _add(page, "", scope, name, cost)
-    if line.kind in {"recorded", "shared"} and line.question:
-        for scope, name, cost in line.charges:
-            _add(page, line.question, scope, name, cost)
-        whole = page.amount(line.question, "dataset", "")
-        for scope, name, _ in line.charges:
-            paid = page.amount(line.question, scope, name)
-            if scope != "dataset" and whole is not None and paid is not None:
-                page.set_amount(line.question, scope, name, text_of(least(read_text(whole), read_text(paid))))
+        page.set_fact("verified", "[]")
+    if line.kind == "check":
+        final = line.body.get("final") is True
+        page.set_fact("verified", canonical(sorted(line.body.get("tables", [])) if final else []))
+
+
+def seen(page: Page, question: str, scope: str, name: str) -> frozenset[int]:
+    """The answers to a question, by their reservations, that are in the budget of an analyst or a purpose.
+
+    >>> from discreet.ledgers.page import MemoryPage
+    >>> seen(MemoryPage.empty(), "0f3a", "analyst", "ann")
+    frozenset()
+    """
+    return frozenset(_list(page.amount(question, scope, name), int))
+
+
+def verified_tables(page: Page) -> frozenset[str]:
+    """The tables whose uniqueness was checked since the policy was last edited.
+
+    >>> from discreet.ledgers.page import MemoryPage
+    >>> verified_tables(MemoryPage.empty())
+    frozenset()
+    """
+    return frozenset(_list(page.fact("verified"), str))
+
+
+def _list(text: str | None, kind: type[Kind]) -> list[Kind]:
+    """Read a list that a store keeps as text."""
+    try:
+        found = [] if text is None else strict_json(text)
+    except (RecursionError, ValueError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+        msg = "a fact that the ledger keeps is not readable; nothing was spent. Run verify, and restore a backup."
+        raise LedgerError(msg)
+    return found
+
+
+def _see(page: Page, question: str, scope: str, name: str, numbers: Iterable[int | None]) -> None:
+    known = seen(page, question, scope, name)
+    page.set_amount(question, scope, name, canonical(sorted({*known, *(each for each in numbers if each is not None)})))
 
 
 def _add(page: Page, topic: str, scope: str, name: str, cost: Currency) -> None:

@@ -8,19 +8,21 @@ import sqlite3
 import threading
 import weakref
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
+from discreet.exact import shown
 from discreet.ledgers.heads import HeadFile
-from discreet.ledgers.ledger import FORMAT, Ledger
+from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
 from discreet.ledgers.lock import turn
-from discreet.ledgers.page import State
-from discreet.ledgers.transfer import checked
+from discreet.ledgers.page import Filed, State
+from discreet.ledgers.transfer import FORMAT, checked, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from discreet.tables import Policy
 
@@ -134,6 +136,9 @@ class _Page:
         where, values = ("", ()) if topic is None else (" WHERE topic = ?", (topic,))
         return self._run(f"SELECT topic, scope, name, amount FROM amounts{where} ORDER BY 1, 2, 3", values).fetchall()  # noqa: S608 - a constant
 
+    def has(self, number: int) -> bool:
+        return self._run("SELECT 1 FROM lines WHERE number = ?", (number,)).fetchone() is not None
+
     def line(self, number: int) -> Line | None:
         row = self._run("SELECT line, hash FROM lines WHERE number = ?", (number,)).fetchone()
         return None if row is None else Line.read(*row)
@@ -145,11 +150,17 @@ class _Page:
         for row in self._run(f"{text} ORDER BY number", [each for each in values if each is not None]):
             yield Line.read(*row)
 
-    def filed(self) -> Iterator[tuple[Line, bool]]:
+    def filed(self) -> Iterator[Filed]:
         query = "SELECT line, hash, number, kind, question, reservation FROM lines ORDER BY number"
         for text, stated, *columns in self._run(query):
-            line = Line.read(text, stated)
-            yield line, line.filed == tuple(columns)
+            yield Filed.of(text, stated, tuple(columns))
+
+    def damage(self) -> list[str]:
+        found = [str(row[0]) for row in self._run("PRAGMA integrity_check(10)") if row[0] != "ok"]
+        said = [f"the file is damaged: {' '.join(each.split())}." for each in found]
+        if _schema(self._run) != _expected_schema():
+            said.append("the tables or indexes of the file are not those that a ledger makes: they were edited.")
+        return said
 
     def answers(self, question: str) -> list[Line]:
         rows = self._run(
@@ -160,6 +171,22 @@ class _Page:
     def is_recorded(self, reservation: int) -> bool:
         query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = ?"
         return self._run(query, (reservation,)).fetchone() is not None
+
+
+def _schema(run: Callable[[str], Iterable[tuple[object, ...]]]) -> set[tuple[object, ...]]:
+    return {tuple(row) for row in run("SELECT type, name, tbl_name, sql FROM sqlite_schema")}
+
+
+@cache
+def _expected_schema() -> set[tuple[object, ...]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return _schema(connection.execute)
+
+
+def _decoded(data: bytes) -> str:
+    """Read a text that somebody may have damaged: what is no UTF-8 then differs from everything that a ledger wrote."""
+    return data.decode(errors="replace")
 
 
 class SQLiteLedger(Ledger):
@@ -188,12 +215,15 @@ class SQLiteLedger(Ledger):
             if export is None:
                 self._refuse_to_forget(policy, heads)
             else:  # an export that is refused must leave no file behind: it would be a ledger with nothing spent
-                export = [line.to_json() for line in checked(export)]
+                export = list(written(checked(export)))
             self._begin()
         super().__init__(policy, name=str(path), heads=heads, export=export)
 
     def _attach(self, path: str | Path) -> HeadFile:
         """Know the file, without reading it."""
+        if "\0" in str(path) or not Path(path).name:
+            msg = f"the path of the ledger is {shown(str(path))}; it must be the path of a file, without NUL."
+            raise ParameterError(msg)
         self._path = Path(path)
         self._name = str(path)
         self._thread_lock = threading.RLock()
@@ -277,13 +307,14 @@ class SQLiteLedger(Ledger):
             found = sqlite3.connect(
                 self._path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
             )
+            found.text_factory = _decoded
             try:
                 found.execute("PRAGMA synchronous = FULL")
                 found.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 application, version = (
                     found.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
                 )
-            except sqlite3.Error:
+            except (sqlite3.Error, UnicodeDecodeError):
                 found.close()
                 raise
             if application != _APPLICATION or version > FORMAT:
@@ -304,6 +335,9 @@ class SQLiteLedger(Ledger):
                         yield from self._transaction("BEGIN IMMEDIATE")
                 else:
                     yield from self._transaction("BEGIN")
+        except UnicodeDecodeError:  # SQLite quotes a damaged file in its message, which the driver cannot read
+            damage = sqlite3.DatabaseError("it holds what is no text")
+            raise LedgerError(self._sentence(damage)) from None
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(self._sentence(error)) from None
 

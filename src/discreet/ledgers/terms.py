@@ -35,7 +35,7 @@ class Terms:
     >>> terms.after(Policy([Table("visits", unit="row")], epsilon=1, dataset="hospital"))
     Traceback (most recent call last):
     ...
-    discreet.errors.LedgerError: the unit of table visits was 'id' of kind 'id' when the ledger met it and is now ...
+    discreet.errors.LedgerError: the unit of table visits was 'id' of kind 'id' and type 'text' when the ledger met ...
     """
 
     dataset: str
@@ -77,7 +77,7 @@ class Terms:
             if was != unit:
                 msg = (
                     f"the unit of table {table} was {was} when the ledger met it and is now {unit}; what was spent "
-                    "protected the old unit. Write the old unit."
+                    "protected the old unit. Write the old unit, kind and type."
                 )
                 raise LedgerError(msg)
         return Terms(self.dataset, self.relation, self.filter, self.delta_conversion, {**self.units, **new.units})
@@ -94,16 +94,26 @@ class Terms:
 
     @staticmethod
     def read(record: Mapping[str, Any]) -> Terms:
-        """Read what `record` wrote."""
-        return Terms(
-            record["dataset"], record["relation"], record["filter"], record["delta_conversion"], record["units"]
-        )
+        """Read what `record` wrote, or raise LedgerError."""
+        try:
+            texts = [record[word] for word in ("dataset", "relation", "filter", "delta_conversion")]
+            units = dict(record["units"])
+        except (KeyError, TypeError, ValueError):
+            texts, units = [None], {}
+        if not all(isinstance(each, str) for each in (*texts, *units, *units.values())):
+            msg = "what the ledger fixed at its creation is not readable; run verify, and restore a backup."
+            raise LedgerError(msg)
+        dataset, relation, kind, delta = texts
+        return Terms(dataset, relation, kind, delta, units)
 
 
 def _unit(table: Table) -> str:
     if not table.private:
         return "public"
-    return "one row" if table.unit is None else f"{table.unit!r} of kind {table.unit_kind!r}"
+    if table.unit is None:
+        return "one row"
+    # Another type merges units, or splits them: '7' and '07' are two texts and one integer.
+    return f"{table.unit!r} of kind {table.unit_kind!r} and type {table.column(table.unit).kind.value!r}"
 
 
 class Limits:

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import LedgerError
-from discreet.ledgers.line import Line
+from discreet.errors import LedgerError, ParameterError
+from discreet.exact import shown
+from discreet.ledgers.heads import Head
+from discreet.ledgers.line import Line, canonical, strict_json
 from discreet.ledgers.page import MemoryPage
 from discreet.ledgers.rules import apply
-from discreet.ledgers.verification import verified
+from discreet.ledgers.verification import NO_LEDGERS_ENTRY, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from discreet.ledgers.page import Page
 
-__all__ = ["checked", "copy_into"]
+__all__ = ["FORMAT", "checked", "copy_into", "written"]
+
+FORMAT = 1
+"""Raised when an older version could no longer read a ledger."""
+
+
+def written(lines: Iterable[Line]) -> Iterator[str]:
+    """Write entries as lines of JSON, and a last line that says how many they are and which is the last one.
+
+    Without it an export whose end is missing would look like an older ledger, in which less was spent.
+
+    >>> list(written([]))
+    ['{"end":{"entries":0,"head":""}}']
+    """
+    count, head = 0, ""
+    for line in lines:
+        yield line.to_json()
+        count, head = count + 1, str(Head(line.number, line.hash))
+    yield canonical({"end": {"entries": count, "head": head}})
 
 
 def checked(export: Iterable[str]) -> list[Line]:
@@ -26,7 +46,21 @@ def checked(export: Iterable[str]) -> list[Line]:
     >>> len(checked(MemoryLedger(Policy([], epsilon=1)).export()))
     1
     """
-    lines = [Line.from_json(text) for text in export if text.strip()]
+    if isinstance(export, str | bytes):
+        msg = "export is one text; it must be the lines of an export: text.splitlines(), or the opened file."
+        raise ParameterError(msg)
+    texts = []
+    for text in export:
+        if not isinstance(text, str):
+            msg = f"export holds {shown(text)}; it must be the lines of an export, as texts."
+            raise ParameterError(msg)
+        if text.strip():
+            texts.append(text)
+    lines = [_line(place, text) for place, text in enumerate(texts[:-1], start=1)]
+    _require_end(texts, lines)
+    if lines and lines[0].body.get("format", FORMAT) != FORMAT:
+        msg = "the export was written by a newer Discreet. Upgrade Discreet to import it."
+        raise LedgerError(msg)
     page = MemoryPage.empty()
     copy_into(page, lines)
     page.commit()
@@ -35,6 +69,35 @@ def checked(export: Iterable[str]) -> list[Line]:
         msg = f"the export is not a whole ledger: {found.problems[0]} Export it again."
         raise LedgerError(msg)
     return lines
+
+
+def _line(place: int, text: str) -> Line:
+    try:
+        return Line.from_json(text)
+    except LedgerError as error:
+        msg = f"line {place} of the export: {error}"
+        raise LedgerError(msg) from None
+
+
+def _require_end(texts: list[str], lines: list[Line]) -> None:
+    """Refuse an export whose last line is not its end, or is that of another."""
+    try:
+        record = strict_json(texts[-1]) if texts else None
+    except (RecursionError, ValueError):
+        record = None
+    if not isinstance(record, dict) or "end" not in record:
+        msg = (
+            f"the export has {len(texts)} lines and no end line: its tail was cut off, and so is what was spent there. "
+            "Export the ledger again."
+        )
+        raise LedgerError(msg)
+    head = str(Head(lines[-1].number, lines[-1].hash)) if lines else ""
+    if record != {"end": {"entries": len(lines), "head": head}}:
+        msg = (
+            f"the end line of the export does not belong to the {len(lines)} entries before it: entries are missing "
+            "or changed. Export the ledger again."
+        )
+        raise LedgerError(msg)
 
 
 def copy_into(page: Page, lines: Iterable[Line]) -> None:
@@ -50,7 +113,7 @@ def copy_into(page: Page, lines: Iterable[Line]) -> None:
     for line in lines:
         try:
             apply(line, page)
-        except (KeyError, TypeError, ValueError):
+        except NO_LEDGERS_ENTRY:
             msg = f"entry {line.number} of the export is not what a ledger writes. Export it again."
             raise LedgerError(msg) from None
         page.append(line)

@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, LedgerError
 from discreet.ledgers.amounts import covers, read_text
 from discreet.ledgers.line import NOTHING
 from discreet.ledgers.page import MemoryPage
 from discreet.ledgers.rules import apply
-from discreet.ledgers.terms import Limits
+from discreet.ledgers.terms import Limits, Terms
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
     from discreet.ledgers.heads import Head
     from discreet.ledgers.line import Line
-    from discreet.ledgers.page import Page
+    from discreet.ledgers.page import Filed, Page
 
-__all__ = ["Verification", "verified"]
+__all__ = ["NO_LEDGERS_ENTRY", "Verification", "verified"]
 
 _MOST = 100
+
+NO_LEDGERS_ENTRY = (DiscreetError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading the body of an entry may raise that no ledger wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,30 @@ class _Walk:
     open: dict[int, object] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
     limits: Limits | None = None
+    terms: Terms | None = None
     last: tuple[int, str, str] = (-1, NOTHING, "")
     slow_clocks: int = 0
 
     def complain(self, text: str) -> None:
         if len(self.problems) < _MOST:
             self.problems.append(text)
+
+    def meet(self, filed: Filed) -> None:
+        """Check an entry as the store holds it; one that is unreadable is reported, and the next one looked at."""
+        line = filed.line
+        if line is not None:
+            self.see(line)
+            if not filed.agrees:
+                self.complain(
+                    f"entry {line.number} is kept under another number, kind, question or reservation than its own: "
+                    "the store's columns were edited."
+                )
+            return
+        number, _, time = self.last
+        if filed.number != number + 1:
+            self.complain(f"entry {filed.number} follows entry {number}: entries were removed or reordered.")
+        self.complain(f"entry {filed.number} is not readable: it was edited or damaged.")
+        self.last = (filed.number, filed.hash, time)
 
     def see(self, line: Line) -> None:
         """Check one entry against the one before, and carry it into the sums."""
@@ -80,14 +101,14 @@ class _Walk:
         self.last = (line.number, line.hash, line.time)
         try:
             self._carry(line)
-        except (DiscreetError, KeyError, TypeError, ValueError):
+        except NO_LEDGERS_ENTRY:
             self.complain(f"entry {line.number} is not what a ledger writes.")
 
     def _carry(self, line: Line) -> None:
         if (line.number == 0) != (line.kind == "opened"):
             self.complain(f"entry {line.number} is of kind {line.kind}: a ledger is opened by its first entry alone.")
         if line.kind in {"opened", "policy"}:
-            self.limits = Limits(Policy.from_json(json.dumps(line.body["policy"])))
+            self._policy(line)
         if line.kind == "reserved":
             self.open[line.number] = (line.question, line.body["charges"])
         if line.kind in {"recorded", "part"}:
@@ -95,6 +116,20 @@ class _Walk:
         apply(line, self.page)
         if line.kind in {"reserved", "shared"}:
             self._within_budget(line)
+
+    def _policy(self, line: Line) -> None:
+        """A policy brings its limits; what a ledger fixes for ever must follow from it and from those before."""
+        policy = Policy.from_json(json.dumps(line.body["policy"]))
+        self.limits = Limits(policy)
+        stated = Terms.read(line.body["terms"])
+        try:
+            due = Terms.of(policy) if self.terms is None else self.terms.after(policy)
+        except LedgerError as error:
+            self.complain(f"entry {line.number} changes what is fixed: {error}")
+        else:
+            if due != stated:
+                self.complain(f"entry {line.number} states other units or another filter than its policy.")
+        self.terms = stated
 
     def _answer(self, line: Line) -> None:
         """An answer belongs to one reservation, which is not answered yet."""
@@ -124,26 +159,25 @@ def verified(page: Page, heads: Iterable[Head]) -> Verification:
     walk = _Walk(MemoryPage.empty())
     wanted = list(heads)
     found = set()
-    for line, filed in page.filed():
-        walk.see(line)
-        if not filed:
-            walk.complain(
-                f"entry {line.number} is kept under another number, kind, question or reservation than its own: the "
-                "store's columns were edited."
-            )
-        found |= {head for head in wanted if head.hash == line.hash and head.number in {-1, line.number}}
-    if walk.last[0] < 0:
+    seen = 0
+    for entry in page.filed():
+        walk.meet(entry)
+        found |= {head for head in wanted if head.hash == entry.hash and head.number in {-1, entry.number}}
+        seen += 1
+    if not seen:
         return Verification(0, "", ("the ledger has no entries.",))
     for head in wanted:
         if head not in found:
             walk.complain(f"the known head {head} is not in the ledger: its tail was cut off or rewritten.")
     _compare(walk, page)
+    for damage in page.damage():
+        walk.complain(damage)
     remarks = []
     if walk.open:
         remarks.append(f"{len(walk.open)} reservations have no answer: open, or lost in a crash; they stay spent.")
     if walk.slow_clocks:
         remarks.append(f"{walk.slow_clocks} entries were written while the clock was behind an earlier entry.")
-    return Verification(walk.last[0] + 1, f"{walk.last[0]}:{walk.last[1]}", tuple(walk.problems), tuple(remarks))
+    return Verification(seen, f"{walk.last[0]}:{walk.last[1]}", tuple(walk.problems), tuple(remarks))
 
 
 def _compare(walk: _Walk, page: Page) -> None:
@@ -151,7 +185,7 @@ def _compare(walk: _Walk, page: Page) -> None:
     state = page.state()
     if state is None or tuple(state) != walk.last:
         walk.complain("the kept last entry is not the last one: entries were removed, or added by hand.")
-    if sorted(page.amounts(None)) != sorted(walk.page.amounts(None)):
+    if sorted(page.amounts(None), key=repr) != sorted(walk.page.amounts(None), key=repr):
         walk.complain("the kept sums are not those of the entries: they were edited.")
     if page.facts() != walk.page.facts():
         walk.complain("the kept facts are not those of the entries: they were edited.")

@@ -214,6 +214,12 @@ class Plan:
         found = {node.table.name for node in self.request.relation.walk() if isinstance(node, Scan)}
         return tuple(sorted(found))
 
+    @property
+    def verified(self) -> tuple[str, ...]:
+        """The tables whose declared uniqueness is believed, as the owner had it checked for this version."""
+        found = {node.table.name for node in self.request.relation.walk() if isinstance(node, Scan) and node.verified}
+        return tuple(sorted(found))
+
     @cached_property
     def key(self) -> str:
         """What makes two questions the same: the canonical plan, the policy, the dataset version and the limits."""

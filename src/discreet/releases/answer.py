@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.plans.explain import written
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import computed, names_in, together
 from discreet.releases.decoding import Cell, decoder, values_of
 from discreet.releases.numbers import confident
+from discreet.releases.pictures import intervals
 from discreet.releases.stored import write_stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
 
     from discreet.plans import Plan
     from discreet.plans.expressions import Expression
@@ -147,6 +152,23 @@ class Answer:
         """Write the noisy numbers as a ledger keeps them; for the same question they give the same answer again."""
         return json.dumps(write_stored(self.recipe, self.price, self.groups, self.numbers))
 
+    def plot(self, column: str | None = None, *, confidence: float = 0.95, axes: Axes | None = None) -> Axes:
+        """Draw a column of noisy numbers, the first one unless it is named, each with its ±; returns matplotlib's axes.
+
+        A cell without an honest ± is drawn without a bar, and a cell without a value not at all.
+        """
+        rows = self.cells(confidence)
+        numeric = [name for name in self.columns if any(_is_number(row[name]) for row in rows)]
+        name = numeric[0] if column is None and numeric else column
+        if name not in numeric:
+            msg = f"column is {shown(column)}; the columns of noisy numbers are {', '.join(numeric) or 'none'}."
+            raise ParameterError(msg)
+        keys = [each for each in self.columns if all(row[each].exact for row in rows)]
+        drawn = [row for row in rows if _is_number(row[name])]
+        labels = [", ".join("NULL" if row[key].value is None else str(row[key].value) for key in keys) for row in drawn]
+        values = [(float(row[name].value), row[name].error) for row in drawn]  # type: ignore[arg-type]
+        return intervals(axes, labels, values, f"{name}, ± with probability {confidence:g}")
+
     def to_arrow(self) -> Any:  # noqa: ANN401 - pyarrow is optional
         """Give the rows as a pyarrow table."""
         import pyarrow as pa
@@ -231,6 +253,10 @@ class Answer:
             return "answered before: nothing charged to the dataset"
         with_others = f", combined with {self.combined - 1} earlier" if self.combined > 1 else ""
         return f"charged {self.cost!r}{with_others}"
+
+
+def _is_number(cell: Cell) -> bool:
+    return not cell.exact and isinstance(cell.value, int | float) and not isinstance(cell.value, bool)
 
 
 def _evaluated(expression: Expression, row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind

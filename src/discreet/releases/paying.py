@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from discreet.errors import BudgetError, EngineError
 from discreet.releases.answer import Answer
 from discreet.releases.fitting import largest_epsilon
-from discreet.releases.purse import Entry
-from discreet.releases.stored import Stored, merged, read_stored
+from discreet.releases.purse import Entry, Repeat
+from discreet.releases.stored import Stored, merged, needed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from discreet.plans import Plan
     from discreet.privacy.currencies import Currency
     from discreet.releases.protection import Protection
-    from discreet.releases.purse import Purse, Repeat, Reservation
+    from discreet.releases.purse import Purse, Reservation
     from discreet.releases.recipe import Recipe
 
-__all__ = ["Asked", "pay", "pay_all", "require_room"]
+__all__ = ["Asked", "known_answer", "pay", "pay_all", "require_room"]
 
 
 class Asked(Protocol):
@@ -75,17 +76,26 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     would depend on the data.
     """
     entries = [_entry(question, protection) for question, protection in asked]
-    known = [place for place, (each, entry) in enumerate(zip(asked, entries, strict=True)) if _is_known(*each, entry)]
-    new = [place for place in range(len(asked)) if place not in known]
+    kept = [_known(*each, entry) for each, entry in zip(asked, entries, strict=True)]
+    known = [(place, repeat) for place, repeat in enumerate(kept) if repeat is not None]
+    new, twins = _parted([place for place, repeat in enumerate(kept) if repeat is None], asked, entries)
     if new:
         _require_source(asked[new[0]][0].engine)
     runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
-    reservations, repeats = _taken(*([(*asked[place], entries[place]) for place in places] for places in (new, known)))
+    reservations, repeats = _taken(
+        [(*asked[place], entries[place]) for place in new],
+        [(asked[place][0], repeat, entries[place]) for place, repeat in known],
+    )
     found = {}
-    for place, repeat in zip(known, repeats, strict=True):
+    for (place, _), repeat in zip(known, repeats, strict=True):
         found[place] = _repeated(asked[place][0], asked[place][1].cost, repeat)
     for (place, compute), reservation in zip(runs, reservations, strict=True):
-        found[place] = _recorded(*asked[place], compute(), reservation)
+        answer = compute()
+        found[place] = _recorded(*asked[place], answer, reservation)
+        for twin in twins.get(place, ()):
+            records = (json.loads(answer.to_json()), *reservation.earlier)
+            repeat = Repeat(records, reservation.cost, found[place].head)
+            found[twin] = _repeated(asked[twin][0], asked[twin][1].cost, repeat)
     return [found[place] for place in range(len(asked))]
 
 
@@ -93,10 +103,27 @@ def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protectio
     """Refuse to buy the first of two questions unless the second would fit as well; what is known already is free."""
     (question, protection), entry = first, _entry(*first)
     whole = protection.cost + second[1].cost
-    if not _is_known(question, protection, entry) and not question.purse.admits(whole, entry):
+    if _known(question, protection, entry) is None and not question.purse.admits(whole, entry):
         left = question.purse.remaining_for(question.analyst, question.purpose)
         msg = f"{whole!r} does not fit: {left!r} is left. Nothing was spent; ask for less."
         raise BudgetError(msg)
+
+
+def _parted(
+    places: Sequence[int], asked: Sequence[tuple[Asked, Protection]], entries: Sequence[Entry]
+) -> tuple[list[int], dict[int, list[int]]]:
+    """Part questions that are to be paid from those that are the same as one of them, for no more: they share it."""
+    new: list[int] = []
+    twins: dict[int, list[int]] = {}
+    for place in places:
+        cost = _amounts(asked[place][1].cost)
+        same = (other for other in new if entries[other].question == entries[place].question)
+        first = next((other for other in same if _amounts(asked[other][1].cost) == cost), None)
+        if first is None:
+            new.append(place)
+        else:
+            twins.setdefault(first, []).append(place)
+    return new, twins
 
 
 def _entry(question: Asked, protection: Protection) -> Entry:
@@ -112,6 +139,7 @@ def _entry(question: Asked, protection: Protection) -> Entry:
         policy=plan.policy.hash,
         version=plan.policy.version,
         details={"curve": protection.curve.record(), "bounding": plan.bounding.canonical()},
+        verified=plan.verified,
     )
 
 
@@ -124,10 +152,26 @@ def _require_source(engine: Engine) -> None:
 _Due = tuple[Asked, "Protection", Entry]
 
 
-def _is_known(question: Asked, protection: Protection, entry: Entry) -> bool:
-    """Tell whether the question was answered for its price, in a form that this version of the package reads."""
+def known_answer(question: Asked, protection: Protection) -> Repeat | None:
+    """Give the stored releases that a question would be answered with at this price, free for the dataset; or None."""
+    return _known(question, protection, _entry(question, protection))
+
+
+def _known(question: Asked, protection: Protection, entry: Entry) -> Repeat | None:
+    """Find the stored releases that are worth the price, in a form that this version of the package reads."""
     found = question.purse.look(protection.cost, entry)
-    return found is not None and bool(_worth(_stored(question.plan, found.answers), protection.cost))
+    if found is None:
+        return None
+    read = [read_stored(question.plan, record) for record in found.answers]
+    parts = _worth([part for part in read if part is not None], protection.cost)
+    places = [place for place, part in enumerate(read) if any(part is each for each in parts)]
+    if not places:
+        return None
+    return replace(
+        found,
+        answers=tuple(found.answers[place] for place in places),
+        numbers=tuple(found.numbers[place] for place in places),
+    )
 
 
 def _worth(kept: Sequence[Stored], cost: Currency) -> list[Stored]:
@@ -142,6 +186,8 @@ def _worth(kept: Sequence[Stored], cost: Currency) -> list[Stored]:
         paid = best.protection.cost
         if best.recipe.combines:
             paid = sum((part.protection.cost for part in alike[1:]), start=paid)
+        else:
+            alike = needed(alike)  # who is shown the answer pays for what it is made of, and for no more
         if all(have >= need for have, need in zip(_amounts(paid), _amounts(cost), strict=True)):
             found.append(alike)
     return max(found, key=lambda alike: _amounts(alike[0].protection.cost), default=[])
@@ -152,16 +198,24 @@ def _amounts(cost: Currency) -> list[Fraction]:
     return list(cast("dict[str, Fraction]", cost.fields()).values())
 
 
-def _taken(new: Sequence[_Due], known: Sequence[_Due]) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
+def _taken(
+    new: Sequence[_Due], known: Sequence[tuple[Asked, Repeat, Entry]]
+) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
     """Take all costs; a refusal says what would still fit."""
-    costs, repeats = ([(protection.cost, entry) for _, protection, entry in due] for due in (new, known))
+    costs = [(protection.cost, entry) for _, protection, entry in new]
+    purse = (new or known)[0][0].purse
     try:
-        return (*new, *known)[0][0].purse.take(costs, repeats)
+        return purse.take(costs, [(repeat, entry) for _, repeat, entry in known])
     except BudgetError as error:
-        size = len(costs) + len(repeats)
-        if size == 1 and not new:
-            raise
-        more = f"The {size} questions were refused together." if size > 1 else _fitting(*new[0])
+        if len(new) + len(known) > 1:
+            more = f"The {len(new) + len(known)} questions were refused together."
+        elif new:
+            more = _fitting(*new[0])
+        else:
+            more = (
+                "The question was answered for somebody else or another purpose, and seeing that answer counts here "
+                "with its whole cost; no price makes it less."
+            )
         msg = f"{error} {more}"
         raise BudgetError(msg) from None
 

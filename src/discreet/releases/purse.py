@@ -41,7 +41,8 @@ class Entry:
 
     `question` is the key by which a repeat is recognized; empty for what is never repeated (a stream, a training run).
     `kind` says what is paid: a `question`, a `stream` or `session` (whose whole cost is reserved at its opening), or a
-    `method`. `asked` are the asker's own words, `details` whatever else is public: limits, the curve.
+    `method`. `asked` are the asker's own words, `details` whatever else is public: limits, the curve. `verified` names
+    the tables whose uniqueness is not enforced, as the owner had it checked.
 
     >>> Entry(question="0f3a", tables=("visits",), analyst="ann").tables
     ('visits',)
@@ -57,6 +58,7 @@ class Entry:
     policy: str = ""
     version: str = ""
     details: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
+    verified: tuple[str, ...] = ()
 
     def by(self, analyst: str | None, purpose: str | None) -> Entry:
         """The same entry for somebody else."""
@@ -67,7 +69,8 @@ class Entry:
 class Reservation:
     """A cost that was taken from a purse, whatever becomes of the release.
 
-    `earlier` holds what was released before for the same question, as JSON objects: the new answer is combined with it.
+    `earlier` holds what was released before for the same question and is in the budgets of who asks already, as JSON
+    objects: the new answer is combined with it.
     `head` names the last entry of the ledger by its hash.
 
     >>> Reservation(0, Pure(1), Entry("0f3a", ())).cost
@@ -85,6 +88,9 @@ class Reservation:
 class Repeat:
     """A question that was paid for before: its stored releases as JSON objects, and what they cost together.
 
+    `numbers` are the reservations that paid for them, one each; `owed` tells whether seeing them all would still be
+    charged to who asks or what for.
+
     >>> Repeat((), Pure(1)).cost
     Pure(epsilon=1)
     """
@@ -92,6 +98,8 @@ class Repeat:
     answers: tuple[Mapping[str, Any], ...]
     cost: Currency
     head: str = ""
+    numbers: tuple[int, ...] = ()
+    owed: bool = False
 
 
 class Purse(Protocol):
@@ -123,9 +131,12 @@ class Purse(Protocol):
         """Take several costs, all or none."""
 
     def take(
-        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Currency, Entry]]
+        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
-        """Take several costs, and what is owed for showing repeats, which is free for the dataset: all or none."""
+        """Take several costs, and what is owed for showing repeats, which is free for the dataset: all or none.
+
+        A repeat is what `look` gave, or the part of it that is shown.
+        """
 
     def record(self, reservation: Reservation, answer: Released) -> str:
         """Keep the answer that a reservation paid for; once. Give the hash of the last entry, if there is one."""
@@ -204,7 +215,7 @@ class MemoryPurse:
         return tuple(found)
 
     def take(
-        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Currency, Entry]]
+        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
         """Take several costs; there are no repeats."""
         if repeats:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.exact import rational, shown
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
-from discreet.releases.paying import pay_all
+from discreet.releases.paying import known_answer, pay_all
 from discreet.releases.protection import Price, Protection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from discreet.exact import Number
     from discreet.releases.answer import Answer
@@ -29,19 +31,25 @@ __all__ = ["Questions"]
 
 @dataclass(frozen=True, eq=False, init=False)
 class Questions:
-    """Questions that share one price, each an equal part of it; all are paid for together, or none.
+    """Questions that share one price; all are paid for together, or none.
 
-    With k questions and a price in rho each may cost rho / k. A price in epsilon is divided in one of two ways, by
-    which has less noise: epsilon / k and delta / k each (basic composition), or, where the ledger counts in zCDP and a
-    delta may be used, the largest rho that converts to (epsilon, delta), divided by k (Bun & Steinke 2016,
-    arXiv:1605.02065). Either way all answers together keep the price.
+    Each has an equal part, or one in proportion to its weight: the errors of different questions have different units,
+    so only who asks can say which matters more. The same question asked twice has one part, the larger. A question
+    whose stored answer is worth its part, and which who asks has seen, is free, and its part goes to the others.
+
+    Of a price in rho a question with the share w may cost rho w. A price in epsilon is divided in one of two ways, by
+    which has less noise: epsilon w and delta w each (basic composition), or, where the ledger counts in zCDP and a
+    delta may be used, the largest rho that converts to (epsilon, delta), times w (Bun & Steinke 2016,
+    arXiv:1605.02065). The shares add up to 1, so either way all answers together keep the price.
 
     >>> import pyarrow as pa
     >>> from discreet.database import Database
-    >>> from discreet.tables import Policy, Table
-    >>> with Database(Policy([Table("t", row_is_unit=True)], epsilon=9), {"t": pa.table({"x": [1]})}) as db:
-    ...     db.ask_all(["SELECT COUNT(*) AS n FROM t", "SELECT COUNT(*) AS m FROM t"]).preview(epsilon=1)[0].promise
-    'ε = 0.5'
+    >>> from discreet.tables import Column, Policy, Table
+    >>> table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])
+    >>> asked = ["SELECT COUNT(*) AS n FROM t", "SELECT COUNT(*) AS m FROM t", "SELECT SUM(x) AS s FROM t"]
+    >>> with Database(Policy([table], epsilon=9), {"t": pa.table({"x": [1]})}) as db:
+    ...     [each.promise for each in db.ask_all(asked).preview(epsilon=1)]
+    ['ε = 0.5', 'ε = 0.5', 'ε = 0.5']
     """
 
     questions: tuple[Question, ...]
@@ -61,49 +69,96 @@ class Questions:
         """Say for each question what is computed and which numbers get noise."""
         return "\n\n".join(question.explain() for question in self.questions)
 
-    def preview(
+    def preview(  # noqa: PLR0913 - prices and what is known
         self,
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number | None = None,
+        weights: Sequence[Number] | None = None,
         expected_count: int | None = None,
         confidence: float = 0.95,
     ) -> list[Preview]:
         """Say for each question what its part of the price promises, costs and errs by; nothing is read or spent."""
-        part = self._part(epsilon, rho, delta)
-        given = {"epsilon": part.epsilon} if part.epsilon is not None else {"rho": part.rho}
-        return [
-            question.preview(**given, delta=part.delta, expected_count=expected_count, confidence=confidence)
-            for question in self.questions
-        ]
+        found = []
+        for question in self.questions:
+            question._allowed("preview")  # noqa: SLF001 - a question knows its own rights
+        for question, part in zip(self.questions, self._parts(epsilon, rho, delta, weights), strict=True):
+            given = {"epsilon": part.epsilon} if part.epsilon is not None else {"rho": part.rho}
+            found.append(
+                question.preview(**given, delta=part.delta, expected_count=expected_count, confidence=confidence)
+            )
+        return found
 
     def release(
-        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        weights: Sequence[Number] | None = None,
     ) -> list[Answer]:
-        """Answer all questions for one price; what was answered before for its part of it is free."""
+        """Answer all questions for one price, divided by `weights`, one above 0 for each; equally without them."""
         for question in self.questions:
             question._allowed("release")  # noqa: SLF001 - a question knows its own rights
-        part = self._part(epsilon, rho, delta)
-        return pay_all([(question, Protection.of(question.recipe, part)) for question in self.questions])
+        parts = self._parts(epsilon, rho, delta, weights)
+        both = zip(self.questions, parts, strict=True)
+        return pay_all([(question, Protection.of(question.recipe, part)) for question, part in both])
 
-    def _part(self, epsilon: Number | None, rho: Number | None, delta: Number | None) -> Price:
-        """The price of one question."""
+    def _parts(
+        self, epsilon: Number | None, rho: Number | None, delta: Number | None, weights: Sequence[Number] | None
+    ) -> list[Price]:
+        """The price of each question."""
+        price = Price.read(self.questions[0].plan.policy, epsilon=epsilon, rho=rho, delta=delta)
+        weight: dict[str, Fraction] = {}
+        for question, given in zip(self.questions, _weights(weights, len(self.questions)), strict=True):
+            weight[question.plan.key] = max(weight.get(question.plan.key, given), given)
+        first = {question.plan.key: question for question in reversed(self.questions)}
+        parts = self._divided(price, first, weight)
+        paid = {key: weight[key] for key in weight if not self._is_free(first[key], parts[key])}
+        if paid and len(paid) < len(weight):
+            parts |= self._divided(price, {key: first[key] for key in paid}, paid)
+        return [parts[question.plan.key] for question in self.questions]
+
+    @staticmethod
+    def _is_free(question: Question, part: Price) -> bool:
+        found = known_answer(question, Protection.of(question.recipe, part))
+        return found is not None and not found.owed
+
+    def _divided(
+        self, price: Price, questions: Mapping[str, Question], weights: Mapping[str, Fraction]
+    ) -> dict[str, Price]:
+        """Divide a price over different questions, in the way that has less noise."""
         policy = self.questions[0].plan.policy
-        price = Price.read(policy, epsilon=epsilon, rho=rho, delta=delta)
-        share = Fraction(1, len(self.questions))
-        plain = price.part(share, price.delta * share)
-        if price.epsilon is None or not price.delta or policy.filter != "zcdp" or len(self.questions) == 1:
+        whole = sum(weights.values())
+        shares = {key: weight / whole for key, weight in weights.items()}
+        plain = {key: price.part(share, price.delta * share) for key, share in shares.items()}
+        if price.epsilon is None or not price.delta or policy.filter != "zcdp" or len(questions) == 1:
             return plain
-        if any(not question.plan.aggregate.known for question in self.questions):
+        if any(not question.plan.aggregate.known for question in questions.values()):
             return plain  # groups are selected with a delta of their own
-        whole = Budget(price.epsilon, price.delta, neighbors=policy.budget.neighbors)
-        divided = Price(None, zcdp_allowance(whole, share=1).rho * share, Fraction(0))
-        return min(plain, divided, key=self._noise)
+        budget = Budget(price.epsilon, price.delta, neighbors=policy.budget.neighbors)
+        rho = zcdp_allowance(budget, share=1).rho
+        divided = {key: Price(None, rho * share, Fraction(0)) for key, share in shares.items()}
+        return min(plain, divided, key=lambda parts: _noise(questions, parts))
 
-    def _noise(self, part: Price) -> float:
-        """The sum over all noises of the logarithm of their error; chosen points have none."""
-        protections = [Protection.of(question.recipe, part) for question in self.questions]
-        noises = [noise for each in protections for noise in each.noises]
-        added = [noise for noise in noises if isinstance(noise, DiscreteLaplace | Gaussian)]
-        return math.fsum(math.log(max(noise.error(), 1e-9)) for noise in added)
+
+def _weights(given: Sequence[Number] | None, count: int) -> list[Fraction]:
+    if given is None:
+        return [Fraction(1)] * count
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != count:
+        msg = f"weights is {shown(given)}; it must be a list of {count} numbers, one for each question."
+        raise ParameterError(msg)
+    found = [rational(each, name="weights") for each in given]
+    if min(found) <= 0:
+        msg = f"weights is {shown(given)}; each must be above 0: a question without a part of the price has no answer."
+        raise ParameterError(msg)
+    return found
+
+
+def _noise(questions: Mapping[str, Question], parts: Mapping[str, Price]) -> float:
+    """The sum over all noises of the logarithm of their error; chosen points have none."""
+    protections = [Protection.of(question.recipe, parts[key]) for key, question in questions.items()]
+    noises = [noise for each in protections for noise in each.noises]
+    added = [noise for noise in noises if isinstance(noise, DiscreteLaplace | Gaussian)]
+    return math.fsum(math.log(max(noise.error(), 1e-9)) for noise in added)

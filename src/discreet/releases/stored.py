@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.plans import Plan
     from discreet.tables import Value
 
-__all__ = ["Stored", "arranged", "merged", "read_stored", "write_stored"]
+__all__ = ["Stored", "arranged", "merged", "needed", "read_stored", "write_stored"]
 
 _FORM = 1
 _FITS = 2**62
@@ -154,6 +154,22 @@ def merged(parts: Sequence[Stored]) -> Stored:
     blocks = tuple(numbers.blocks[block] for numbers, block in order)
     noises = tuple(numbers.noises[block] for numbers, block in order)
     return Stored(recipe, first.protection, first.groups, NoisyNumbers(blocks, noises))
+
+
+def needed(parts: Sequence[Stored]) -> list[Stored]:
+    """The releases that `merged` takes a number from, the first among them as its promise is the one that is shown.
+
+    >>> needed([1])
+    [1]
+    """
+    if len(parts) == 1:
+        return list(parts)
+    used = {0}
+    for block in range(len(parts[0].recipe.blocks)):
+        ranked = sorted(range(len(parts)), key=lambda place: _spread(parts[place].numbers, block))
+        weights = _weights([parts[place].numbers.noises[block] for place in ranked])
+        used |= {place for place, weight in zip(ranked, weights, strict=True) if weight}
+    return [part for place, part in enumerate(parts) if place in used]
 
 
 def _spread(numbers: NoisyNumbers, block: int) -> Fraction:

@@ -82,10 +82,11 @@ class Scan(Node):
         return tuple(Spread(columns, self.rows, 1) for columns in whole) if self.private else ()
 
     def canonical(self) -> list[object]:
-        """The table's name: the policy's hash stands for the facts."""
-        return ["scan", self.table.name]
+        """The table's name, and whether its uniqueness is believed: the policy's hash stands for the facts."""
+        return ["scan", self.table.name, *(["verified"] if self.verified else [])]
 
     def describe(self) -> str:
         """Name the table."""
         kind = "public table" if self.table.public else f"private table, unit {self.table.unit or 'row'}"
+        kind += ", unique columns believed as the owner checked them" if self.verified else ""
         return f"scan {self.table.name} ({kind})"

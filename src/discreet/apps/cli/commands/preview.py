@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
+from discreet.apps.cli.asking import Asked, asking
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, Within, price
 from discreet.apps.cli.screen import amounts, charge_text, left_text
 
 if TYPE_CHECKING:
@@ -28,31 +27,15 @@ Explain = Annotated[bool, typer.Option("--explain", help="Also show the plan: wh
 
 
 @app.command()
-def preview(
-    policy: PolicyFile,
-    sql: Question,
-    *,
-    epsilon: Epsilon = None,
-    rho: Rho = None,
-    delta: ReleaseDelta = None,
-    within: Within = None,
-    expected_count: Expected = None,
-    analyst: Analyst = None,
-    purpose: Purpose = None,
-    confidence: Confidence = 0.95,
-    explain: Explain = False,
-    as_json: Json = False,
-) -> None:
+@asking
+def preview(asked: Asked, *, expected_count: Expected = None, explain: Explain = False, as_json: Json = False) -> None:
     """Show the ± of each column before anything is spent, from public facts alone; nothing is read or charged.
 
     Example: discreet preview hospital.toml "SELECT COUNT(*) AS n FROM visits" --epsilon 0.5
     """
-    with open_database(policy, analyst, purpose) as db:
-        question = db.sql(sql)
-        found = question.preview(
-            **price(epsilon=epsilon, rho=rho, delta=delta, within=within, confidence=confidence),
-            expected_count=expected_count,
-        )
+    with asked.open() as db:
+        question = db.sql(asked.sql)
+        found = question.preview(**asked.price, expected_count=expected_count)
         plan = question.explain() if explain else None
     if as_json:
         print_json(_record(found, plan))

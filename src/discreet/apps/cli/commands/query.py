@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, Question, open_database
+from discreet.apps.cli.asking import Asked, asking
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.prices import Confidence, Epsilon, ReleaseDelta, Rho, Within, price
 from discreet.apps.cli.screen import amounts, cell_text, charge_text, left_text, screen, table, working
 
 if TYPE_CHECKING:
@@ -24,34 +23,22 @@ _MOST_LAID_OUT = 2000
 
 
 @app.command()
-def query(
-    policy: PolicyFile,
-    sql: Question,
-    *,
-    epsilon: Epsilon = None,
-    rho: Rho = None,
-    delta: ReleaseDelta = None,
-    within: Within = None,
-    analyst: Analyst = None,
-    purpose: Purpose = None,
-    confidence: Confidence = 0.95,
-    as_json: Json = False,
-) -> None:
+@asking
+def query(asked: Asked, *, as_json: Json = False) -> None:
     """Answer a question in SQL: each value with its ±, charged to the ledger. A repeated question is free.
 
     The source is the policy's: CSV, Parquet or Arrow files, a DuckDB file, or the address of a database.
 
     Example: discreet query hospital.toml "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5
     """
-    with open_database(policy, analyst, purpose) as db:
-        question = db.sql(sql)
+    with asked.open() as db:
+        question = db.sql(asked.sql)
         with working("asking"):
-            asked = price(epsilon=epsilon, rho=rho, delta=delta, within=within, confidence=confidence)
-            answer = question.release(**asked)
+            answer = question.release(**asked.price)
         if as_json:
-            print_json(_record(answer, confidence))
+            print_json(_record(answer, asked.confidence))
         else:
-            _show(answer, confidence)
+            _show(answer, asked.confidence)
             typer.echo(f"left: {left_text(db.remaining)}")
 
 

@@ -1,0 +1,200 @@
+"""What entries say of questions and policies, and how it is read back from a store that somebody may have damaged."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import LedgerError, ParameterError, PolicyError
+from discreet.exact import shown
+from discreet.ledgers.amounts import amount_text
+from discreet.ledgers.line import strict_json
+from discreet.ledgers.terms import DATASET, Terms
+from discreet.releases.purse import Repeat
+from discreet.tables import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from discreet.ledgers.heads import Head
+    from discreet.ledgers.line import Charge, Line, Scope
+    from discreet.ledgers.page import Page
+    from discreet.privacy.currencies import Currency
+    from discreet.releases.purse import Entry, Released
+
+__all__ = [
+    "about",
+    "changes",
+    "plain",
+    "policy_of",
+    "released_record",
+    "repeat_of",
+    "require_texts",
+    "scopes",
+    "table_names",
+    "terms_of",
+]
+
+
+def scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
+    """The budgets that a spend must fit.
+
+    >>> scopes("ann", None)
+    [('dataset', ''), ('analyst', 'ann')]
+    """
+    found = [DATASET]
+    if analyst is not None:
+        found.append(("analyst", analyst))
+    if purpose is not None:
+        found.append(("purpose", purpose))
+    return found
+
+
+def repeat_of(lines: Sequence[Line], cost: Currency, head: Head) -> Repeat:
+    """Give recorded answers as what was paid for before.
+
+    >>> from discreet.ledgers.heads import Head
+    >>> from discreet.privacy import Pure
+    >>> repeat_of([], Pure(1), Head(0, "0f" * 32)).numbers
+    ()
+    """
+    numbers = tuple(line.reservation for line in lines if line.reservation is not None)
+    return Repeat(tuple(line.body["answer"] for line in lines), cost, str(head), numbers)
+
+
+def table_names(value: object) -> list[str]:
+    """Read the tables that a check is about.
+
+    >>> table_names(["visits"])
+    ['visits']
+    """
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        msg = f"tables is {shown(value)}; it must be a list of names of tables."
+        raise ParameterError(msg)
+    return value
+
+
+def plain(charges: Iterable[Charge]) -> list[list[object]]:
+    """Write charges as they stand in an entry.
+
+    >>> from discreet.privacy import Pure
+    >>> plain([("analyst", "ann", Pure(1))])[0][:2]
+    ['analyst', 'ann']
+    """
+    return [[scope, name, amount_text(cost)] for scope, name, cost in charges]
+
+
+def about(entry: Entry) -> dict[str, Any]:
+    """What an entry says of the question.
+
+    >>> from discreet.releases.purse import Entry
+    >>> about(Entry("0f3a", ("visits",), "ann"))
+    {'question': '0f3a', 'tables': ['visits'], 'analyst': 'ann'}
+    """
+    found = {
+        "question": entry.question,
+        "tables": list(entry.tables),
+        "analyst": entry.analyst,
+        "purpose": entry.purpose,
+        "asked": entry.asked,
+        "promise": entry.promise,
+        "version": entry.version,
+        "verified": list(entry.verified) or None,
+        **({"details": dict(entry.details)} if entry.details else {}),
+    }
+    return {name: value for name, value in found.items() if value not in (None, "")}
+
+
+def require_texts(entry: Entry) -> None:
+    """Refuse an entry that could not be read back: its words must be texts that every store can hold.
+
+    >>> from discreet.releases.purse import Entry
+    >>> require_texts(Entry("0f3a", ("visits",)))
+    """
+    if not isinstance(entry.question, str) or not (entry.question.isprintable() or not entry.question):
+        msg = f"question is {shown(entry.question)}; it must be a text of printable characters, or empty."
+        raise ParameterError(msg)
+    for word in ("tables", "verified"):
+        given = getattr(entry, word)
+        if not isinstance(given, tuple | list) or not all(isinstance(each, str) for each in given):
+            msg = f"{word} is {shown(given)}; it must be names of tables."
+            raise ParameterError(msg)
+    for word in ("asked", "promise", "policy", "version"):
+        if not isinstance(getattr(entry, word), str):
+            msg = f"{word} is {shown(getattr(entry, word))}; it must be a text."
+            raise ParameterError(msg)
+
+
+def released_record(answer: Released) -> object:
+    """Give an answer as the JSON that is kept; what is none is refused, and what was paid for it stays spent.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> "value" in str(released_record(Laplace(sensitivity=1, epsilon=1).release(3)))
+    True
+    """
+    try:
+        return strict_json(answer.to_json())
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        msg = f"the answer is of type {type(answer).__name__} and is no JSON; it must have a to_json() that gives JSON."
+        raise ParameterError(msg) from None
+
+
+def policy_of(page: Page) -> Policy:
+    """The policy of the day, from the entry that brought it; one that was edited is not believed.
+
+    >>> from discreet.ledgers.page import MemoryPage
+    >>> policy_of(MemoryPage.empty())
+    Traceback (most recent call last):
+    ...
+    discreet.errors.LedgerError: the entry with the ledger's policy is missing or was edited; run verify, and ...
+    """
+    place = page.fact("policy") or ""
+    line = page.line(int(place)) if place.isascii() and place.isdigit() and len(place) < 19 else None
+    if line is None or "policy" not in line.body or not line.is_genuine:
+        msg = "the entry with the ledger's policy is missing or was edited; run verify, and restore a backup."
+        raise LedgerError(msg)
+    try:
+        found = Policy.from_json(json.dumps(line.body["policy"]))
+    except PolicyError as error:
+        msg = f"the ledger's policy, entry {place}, is not readable ({error}); run verify, and restore a backup."
+        raise LedgerError(msg) from None
+    if line.body.get("policy_hash") != page.fact("policy_hash"):
+        msg = "the ledger keeps another hash than that of its policy: it was edited. Run verify; restore a backup."
+        raise LedgerError(msg)
+    return found
+
+
+def terms_of(page: Page) -> Terms:
+    """What the ledger fixed, from its facts.
+
+    >>> from discreet.ledgers.page import MemoryPage
+    >>> terms_of(MemoryPage.empty())
+    Traceback (most recent call last):
+    ...
+    discreet.errors.LedgerError: what the ledger fixed at its creation is not readable; run verify, and restore ...
+    """
+    try:
+        return Terms.read(strict_json(page.fact("terms") or "{}"))
+    except (RecursionError, ValueError):
+        return Terms.read({})  # says that they are not readable
+
+
+def changes(was: Mapping[str, Any], now_is: Mapping[str, Any], path: str = "") -> list[str]:
+    """Name the facts that differ, from where to where where that is short.
+
+    >>> changes({"budget": {"epsilon": "3"}}, {"budget": {"epsilon": "5"}})
+    ['budget.epsilon: 3 -> 5']
+    """
+    found = []
+    for key in sorted({*was, *now_is}):
+        old, new = was.get(key), now_is.get(key)
+        place = f"{path}.{key}" if path else key
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += changes(old, new, place)
+        elif isinstance(old, dict | list) or isinstance(new, dict | list):
+            found.append(f"{place} {'added' if old is None else 'removed' if new is None else 'changed'}")
+        else:
+            found.append(f"{place}: {old} -> {new}")
+    return found
