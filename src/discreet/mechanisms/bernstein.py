@@ -21,7 +21,8 @@ from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.columns import Clamp, default_grid, exact_sum, read_bounds, read_column
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.sums import Moved, Noise, best_noise, largest_move, noisy, read_size
+from discreet.mechanisms.sums import Moved, Noise, best_noise, largest_move, noisy, read_size, require_rows
+from discreet.mechanisms.values import read_pair
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
@@ -56,6 +57,15 @@ def read_pair_of_bounds(bounds: tuple[Bounds, Bounds] | None) -> tuple[Bounds, B
             "without bounds one row can move the answer without limit. Take the numbers from outside knowledge, not "
             "from the data."
         )
+        raise ParameterError(msg) from None
+    return first, second
+
+
+def _read_grids(grids: tuple[Grid | Number, Grid | Number]) -> tuple[Grid | Number, Grid | Number]:
+    try:
+        first, second = grids
+    except (TypeError, ValueError):
+        msg = f"grids is {shown(grids)}; give a pair of steps, one for each column."
         raise ParameterError(msg) from None
     return first, second
 
@@ -132,10 +142,7 @@ class PairedColumns(Mechanism[Any, Any]):
         assign(self, first=bounds[0], second=bounds[1], neighbors=relation, size=read_size(size, relation))
         exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
         reach = largest_move(epsilon=epsilon, delta=delta, rho=rho)
-        steps = self._fitting(reach) if grids is None else tuple(grids)
-        if len(steps) != 2:
-            msg = f"grids holds {len(steps)} steps; give one for each column."
-            raise ParameterError(msg)
+        steps = self._fitting(reach) if grids is None else _read_grids(grids)
         assign(self, grids=tuple(Clamp.of(*each, grid).grid for each, grid in zip(bounds, steps, strict=True)))
         self._require_small()
         if noise is None:
@@ -213,13 +220,11 @@ class PairedColumns(Mechanism[Any, Any]):
         return Shares(self.degree, tuple(Fraction(each, total) for each in sums), total)
 
     def _sums(self, value: tuple[ArrayLike, ArrayLike]) -> list[int]:
-        columns = [read_column(each) for each in value]
-        if len(columns) != 2 or columns[0].size != columns[1].size:
+        columns = [read_column(each) for each in read_pair(value, "first column, second column")]
+        if columns[0].size != columns[1].size:
             msg = "the data must be a pair of columns with as many rows in one as in the other."
             raise ParameterError(msg)
-        if self.size is not None and columns[0].size != self.size:
-            msg = f"the data have {columns[0].size} rows, but size={self.size} was stated."
-            raise ParameterError(msg)
+        require_rows(columns[0].size, self.size)
         steps = [clamp.steps(column, missing=-1) for clamp, column in zip(self._clamps, columns, strict=True)]
         if self.size is None:  # a row that misses one of its two numbers is left out
             there = (steps[0] >= 0) & (steps[1] >= 0)

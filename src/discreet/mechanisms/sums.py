@@ -12,7 +12,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, integer, rational, shown, sqrt_lower, sqrt_upper
@@ -47,6 +47,8 @@ __all__ = [
     "noisy",
     "noisy_counts",
     "read_size",
+    "require_kind",
+    "require_rows",
 ]
 
 Noise: TypeAlias = DiscreteLaplace | Gaussian
@@ -88,6 +90,7 @@ class Moved:
 
     def require(self, noise: Noise, neighbors: Relation) -> None:
         """Refuse noise, as read from JSON, that was made for other sums or other neighbors."""
+        require_kind(noise)
         fits = noise.neighbors == neighbors and (
             noise.sensitivity >= self.l1
             if isinstance(noise, DiscreteLaplace)
@@ -96,6 +99,19 @@ class Moved:
         if not fits:
             msg = "noise was made for other sums, or for other neighbors; give epsilon or rho instead."
             raise ParameterError(msg)
+
+
+def require_kind(noise: object) -> None:
+    """Refuse noise of a kind that sums do not get.
+
+    >>> require_kind(DiscreteLaplace(1, epsilon=1))
+    """
+    if not isinstance(noise, Noise):
+        msg = (
+            f"noise is of type {type(noise).__name__}; it must be a DiscreteLaplace, or a Gaussian on the grid 1. Or "
+            "give epsilon or rho instead."
+        )
+        raise ParameterError(msg)
 
 
 def best_noise(
@@ -196,6 +212,16 @@ def read_size(size: SupportsIndex | None, neighbors: Relation) -> int | None:
     return integer(size, name="size", least=1)
 
 
+def require_rows(count: int, size: int | None) -> None:
+    """Refuse another number of rows than was stated; it is public then.
+
+    >>> require_rows(3, None)
+    """
+    if size is not None and count != size:
+        msg = f"the data have {count} rows, but size={size} was stated. Under change-one the number is public."
+        raise ParameterError(msg)
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class BoundedColumn(Mechanism[Any, Any]):
     """A statistic of a column with public bounds: fields, promise and checks that all of them share.
@@ -293,9 +319,3 @@ class BoundedColumn(Mechanism[Any, Any]):
         """One row per unit, and public bounds."""
         rows = () if self.size is None else (f"the number of rows, {self.size}, is public.",)
         return ("a unit owns one row.", "the bounds and the grid were not read from the rows.", *rows)
-
-    def require_rows(self: Self, count: int) -> None:
-        """Refuse another number of rows than was stated; it is public then."""
-        if self.size is not None and count != self.size:
-            msg = f"the data have {count} rows, but size={self.size} was stated. Under change-one the number is public."
-            raise ParameterError(msg)

@@ -118,7 +118,7 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
         in_norm = read_choice(Norm, norm, "norm")
         distance = converted(stated, in_norm, Norm.L1, size)
         rate = read_positive(epsilon, "epsilon", zero="no finite noise reaches it") if epsilon is not None else None
-        rough = distance / rate if rate is not None else read_positive(scale or 0, "scale", zero="it protects nobody")
+        rough = distance / rate if rate is not None else read_positive(scale, "scale", zero="it protects nobody")
         kind = read_choice(Inputs, inputs, "inputs")
         points, moved = place(distance, rough, norm=Norm.L1, dimensions=size, grid=grid, inputs=kind)
         spread = moved / rate if rate is not None else rough

@@ -14,7 +14,7 @@ from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.rows import codes, read_rows
+from discreet.mechanisms.rows import codes, listed, read_rows
 from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy_counts
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
@@ -74,9 +74,9 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
     ) -> None:
         exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
         try:
-            axes = tuple(tuple(each.tolist() if isinstance(each, np.ndarray) else each) for each in categories)
+            axes = tuple(tuple(listed(each)) for each in categories)
             good = bool(axes) and all(axis and len(set(axis)) == len(axis) for axis in axes)
-        except TypeError:  # no lists, or categories that cannot be hashed
+        except (ParameterError, TypeError):  # no lists, or categories that cannot be hashed
             good = False
         if not good:
             msg = f"categories is {shown(categories)}; give columns, each with at least one category, each once."
@@ -113,7 +113,7 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
     def release(self, value: Sequence[Sequence[Hashable]], *, bits: BitSource = SYSTEM) -> Release[NDArray[np.int64]]:
         """Return the private counts; `value` holds one sequence of rows per column."""
         shape = tuple(len(axis) for axis in self.categories)
-        if not isinstance(value, Iterable):
+        if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0):
             msg = f"value is of type {type(value).__name__}; it must hold one sequence of rows per column."
             raise ParameterError(msg)
         columns = [_listed(column) for column in value]
@@ -140,7 +140,7 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
 def _listed(column: object) -> list[Any]:
     """Return a column as one object per row; a single text is no column."""
     rows = read_rows(column)
-    return list(rows.tolist()) if isinstance(rows, np.ndarray) else rows
+    return listed(rows) if isinstance(rows, np.ndarray) else rows
 
 
 def contingency_table(  # noqa: PLR0913

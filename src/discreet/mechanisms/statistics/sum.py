@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.mechanisms.columns import default_grid, read_bounds, read_column, whole_numbers
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy
+from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size
@@ -64,7 +64,7 @@ class Sum(BoundedColumn):
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float | int]:
         """Return the private sum; `value` holds the rows."""
         clamp, column = self._clamp, read_column(value)
-        self.require_rows(column.size)
+        require_rows(column.size, self.size)
         steps = clamp.steps(column)
         (found,) = noisy([clamp.sum(steps) + clamp.low * steps.size], self.noise, bits)
         total = found * self.grid.step

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.mechanisms.columns import exact_sum, read_bounds, read_column
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy
+from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size
@@ -109,7 +109,7 @@ class Variance(BoundedColumn):
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private variance; `value` holds the rows."""
         clamp, column = self._clamp, read_column(value)
-        self.require_rows(column.size)
+        require_rows(column.size, self.size)
         if self.size is not None:
             steps = clamp.steps(column, missing=clamp.width // 2)
             first, second = exact_sum(steps, clamp.width), exact_sum(steps**2, clamp.width**2)
