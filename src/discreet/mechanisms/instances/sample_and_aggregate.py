@@ -217,7 +217,8 @@ def _blocks_of(rows: Any) -> tuple[int, Callable[[NDArray[np.int64]], Any]]:  # 
 
     A mask stays on, so that the function does not see what lies under it.
     """
-    if not isinstance(rows, Iterable | Sized) or (isinstance(rows, np.ndarray) and rows.ndim == 0):
+    known = isinstance(rows, Iterable | Sized) and not (isinstance(rows, np.ndarray) and rows.ndim == 0)
+    if not known:
         msg = f"the rows are of type {type(rows).__name__}; they must be a list, an array, a Series or a DataFrame."
         raise ParameterError(msg)
     if isinstance(rows, np.ndarray):
