@@ -12,12 +12,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, integer, rational, shown, sqrt_lower, sqrt_upper
 from discreet.mechanisms.additive import added, assign, exactly_one, read_positive, unbounded_laplace
-from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
+from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, read_column
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import SupportsIndex
 
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
     from discreet.noise import BitSource
@@ -41,6 +41,7 @@ __all__ = [
     "BoundedColumn",
     "Moved",
     "Noise",
+    "NoisySums",
     "adds_rows",
     "best_noise",
     "largest_move",
@@ -52,6 +53,8 @@ __all__ = [
 ]
 
 Noise: TypeAlias = DiscreteLaplace | Gaussian
+Given = TypeVar("Given")
+Released = TypeVar("Released")
 _LAPLACE, _GAUSSIAN = Fraction(1 << 54), Fraction(1 << 36)
 _TOO_PRIVATE = "epsilon or rho is so small that the samplers do not hold the noise on any grid; ask for more."
 _FEWEST_BITS = 6
@@ -222,8 +225,31 @@ def require_rows(count: int, size: int | None) -> None:
         raise ParameterError(msg)
 
 
+class NoisySums(Mechanism[Given, Released]):
+    """A statistic of sums, or counts, that get one noise for all of them and keep its promise.
+
+    >>> from discreet.mechanisms import Count
+    >>> Count(epsilon=1).privacy.epsilon(delta=0)
+    1.0
+    """
+
+    __slots__ = ()
+
+    noise: Noise
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of the noise."""
+        return self.noise.privacy
+
+    @property
+    def claim(self) -> Pure | Approximate | ZCDP:
+        """The noise's promise."""
+        return self.noise.claim
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class BoundedColumn(Mechanism[Any, Any]):
+class BoundedColumn(NoisySums[Any, Any]):
     """A statistic of a column with public bounds: fields, promise and checks that all of them share.
 
     Subclasses say how far one row moves their sums, in steps of the grid.
@@ -305,17 +331,20 @@ class BoundedColumn(Mechanism[Any, Any]):
         return float(self._clamp.width * self.grid.step)
 
     @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
-
-    @property
     def assumed(self) -> tuple[str, ...]:
         """One row per unit, and public bounds."""
         rows = () if self.size is None else (f"the number of rows, {self.size}, is public.",)
         return ("a unit owns one row.", "the bounds and the grid were not read from the rows.", *rows)
+
+    @classmethod
+    def of_rows(
+        cls,
+        values: ArrayLike,
+        bounds: tuple[Number, Number] | None,
+        neighbors: Relation,
+        **given: Any,  # noqa: ANN401  a price, and a grid
+    ) -> Self:
+        """Make the mechanism for the rows at hand, whose number is public under change-one and not used otherwise."""
+        lower, upper = read_bounds(bounds)
+        size = None if adds_rows(neighbors) else read_column(values).size
+        return cls(lower=lower, upper=upper, size=size, neighbors=neighbors, **given)

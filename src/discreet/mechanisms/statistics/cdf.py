@@ -14,12 +14,13 @@ from scipy.special import ndtri
 from discreet.exact import integer, sqrt_upper
 from discreet.mechanisms.additive import assign, exactly_one, miss
 from discreet.mechanisms.columns import points_below, read_column, read_points
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sums import (
     Moved,
     Noise,
+    NoisySums,
     adds_rows,
     best_noise,
     noisy_counts,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
-    from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
 __all__ = ["Cdf", "cdf"]
@@ -47,7 +47,7 @@ _MOST_BRANCHES = 64
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
+class Cdf(NoisySums["ArrayLike", "NDArray[np.float64]"]):
     r"""Release the share of rows that are at most p, for each of several public points p.
 
     Privacy. The points cut the line into cells. The cells are the leaves of a tree in which every node has `branching`
@@ -120,16 +120,6 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
     def levels(self) -> int:
         """How many levels the tree has, without its root."""
         return _levels(len(self.points) + 1, self.branching)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
 
     @property
     def assumed(self) -> tuple[str, ...]:

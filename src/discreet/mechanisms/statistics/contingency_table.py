@@ -12,10 +12,10 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import codes, listed, read_rows
-from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy_counts
+from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy_counts
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.exact import Number
-    from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
 __all__ = ["ContingencyTable", "contingency_table"]
@@ -36,7 +35,7 @@ _MOST_CELLS = 10**8
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int64]"]):
+class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int64]"]):
     """Release how many rows have each combination of public categories, one axis per column.
 
     Privacy. A row is in at most one cell: the sensitivities of a histogram, 1 under add/remove, and 2 (L1) or sqrt(2)
@@ -90,16 +89,6 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
             noise = best_noise(moved, neighbors=neighbors, epsilon=epsilon, delta=delta, rho=rho)
         moved.require(noise, neighbors)
         assign(self, categories=axes, noise=noise, neighbors=neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
 
     @property
     def assumed(self) -> tuple[str, ...]:

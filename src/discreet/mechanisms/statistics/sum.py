@@ -100,10 +100,7 @@ def sum(  # noqa: A001, PLR0913  called as dp.sum, the name that everybody looks
     (True, True, 2996.0)
     """
     lower, upper = read_bounds(bounds)
-    size = None if adds_rows(neighbors) else read_column(values).size
     if grid is None and whole_numbers(values) and lower.denominator == upper.denominator == 1:
         grid = default_grid(lower, upper, bits=40, whole=True)
-    made = Sum(
-        lower=lower, upper=upper, epsilon=epsilon, delta=delta, rho=rho, grid=grid, size=size, neighbors=neighbors
-    )
+    made = Sum.of_rows(values, bounds, neighbors, epsilon=epsilon, delta=delta, rho=rho, grid=grid)
     return made.release(values)
