@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 from doctest import ELLIPSIS
+from itertools import count
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 from xdist.scheduler import LoadScopeScheduling
 
+from discreet.noise import bits
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
     from xdist.remote import Producer
     from xdist.scheduler import Scheduling
 
@@ -54,6 +62,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Let Hypothesis follow the same option."""
     settings.load_profile("fresh" if config.getoption("--fresh-seeds") else "fixed")
+
+
+_KEY_STREAM = bits._key_stream  # noqa: SLF001  the package offers no way in, and none is wanted
+_OF_THE_SOURCE = "tests/noise/test_bits.py"  # these test the system's source itself
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let the system's source, too, give a test the same bits in every run, as releases of a database take no other.
+
+    Processes that a test starts draw fresh bits: what they assert must hold but for a chance of 1e-9.
+    """
+    fresh = item.config.getoption("--fresh-seeds") or item.nodeid.startswith(_OF_THE_SOURCE)
+    bits._key_stream = _KEY_STREAM if fresh else _replayed(item.nodeid)  # type: ignore[assignment]  # noqa: SLF001
+    bits.SYSTEM._forget()  # noqa: SLF001
+
+
+def _replayed(name: str) -> Callable[[int], NDArray[np.uint8]]:
+    """Return a source of bytes that depend on a test's name alone."""
+    blocks, process = count(), os.getpid()
+
+    def stream(size: int) -> NDArray[np.uint8]:
+        if os.getpid() != process:  # a child that was forked must not repeat its parent
+            return _KEY_STREAM(size)
+        digest = hashlib.sha256(f"{name} {next(blocks)}".encode()).digest()
+        return np.random.Generator(np.random.PCG64(int.from_bytes(digest))).integers(0, 256, size, dtype=np.uint8)
+
+    return stream
 
 
 @pytest.fixture

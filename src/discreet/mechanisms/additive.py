@@ -71,13 +71,13 @@ Choice = TypeVar("Choice", bound=Enum)
 Built = TypeVar("Built", bound="Mechanism[Any, Any]")
 
 
-def read_positive(value: Number, name: str, *, zero: str) -> Fraction:
-    """Read a number above 0; `zero` says why 0 makes no sense.
+def read_positive(value: Number | None, name: str, *, zero: str) -> Fraction:
+    """Read a number above 0; `zero` says why 0 makes no sense. None is refused as no number.
 
     >>> read_positive("0.5", "epsilon", zero="")
     Fraction(1, 2)
     """
-    number = rational(value, name=name)
+    number = rational(value, name=name)  # type: ignore[arg-type]
     if number <= 0:
         msg = f"{name} is {shown(value)}; it must be above 0{': ' + zero if zero else ''}."
         raise ParameterError(msg)

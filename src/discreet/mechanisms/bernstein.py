@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -20,8 +21,19 @@ from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.columns import Clamp, default_grid, exact_sum, read_bounds, read_column
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.sums import Moved, Noise, best_noise, largest_move, noisy, read_size
+from discreet.mechanisms.mechanism import Example
+from discreet.mechanisms.sums import (
+    Moved,
+    Noise,
+    NoisySums,
+    adds_rows,
+    best_noise,
+    largest_move,
+    noisy,
+    read_size,
+    require_rows,
+)
+from discreet.mechanisms.values import read_pair
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
@@ -31,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Grid, Number
+    from discreet.mechanisms.release import Release
     from discreet.noise import BitSource
-    from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
 __all__ = ["PairedColumns", "Shares", "read_pair_of_bounds"]
@@ -56,6 +68,15 @@ def read_pair_of_bounds(bounds: tuple[Bounds, Bounds] | None) -> tuple[Bounds, B
             "without bounds one row can move the answer without limit. Take the numbers from outside knowledge, not "
             "from the data."
         )
+        raise ParameterError(msg) from None
+    return first, second
+
+
+def _read_grids(grids: tuple[Grid | Number, Grid | Number]) -> tuple[Grid | Number, Grid | Number]:
+    try:
+        first, second = grids
+    except (TypeError, ValueError):
+        msg = f"grids is {shown(grids)}; give a pair of steps, one for each column."
         raise ParameterError(msg) from None
     return first, second
 
@@ -96,7 +117,7 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class PairedColumns(Mechanism[Any, Any]):
+class PairedColumns(NoisySums[Any, Any]):
     """A statistic of two columns with public bounds; `value` is a pair of columns of the same length.
 
     >>> from discreet.mechanisms import Covariance
@@ -132,10 +153,7 @@ class PairedColumns(Mechanism[Any, Any]):
         assign(self, first=bounds[0], second=bounds[1], neighbors=relation, size=read_size(size, relation))
         exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
         reach = largest_move(epsilon=epsilon, delta=delta, rho=rho)
-        steps = self._fitting(reach) if grids is None else tuple(grids)
-        if len(steps) != 2:
-            msg = f"grids holds {len(steps)} steps; give one for each column."
-            raise ParameterError(msg)
+        steps = self._fitting(reach) if grids is None else _read_grids(grids)
         assign(self, grids=tuple(Clamp.of(*each, grid).grid for each, grid in zip(bounds, steps, strict=True)))
         self._require_small()
         if noise is None:
@@ -172,16 +190,6 @@ class PairedColumns(Mechanism[Any, Any]):
         return Moved.by_row(self._unit, (self.degree + 1) ** 2, self.neighbors)
 
     @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
-
-    @property
     def assumed(self) -> tuple[str, ...]:
         """One row per unit, and public bounds."""
         rows = () if self.size is None else (f"the number of rows, {self.size}, is public.",)
@@ -213,13 +221,11 @@ class PairedColumns(Mechanism[Any, Any]):
         return Shares(self.degree, tuple(Fraction(each, total) for each in sums), total)
 
     def _sums(self, value: tuple[ArrayLike, ArrayLike]) -> list[int]:
-        columns = [read_column(each) for each in value]
-        if len(columns) != 2 or columns[0].size != columns[1].size:
+        columns = [read_column(each) for each in read_pair(value, "first column, second column")]
+        if columns[0].size != columns[1].size:
             msg = "the data must be a pair of columns with as many rows in one as in the other."
             raise ParameterError(msg)
-        if self.size is not None and columns[0].size != self.size:
-            msg = f"the data have {columns[0].size} rows, but size={self.size} was stated."
-            raise ParameterError(msg)
+        require_rows(columns[0].size, self.size)
         steps = [clamp.steps(column, missing=-1) for clamp, column in zip(self._clamps, columns, strict=True)]
         if self.size is None:  # a row that misses one of its two numbers is left out
             there = (steps[0] >= 0) & (steps[1] >= 0)
@@ -232,3 +238,28 @@ class PairedColumns(Mechanism[Any, Any]):
     def _polynomials(self, steps: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
         d = self.degree
         return [n * (width - steps) ** (d - i) * steps**i for i, n in enumerate(_BINOMIALS[d])]
+
+    @classmethod
+    def examples(cls) -> tuple[Example[tuple[ArrayLike, ArrayLike]], ...]:
+        """Return rows of which one is missing, and rows of which one went to the other corner."""
+        made = partial(cls, first=(0, 1), second=(0, 1), grids=(1, 1))
+        change = NeighborRelation.CHANGE_ONE
+        return (
+            Example(made(epsilon="1/2"), ([0, 1], [0, 1]), ([0, 1, 1], [0, 1, 1])),
+            Example(made(epsilon=2), ([0, 1], [1, 0]), ([0, 1, 1], [1, 0, 0])),
+            Example(made(epsilon=2, size=2, neighbors=change), ([0, 1], [0, 1]), ([0, 0], [0, 0])),
+        )
+
+    @classmethod
+    def released(
+        cls,
+        columns: tuple[ArrayLike, ArrayLike],
+        bounds: tuple[Bounds, Bounds] | None,
+        neighbors: Relation,
+        **price: Any,  # noqa: ANN401  epsilon, delta, rho
+    ) -> Release[float]:
+        """Make the mechanism for two columns, whose number of rows is public under change-one, and release them."""
+        first, second = read_pair_of_bounds(bounds)
+        size = None if adds_rows(neighbors) else read_column(columns[0]).size
+        made = cls(first=first, second=second, size=size, neighbors=neighbors, **price)
+        return cast("Release[float]", made.release(columns))

@@ -210,8 +210,8 @@ def _encode(value: object) -> object:
         return [_encode(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    msg = f"a field of type {type(value).__name__} does not fit into JSON"
-    raise TypeError(msg)
+    msg = f"a field of type {type(value).__name__} does not fit into JSON, which carries numbers and texts."
+    raise ParameterError(msg)
 
 
 def _decode(value: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -110,7 +111,7 @@ def recommend(
     >>> sorted(option.name for option in recommend("count", ZCDP("0.5"), n=1000).options)
     ['count, Gaussian noise', 'count, discrete Laplace noise']
     """
-    if statistic not in _STATISTICS:
+    if not isinstance(statistic, str) or statistic not in _STATISTICS:
         msg = f"statistic is {shown(statistic)}; it must be one of {', '.join(_STATISTICS)}."
         raise ParameterError(msg)
     promise = privacy if isinstance(privacy, Pure | Approximate | ZCDP) else Pure(rational(privacy, name="privacy"))
@@ -121,7 +122,8 @@ def recommend(
     shrink = rows.size / count if average else 1.0
     truth = true(rows)
     whole = make(facts if rows.size == count else replace(facts, rows=count))  # what is returned is for all rows
-    found = [Option(name, whole[name], shrink * _error(each, rows, truth)) for name, each in make(facts).items()]
+    tried = {name: each for name, each in make(facts).items() if name in whole}
+    found = [Option(name, whole[name], shrink * _error(each, rows, truth)) for name, each in tried.items()]
     if not found:
         msg = f"no mechanism for {statistic} keeps {promise_in_words(promise)}; ask for a pure epsilon."
         raise ParameterError(msg)
@@ -134,10 +136,11 @@ def _rows(count: int, low: Fraction, high: Fraction, spread: Number | None) -> N
     levels = (np.arange(count) + 0.5) / count
     if spread is None:
         return float(low) + levels * float(high - low)
-    deviation = float(rational(spread, name="spread"))
-    if deviation <= 0:
-        msg = f"spread is {shown(spread)}; it must be above 0."
+    guess = rational(spread, name="spread")
+    if not 0 < guess <= high - low:
+        msg = f"spread is {shown(spread)}; it must be above 0 and at most the distance of the bounds."
         raise ParameterError(msg)
+    deviation = float(guess)
     return np.clip(float(low + high) / 2 + deviation * ndtri(levels), float(low), float(high))
 
 
@@ -205,9 +208,10 @@ def _mean(facts: _Facts) -> dict[str, Mechanism[Any, Any]]:
         budget["rho"] = promise.rho
     else:
         budget["epsilon"] = promise.epsilon
-    found["trimmed mean"] = TrimmedMean.for_count(
-        facts.rows, lower=facts.low, upper=facts.high, spread=facts.spread, **budget
-    )
+    with suppress(ParameterError):  # no smooth bound for groups, and none for the smallest epsilons
+        found["trimmed mean"] = TrimmedMean.for_count(
+            facts.rows, lower=facts.low, upper=facts.high, spread=facts.spread, **budget
+        )
     return found
 
 

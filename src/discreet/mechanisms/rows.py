@@ -8,6 +8,7 @@ have to hold a null, and floats end at 53 bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,8 @@ def read_rows(values: object) -> NDArray[Any] | list[Any]:
 
 def _require_flat(values: object) -> None:
     """Refuse tables and single numbers; how many dimensions there are is public."""
-    dimensions = getattr(values, "ndim", 1)
+    shape = getattr(values, "shape", None)
+    dimensions = len(shape) if isinstance(shape, tuple) else getattr(values, "ndim", 1)
     if hasattr(type(values), "num_columns"):  # tables of Arrow
         dimensions = 2
     if dimensions != 1:
@@ -120,14 +122,15 @@ def present(values: object) -> int:
     return sum(not is_absent(row) for row in rows)
 
 
-def listed(values: object) -> list[Any]:
+def listed(values: object, *, name: str = "value") -> list[Any]:
     """Return rows that need not be numbers, one object each, from a column or from anything that holds them one by one.
 
     >>> listed({"a": 1}.keys()), listed("ab"), listed(np.array([1.5]))
     (['a'], ['a', 'b'], [1.5])
     """
     if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
-        msg = f"value is of type {type(values).__name__}; it must hold the values, one per row, as a list or an array."
+        kind = type(values).__name__
+        msg = f"{name} is of type {kind}; it must hold the values, one per row, as a list or an array."
         raise ParameterError(msg)
     _require_flat(values)
     if isinstance(values, np.ndarray) and values.dtype.kind not in "mM":  # a date as a number would hide a null
@@ -139,16 +142,17 @@ def codes(rows: Iterable[object], categories: Iterable[Hashable]) -> NDArray[np.
     """Number rows by public categories; -1 where a row equals none of them.
 
     Each row is looked up by itself and never held against another one: where equality is no equivalence, as between
-    some numbers of NumPy and of Python, a row could otherwise change what its neighbors are counted as.
+    some numbers of NumPy and of Python, a row could otherwise change what its neighbors are counted as. Dates and times
+    are compared as moments, whichever library made them; a date is its midnight.
 
     >>> codes(["b", "c", ["a"]], "ab").tolist()
     [1, -1, -1]
     """
-    numbers = {_plain(category): number for number, category in enumerate(categories)}
+    numbers = {_moment(_plain(category)): number for number, category in enumerate(categories)}
 
     def code(row: object) -> int:
         try:
-            return numbers.get(_plain(row), -1)
+            return numbers.get(_moment(_plain(row)), -1)
         except Exception:  # noqa: BLE001  a row that cannot be hashed or compared equals no category
             return -1
 
@@ -159,6 +163,19 @@ def codes(rows: Iterable[object], categories: Iterable[Hashable]) -> NDArray[np.
 def _plain(row: object) -> Any:  # noqa: ANN401  a row can be anything
     """Return a scalar of NumPy as Python's: its comparisons round numbers, and would make unequal ones equal to it."""
     return row.item() if isinstance(row, np.generic) and not isinstance(row, np.datetime64 | np.timedelta64) else row
+
+
+def _moment(row: Any) -> Any:  # noqa: ANN401  a row can be anything
+    """Return times of NumPy as Python's where that is exact, a date as its midnight, and all else as it is."""
+    if isinstance(row, np.datetime64 | np.timedelta64):
+        try:
+            whole = row.astype(f"{row.dtype.kind}8[us]")
+        except TypeError:  # a span of months has no length in days
+            return row
+        return whole.item() if whole == row and isinstance(whole.item(), datetime | timedelta) else row
+    if isinstance(row, date) and not isinstance(row, datetime):
+        return datetime(row.year, row.month, row.day)  # noqa: DTZ001  a date has no zone
+    return row
 
 
 def identity(row: object) -> Hashable:

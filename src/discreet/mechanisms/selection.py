@@ -12,11 +12,12 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import float_up, integer, log_upper, shown
 from discreet.mechanisms.additive import miss
-from discreet.mechanisms.values import private_number, quietly, unmasked
+from discreet.mechanisms.rows import listed
+from discreet.mechanisms.values import as_given, private_number, quietly
 from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
     from typing import Any, SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ __all__ = [
     "gap_bound",
     "listed_candidates",
     "private_scores",
+    "read_names",
     "require_monotone",
     "scored",
     "selection_scale",
@@ -77,15 +79,15 @@ def require_monotone(neighbors: Relation, *, monotone: bool) -> bool:
 def private_scores(scores: ArrayLike) -> Scores:
     """Read one score per candidate; total, so that no error depends on a score.
 
-    NaN and what is no number count as the lowest score, integers beyond 2**62 and other numbers beyond 2**1000 as these
-    ends. Each score is read by itself and exactly: integers beside floats stay integers, as fractions, for rounding
-    could move neighbors' scores apart by more than their sensitivity. Number of the scores and type of an array are
-    public.
+    NaN and what is no number count as the lowest score, numbers beyond 2**1000 as these ends, and integers of an array
+    of integers beyond 2**62 as those. Each score is read by itself and exactly, whatever its type: integers beside
+    floats stay integers, as fractions, for rounding could move neighbors' scores apart by more than their sensitivity.
+    Number of the scores and type of an array are public.
 
-    >>> private_scores([1, 2**70]).tolist() == [1, 2**62], bool(private_scores([0.5, float("nan")])[1] < -1e300)
+    >>> private_scores([1, 2**70]).tolist() == [1, 2**70], bool(private_scores([0.5, float("nan")])[1] < -1e300)
     (True, True)
     """
-    scores = unmasked(scores)
+    scores = as_given(scores)
     try:
         with quietly():
             array = np.asarray(scores)
@@ -96,9 +98,10 @@ def private_scores(scores: ArrayLike) -> Scores:
         raise ParameterError(msg)
     listed = not isinstance(getattr(scores, "dtype", None), np.dtype)
     wide = array.dtype.kind == "f" and array.dtype.itemsize > _DOUBLE
-    if array.dtype.kind == "O" or wide or (listed and array.dtype.kind not in "biu"):
+    far = listed and array.dtype.kind in "iu" and (array.max() > _MOST or array.min() < -_MOST)
+    if array.dtype.kind == "O" or wide or far or (listed and array.dtype.kind not in "biu"):
         given = array if not listed else np.array(scores, dtype=object)
-        if wide or not all(isinstance(each, float) for each in given):
+        if wide or far or not all(isinstance(each, float) for each in given):
             return _objects(given)
         array = given.astype(np.float64)
     if array.dtype.kind in "bi":
@@ -116,7 +119,7 @@ def private_scores(scores: ArrayLike) -> Scores:
 def _objects(array: NDArray[Any]) -> Scores:
     """Read a list of mixed numbers, each exactly."""
     exact = [_exact(each) for each in array.tolist()] if array.dtype.kind == "O" else [_exact(each) for each in array]
-    if all(isinstance(each, int) for each in exact):
+    if all(isinstance(each, int) and abs(each) <= _MOST for each in exact):
         return np.array(exact, dtype=np.int64)
     found = np.empty(len(exact), dtype=object)
     found[:] = [Fraction(each) for each in exact]
@@ -128,9 +131,8 @@ def _exact(score: object) -> int | Fraction:
     number = private_number(score)
     if isinstance(number, float):
         return _LAST if number > 0 else -_LAST
-    if isinstance(score, Integral | np.bool_):
-        return max(-_MOST, min(int(number), _MOST))
-    return max(-_LAST, min(number, _LAST))
+    inside = max(-_LAST, min(number, _LAST))
+    return int(inside) if isinstance(score, Integral | np.bool_) else inside
 
 
 def scored(score: Callable[[Candidate], float], candidates: Sequence[Candidate]) -> list[Any]:
@@ -180,6 +182,23 @@ def listed_candidates(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
         msg = f"candidates is {shown(candidates)}; it must be a list of what to choose from."
         raise ParameterError(msg)
     return list(candidates)
+
+
+def read_names(candidates: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """Read a public list of different values, of an array as Python's own.
+
+    >>> read_names("ab"), read_names(np.array([1, 2]))
+    (('a', 'b'), (1, 2))
+    """
+    try:
+        names = tuple(listed(candidates, name="candidates"))
+        good = 0 < len(names) == len(set(names))
+    except TypeError:  # candidates that cannot be hashed
+        good = False
+    if not good:
+        msg = f"candidates is {shown(candidates)}; give at least one that can be hashed, and each once."
+        raise ParameterError(msg)
+    return names
 
 
 def gap_bound(scale: Fraction, candidates: SupportsIndex, best: SupportsIndex, confidence: float) -> float:

@@ -44,7 +44,7 @@ def read_claim(
         raise ParameterError(msg)
     if rho is not None:
         return ZCDP(read_positive(rho, "rho", zero="no finite noise reaches it"), neighbors=relation)
-    size = read_positive(epsilon if epsilon is not None else 0, "epsilon", zero="no finite noise reaches it")
+    size = read_positive(epsilon, "epsilon", zero="no finite noise reaches it")
     if delta is None:
         return Pure(size, neighbors=relation)
     chance = rational(delta, name="delta")

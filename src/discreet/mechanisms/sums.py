@@ -12,12 +12,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, integer, rational, shown, sqrt_lower, sqrt_upper
 from discreet.mechanisms.additive import added, assign, exactly_one, read_positive, unbounded_laplace
-from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
+from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, read_column
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import SupportsIndex
 
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
     from discreet.noise import BitSource
@@ -41,15 +41,20 @@ __all__ = [
     "BoundedColumn",
     "Moved",
     "Noise",
+    "NoisySums",
     "adds_rows",
     "best_noise",
     "largest_move",
     "noisy",
     "noisy_counts",
     "read_size",
+    "require_kind",
+    "require_rows",
 ]
 
 Noise: TypeAlias = DiscreteLaplace | Gaussian
+Given = TypeVar("Given")
+Released = TypeVar("Released")
 _LAPLACE, _GAUSSIAN = Fraction(1 << 54), Fraction(1 << 36)
 _TOO_PRIVATE = "epsilon or rho is so small that the samplers do not hold the noise on any grid; ask for more."
 _FEWEST_BITS = 6
@@ -88,6 +93,7 @@ class Moved:
 
     def require(self, noise: Noise, neighbors: Relation) -> None:
         """Refuse noise, as read from JSON, that was made for other sums or other neighbors."""
+        require_kind(noise)
         fits = noise.neighbors == neighbors and (
             noise.sensitivity >= self.l1
             if isinstance(noise, DiscreteLaplace)
@@ -96,6 +102,19 @@ class Moved:
         if not fits:
             msg = "noise was made for other sums, or for other neighbors; give epsilon or rho instead."
             raise ParameterError(msg)
+
+
+def require_kind(noise: object) -> None:
+    """Refuse noise of a kind that sums do not get.
+
+    >>> require_kind(DiscreteLaplace(1, epsilon=1))
+    """
+    if not isinstance(noise, Noise):
+        msg = (
+            f"noise is of type {type(noise).__name__}; it must be a DiscreteLaplace, or a Gaussian on the grid 1. Or "
+            "give epsilon or rho instead."
+        )
+        raise ParameterError(msg)
 
 
 def best_noise(
@@ -196,8 +215,41 @@ def read_size(size: SupportsIndex | None, neighbors: Relation) -> int | None:
     return integer(size, name="size", least=1)
 
 
+def require_rows(count: int, size: int | None) -> None:
+    """Refuse another number of rows than was stated; it is public then.
+
+    >>> require_rows(3, None)
+    """
+    if size is not None and count != size:
+        msg = f"the data have {count} rows, but size={size} was stated. Under change-one the number is public."
+        raise ParameterError(msg)
+
+
+class NoisySums(Mechanism[Given, Released]):
+    """A statistic of sums, or counts, that get one noise for all of them and keep its promise.
+
+    >>> from discreet.mechanisms import Count
+    >>> Count(epsilon=1).privacy.epsilon(delta=0)
+    1.0
+    """
+
+    __slots__ = ()
+
+    noise: Noise
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of the noise."""
+        return self.noise.privacy
+
+    @property
+    def claim(self) -> Pure | Approximate | ZCDP:
+        """The noise's promise."""
+        return self.noise.claim
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class BoundedColumn(Mechanism[Any, Any]):
+class BoundedColumn(NoisySums[Any, Any]):
     """A statistic of a column with public bounds: fields, promise and checks that all of them share.
 
     Subclasses say how far one row moves their sums, in steps of the grid.
@@ -279,23 +331,20 @@ class BoundedColumn(Mechanism[Any, Any]):
         return float(self._clamp.width * self.grid.step)
 
     @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
-
-    @property
     def assumed(self) -> tuple[str, ...]:
         """One row per unit, and public bounds."""
         rows = () if self.size is None else (f"the number of rows, {self.size}, is public.",)
         return ("a unit owns one row.", "the bounds and the grid were not read from the rows.", *rows)
 
-    def require_rows(self: Self, count: int) -> None:
-        """Refuse another number of rows than was stated; it is public then."""
-        if self.size is not None and count != self.size:
-            msg = f"the data have {count} rows, but size={self.size} was stated. Under change-one the number is public."
-            raise ParameterError(msg)
+    @classmethod
+    def of_rows(
+        cls,
+        values: ArrayLike,
+        bounds: tuple[Number, Number] | None,
+        neighbors: Relation,
+        **given: Any,  # noqa: ANN401  a price, and a grid
+    ) -> Self:
+        """Make the mechanism for the rows at hand, whose number is public under change-one and not used otherwise."""
+        lower, upper = read_bounds(bounds)
+        size = None if adds_rows(neighbors) else read_column(values).size
+        return cls(lower=lower, upper=upper, size=size, neighbors=neighbors, **given)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -27,7 +27,19 @@ if TYPE_CHECKING:
 
     from discreet.exact import Grid
 
-__all__ = ["FARTHEST", "exact_integers", "limited", "private_number", "quietly", "snapped", "unmasked", "whole_number"]
+__all__ = [
+    "FARTHEST",
+    "as_given",
+    "exact_integers",
+    "is_integer",
+    "limited",
+    "private_number",
+    "quietly",
+    "read_pair",
+    "snapped",
+    "unmasked",
+    "whole_number",
+]
 
 FARTHEST = (1 << 62) - 1
 """Values, and sums with noise, are clamped to this many steps either side of 0.
@@ -120,9 +132,62 @@ def unmasked(value: ArrayLike) -> ArrayLike:
     """
     if not isinstance(value, np.ma.MaskedArray):
         return value
+    if value.dtype.kind == "V":  # records, whose cells are masked by fields; no mechanism takes them
+        return value.data
     cells = np.array(value.data, dtype=object)
     cells[np.ma.getmaskarray(value)] = None
     return cells
+
+
+def as_given(value: Any) -> Any:  # noqa: ANN401  containers of any library
+    """Return numbers of pandas, Polars and Arrow as lists with one object per cell, NumPy's and all else as they are.
+
+    Such containers become arrays by a type that a null changes: whole numbers beside one turn into floats or objects.
+    What a column is declared as in NumPy's own types is public and stays.
+
+    >>> import polars as pl
+    >>> as_given(pl.Series([2**60 + 1, None])), as_given((1, 2))
+    ([1152921504606846977, None], (1, 2))
+    """
+    value = unmasked(value)
+    if isinstance(getattr(value, "dtype", None), np.dtype) or isinstance(value, np.generic):
+        return value
+    if hasattr(value, "itertuples"):  # a frame of pandas
+        return list(value.itertuples(index=False, name=None))
+    if hasattr(type(value), "num_columns"):  # a table of Arrow
+        return list(zip(*(column.to_pylist() for column in value.columns), strict=True))
+    if hasattr(value, "rows") and hasattr(value, "__array__"):  # a frame of Polars
+        return value.rows()
+    for name in ("to_pylist", "to_list", "tolist") if hasattr(value, "__array__") else ():
+        if hasattr(value, name):
+            return getattr(value, name)()
+    return value
+
+
+def read_pair(value: object, said: str) -> tuple[Any, Any]:
+    """Read a value that is a pair; `said` names its two parts.
+
+    >>> read_pair(5, "value, distance")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: value is of type int; it must be the pair (value, distance).
+    """
+    given: Any = value
+    try:
+        first, second = given
+    except (TypeError, ValueError):
+        msg = f"value is of type {type(value).__name__}; it must be the pair ({said})."
+        raise ParameterError(msg) from None
+    return first, second
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Tell a single whole number from all else; NumPy counts spans of time among the integers.
+
+    >>> [is_integer(each) for each in (3, np.int8(3), True, np.timedelta64(3), 3.0)]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
 
 
 def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[np.int64]:
@@ -135,7 +200,7 @@ def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[
     >>> snapped(0.7, Grid("1/4")), snapped([float("nan"), 1e300, "x"], Grid(1)).tolist() == [0, 2**62 - 1, 0]
     (3, True)
     """
-    if isinstance(value, Fraction | Decimal) or (isinstance(value, Integral) and not isinstance(value, bool)):
+    if isinstance(value, Fraction | Decimal) or is_integer(value):
         return _one_snapped(value, grid)
     array = _numbers(value)
     if array.dtype.kind == "O":
@@ -152,7 +217,7 @@ def snapped(value: ArrayLike | Fraction | Decimal, grid: Grid) -> int | NDArray[
 
 def _numbers(value: ArrayLike) -> NDArray[Any]:
     """Read real numbers as signed integers, as floats, or each as it is; types and shapes are public."""
-    value = unmasked(value)
+    value = as_given(value)
     try:
         with quietly():
             array = np.asarray(value)
@@ -211,10 +276,13 @@ def _snapped_integers(array: NDArray[np.int64], grid: Grid) -> NDArray[np.int64]
 def exact_integers(value: ArrayLike | Fraction) -> NDArray[np.int64]:
     """Read integers as 64-bit ones, clamped to below 2**62; what is missing counts as 0, other types are refused.
 
+    Whether a list holds whole numbers is public, as it is declared for an array: rounding others would move neighbors
+    apart by more than a sensitivity that was stated for whole numbers.
+
     >>> exact_integers([1, 2**70, None]).tolist() == [1, 2**62 - 1, 0]
     True
     """
-    value = unmasked(value)  # type: ignore[arg-type]
+    value = as_given(value)
     try:
         with quietly():
             array = np.asarray(value)

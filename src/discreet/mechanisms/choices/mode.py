@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.errors import ParameterError
-from discreet.exact import shown
 from discreet.mechanisms.additive import read_positive
 from discreet.mechanisms.choices.noisy_max import NoisyMax
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import codes, listed
+from discreet.mechanisms.selection import read_names
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import Group, group_size, require_relation
@@ -65,10 +64,7 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
         epsilon: Number,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        names = tuple(candidates)
-        if not names or len(set(names)) != len(names):
-            msg = f"candidates are {shown(names)}; give at least one, and each once."
-            raise ParameterError(msg)
+        names = read_names(candidates)
         object.__setattr__(self, "candidates", names)
         object.__setattr__(self, "epsilon", read_positive(epsilon, "epsilon", zero="all would be equally likely"))
         object.__setattr__(self, "neighbors", require_relation(neighbors))

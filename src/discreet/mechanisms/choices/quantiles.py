@@ -101,7 +101,7 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
             total = read_positive(epsilon, "epsilon", zero="every point would be equally likely")
             each = _per_level(len(shares).bit_length(), total, chance)
         else:
-            each = read_positive(level_epsilon or 0, "level_epsilon", zero="every point would be equally likely")
+            each = read_positive(level_epsilon, "level_epsilon", zero="every point would be equally likely")
         for name, value in (
             ("qs", shares),
             ("lower", low),
@@ -194,7 +194,12 @@ def read_shares(qs: Sequence[Number]) -> tuple[Fraction, ...]:
     >>> read_shares([0.5, "1/4"])
     (Fraction(1, 2), Fraction(1, 4))
     """
-    shares = tuple(read_share(q) for q in qs)
+    try:
+        given = list(qs)
+    except TypeError:
+        msg = f"qs is {shown(qs)}; it must be a list of shares of the rows, such as [0.25, 0.5, 0.75]."
+        raise ParameterError(msg) from None
+    shares = tuple(read_share(q) for q in given)
     if not 0 < len(shares) <= _MOST_QUANTILES:
         msg = f"qs holds {len(shares)} shares; ask for 1 to {_MOST_QUANTILES} quantiles at once."
         raise ParameterError(msg)

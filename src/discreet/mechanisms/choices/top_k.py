@@ -116,7 +116,7 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
             total = read_positive(epsilon, "epsilon", zero="every order would be equally likely")
             wanted, each = _best_method(rounds, total, chance, wanted)
         else:
-            each = read_positive(round_epsilon or 0, "round_epsilon", zero="every order would be equally likely")
+            each = read_positive(round_epsilon, "round_epsilon", zero="every order would be equally likely")
             wanted = wanted or (TopKMethod.GUMBEL if chance else TopKMethod.PEELING)
         for name, value in (
             ("k", rounds),

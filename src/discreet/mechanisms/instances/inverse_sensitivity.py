@@ -12,7 +12,9 @@ from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.ladder import choose_on_ladder, rungs
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.rows import listed
 from discreet.mechanisms.smooth import read_private
+from discreet.mechanisms.values import read_pair
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
@@ -110,13 +112,14 @@ class InverseSensitivity(Mechanism["tuple[Number, Sequence[Number]]", float]):
 
     def release(self, value: tuple[Number, Sequence[Number]], *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return a point of the grid; `value` is (value, bounds by distance)."""
-        number, bounds = value
+        number, bounds = read_pair(value, "value, bounds by distance")
         clamp = Clamp.of(self.lower, self.upper, self.grid)
         span = clamp.width * self.grid.step
         lowest = clamp.low * self.grid.step
         center = (read_private(number, lowest, lowest + span, missing=lowest) - lowest) / self.grid.step
-        listed = [read_private(each, Fraction(0), span, missing=span) for each in bounds[: rungs(self.epsilon)]]
-        climbs = [math.ceil(each / self.grid.step) for each in listed]
+        given = listed(bounds, name="bounds")[: rungs(self.epsilon)]
+        moves = [read_private(each, Fraction(0), span, missing=span) for each in given]
+        climbs = [math.ceil(each / self.grid.step) for each in moves]
         steps = choose_on_ladder(center, climbs, clamp.width, self.epsilon, bits)
         return Release(float(clamp.point(steps)), self)
 

@@ -16,6 +16,7 @@ from discreet.mechanisms.reach import rounded_laplace_reach
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import read_private
 from discreet.mechanisms.stability import read_delta
+from discreet.mechanisms.values import read_pair
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace, families, rounded
 from discreet.privacy import Approximate, NeighborRelation, approximate
@@ -153,7 +154,7 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
 
     def release(self, value: tuple[Number, Number], *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the value with noise, and the bound among the details; `value` is (value, local sensitivity)."""
-        number, local = value
+        number, local = read_pair(value, "value, local sensitivity")
         most = _MOST * self.grid.step
         steps = math.ceil(read_private(local, Fraction(0), most, missing=most) / self.grid.step)
         bound = max(1, steps + discrete_laplace(self.scale, bits=bits) + self.lift)

@@ -14,6 +14,7 @@ from discreet.exact import Grid, float_down, float_up, rational, shown
 from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.rows import listed
 from discreet.mechanisms.smooth import Smooth
 from discreet.mechanisms.spreads import reach, smooth_maximum
 from discreet.mechanisms.values import quietly, unmasked
@@ -86,7 +87,7 @@ class PredictionVariance(Smooth):
         smoothing: Number | None = None,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        place = tuple(rational(each, name="point") for each in point)
+        place = tuple(rational(each, name="point") for each in listed(point, name="point"))
         if not 1 <= len(place) <= _MOST_DIMENSIONS or not any(place):
             msg = f"point is {shown(point)}; it must have 1 to {_MOST_DIMENSIONS} coordinates, not all of them 0."
             raise ParameterError(msg)

@@ -13,7 +13,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.numbers.laplace import Laplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.stability import DistanceTest, read_delta
-from discreet.mechanisms.values import private_number
+from discreet.mechanisms.values import private_number, read_pair
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import Approximate, NeighborRelation, approximate
@@ -156,7 +156,7 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
 
     def release(self, value: tuple[float, float], *, bits: BitSource = SYSTEM) -> Release[float | None]:
         """Return the value with noise, or None; `value` is (value, distance)."""
-        number, distance = value
+        number, distance = read_pair(value, "value, distance")
         if not self.test.passes(distance, bits=bits):
             return Release(None, self)
         return Release(float(self.noise.release(private_number(number), bits=bits).value), self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.errors import ParameterError
 from discreet.exact import Grid, integer
 from discreet.mechanisms.additive import assign, read_choice, read_positive
 from discreet.mechanisms.choices.quantile import Quantile
@@ -18,7 +20,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import changes_one
-from discreet.mechanisms.values import quietly
+from discreet.mechanisms.values import quietly, read_pair
 from discreet.noise import SYSTEM, BitSource, exponential_race, permutation, uniform_integer
 from discreet.privacy import NeighborRelation, Pure, pure
 from discreet.privacy.relations import require_relation
@@ -71,7 +73,8 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
     Where the function raises, or returns what is no finite number, the block's answer is the middle of the bounds.
 
     `release` takes the pair (rows, function); the function gets an array of rows if the rows are an array, a Series or
-    a DataFrame, and a list otherwise.
+    a DataFrame, and a list otherwise. Every block becomes an array by itself: a null in one block must not change the
+    type in which another block is seen.
 
     Nissim, Raskhodnikova & Smith 2007; Smith 2011 (doi:10.1145/1993636.1993743).
 
@@ -160,26 +163,20 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
         self, rows: Sequence[Any], function: Callable[[Any], float], *, bits: BitSource = SYSTEM
     ) -> NDArray[np.int64]:
         """Return what the function says about each random block, in steps from the lower bound; private."""
-        clamp, count = self._clamp, len(rows)
+        clamp, (count, block) = self._clamp, _blocks_of(rows)
         order = permutation(count, bits=bits)
         place = uniform_integer(self.blocks, size=count, bits=bits)
-        given = None
-        if hasattr(rows, "__array__"):  # a mask stays on, so that the function does not see what lies under it
-            given = rows if isinstance(rows, np.ma.MaskedArray) else np.asarray(rows)
-        listed = [] if given is not None else list(rows)
-        found = []
-        for block in range(self.blocks):
-            members = order[place == block]
-            found.append(
-                _answer(function, given[members] if given is not None else [listed[i] for i in members.tolist()])
-            )
+        found = [_answer(function, block, order[place == number]) for number in range(self.blocks)]
         return clamp.steps(np.array(found), missing=clamp.width // 2)
 
     def release(
         self, value: tuple[Sequence[Any], Callable[[Any], float]], *, bits: BitSource = SYSTEM
     ) -> Release[float]:
         """Return the private aggregate; `value` is (rows, function)."""
-        rows, function = value
+        rows, function = read_pair(value, "rows, function")
+        if not callable(function):
+            msg = f"the function is of type {type(function).__name__}; it must be a function of a block of rows."
+            raise ParameterError(msg)
         steps = self.answers(rows, function, bits=bits)
         clamp = self._clamp
         if self.aggregator is Aggregator.MEAN:
@@ -215,11 +212,34 @@ def _loud(rows: Sequence[float]) -> float:
     return max(rows, default=0.0)
 
 
-def _answer(function: Callable[[Any], float], rows: Any) -> float:  # noqa: ANN401  rows of any kind
+def _blocks_of(rows: Any) -> tuple[int, Callable[[NDArray[np.int64]], Any]]:  # noqa: ANN401  rows of any kind
+    """Return the number of rows, and a function that returns those of some places as the caller's function gets them.
+
+    A mask stays on, so that the function does not see what lies under it.
+    """
+    known = isinstance(rows, Iterable | Sized) and not (isinstance(rows, np.ndarray) and rows.ndim == 0)
+    if not known:
+        msg = f"the rows are of type {type(rows).__name__}; they must be a list, an array, a Series or a DataFrame."
+        raise ParameterError(msg)
+    if isinstance(rows, np.ndarray):
+        return len(rows), lambda places: rows[places]
+    if not hasattr(rows, "__array__"):
+        given = list(rows)
+        return len(given), lambda places: [given[place] for place in places.tolist()]
+    if hasattr(rows, "iloc"):  # of pandas
+        return len(rows), lambda places: np.asarray(rows.iloc[places])
+    if hasattr(type(rows), "to_pylist"):  # of Arrow
+        return len(rows), lambda places: np.asarray(rows.take(places))
+    return len(rows), lambda places: np.asarray(rows[places])
+
+
+def _answer(
+    function: Callable[[Any], float], block: Callable[[NDArray[np.int64]], Any], places: NDArray[np.int64]
+) -> float:
     """Call a function of which nothing is known; what is no finite number becomes missing."""
     try:
         with quietly():
-            found = float(function(rows))
+            found = float(function(block(places)))
     except (Exception, SystemExit):  # noqa: BLE001  whatever private rows make the caller's function raise
         return math.nan
     return found if math.isfinite(found) else math.nan

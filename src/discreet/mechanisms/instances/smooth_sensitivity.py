@@ -12,6 +12,7 @@ from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import Smooth, read_private
+from discreet.mechanisms.values import read_pair
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 
@@ -81,7 +82,7 @@ class SmoothSensitivity(Smooth):
 
     def value_and_bound(self, value: tuple[Number, Number]) -> tuple[Fraction, Fraction]:
         """Return the number clamped to the bounds, and the bound clamped to their distance; both are private."""
-        exact, bound = value
+        exact, bound = read_pair(value, "value, smooth bound")
         inside = read_private(exact, self.lower, self.upper, missing=self.lower)
         return inside, read_private(bound, Fraction(0), self.upper - self.lower, missing=self.upper - self.lower)
 

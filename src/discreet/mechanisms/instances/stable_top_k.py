@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.errors import ParameterError
-from discreet.exact import integer, shown
+from discreet.exact import integer
 from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.instances.stable_value import StableValue
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import codes, listed
-from discreet.mechanisms.selection import private_scores
+from discreet.mechanisms.selection import private_scores, read_names
 from discreet.mechanisms.smooth import changes_one
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import Approximate, NeighborRelation
@@ -73,10 +72,7 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
         delta: Number,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        names = tuple(candidates)
-        if not names or len(set(names)) != len(names):
-            msg = f"candidates are {shown(names)}; give at least one, and each once."
-            raise ParameterError(msg)
+        names = read_names(candidates)
         made = StableValue(epsilon=epsilon, delta=delta, neighbors=neighbors)
         changes_one(made.neighbors)
         assign(self, candidates=names, k=integer(k, name="k", least=1, most=len(names)))

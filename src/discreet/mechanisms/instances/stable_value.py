@@ -9,6 +9,7 @@ from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.stability import DistanceTest, read_delta
+from discreet.mechanisms.values import read_pair
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import Approximate, NeighborRelation, approximate
@@ -101,7 +102,7 @@ class StableValue(Mechanism["tuple[object, float]", object]):
 
     def release(self, value: tuple[object, float], *, bits: BitSource = SYSTEM) -> Release[object]:
         """Return the value or None; `value` is (value, distance to instability)."""
-        found, distance = value
+        found, distance = read_pair(value, "value, distance to instability")
         return Release(found if self.test.passes(distance, bits=bits) else None, self)
 
     @classmethod

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -29,7 +28,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_gaussian_reach
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import exact_integers, limited
+from discreet.mechanisms.values import exact_integers, is_integer, limited
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_gaussian
 from discreet.noise.scale import checked_scale
@@ -187,7 +186,7 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
         self, value: int | Sequence[int] | NDArray[np.integer], *, bits: BitSource = SYSTEM
     ) -> Release[int | NDArray[np.int64]]:
         """Return the whole numbers with noise, in one call for an array of any shape."""
-        if isinstance(value, Integral) and not isinstance(value, bool):
+        if is_integer(value):
             noise = discrete_gaussian(self.sigma, bits=bits)
             return Release(limited(limited(int(value)) + noise), self)
         counts = exact_integers(value)

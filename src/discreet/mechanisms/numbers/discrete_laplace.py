@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -28,7 +27,7 @@ from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_laplace_reach
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import exact_integers
+from discreet.mechanisms.values import exact_integers, is_integer
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
 from discreet.noise.scale import checked_scale
@@ -177,7 +176,7 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
         self, value: int | Sequence[int] | NDArray[np.integer], *, bits: BitSource = SYSTEM
     ) -> Release[int | NDArray[np.int64]]:
         """Return the whole numbers with noise, in one call for an array of any shape."""
-        if isinstance(value, Integral) and not isinstance(value, bool):
+        if is_integer(value):
             return Release(int(value) + unbounded_laplace(self.scale, bits), self)
         counts = exact_integers(value)
         if self.dimensions is not None:

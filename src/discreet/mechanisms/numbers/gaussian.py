@@ -6,41 +6,32 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-
 from discreet.errors import ParameterError
-from discreet.exact import Grid, float_up, log_upper, rational, shown, sqrt_upper
+from discreet.exact import Grid, log_upper, rational, shown, sqrt_upper
 from discreet.mechanisms.additive import (
     Inputs,
-    added,
     assign,
-    ends,
     exactly_one,
-    float_gap,
     largest_within,
-    miss,
     place,
     read_choice,
     read_dimensions,
     read_optional_delta,
     read_positive,
-    require_size,
 )
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.gridded import GridNoise
+from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import rounded_gaussian_reach
-from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import limited, snapped
-from discreet.mechanisms.words import movers
-from discreet.noise import SYSTEM, BitSource, gaussian_steps
+from discreet.noise import BitSource, gaussian_steps
 from discreet.noise.laplace import checked_ratio
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, curves, gaussian_sigma
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import SupportsIndex
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
@@ -51,7 +42,7 @@ __all__ = ["Gaussian"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Gaussian(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
+class Gaussian(GridNoise):
     r"""Add Gaussian noise to numbers, vectors or arrays, on a power-of-two grid.
 
     Privacy. Each coordinate is snapped to the grid and gets $N(0, \sigma^2)$, rounded to the grid, which is rounding
@@ -77,6 +68,7 @@ class Gaussian(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"])
     """
 
     kind: ClassVar[str] = "gaussian"
+    counted: ClassVar[Norm] = Norm.L2
     guarantee: ClassVar[str] = (
         "Numbers that move by at most the sensitivity in L2, snapped to a grid in d coordinates, with N(0, sigma^2) on "
         "each, are (epsilon, delta(epsilon))-differentially private with delta(epsilon) = Phi(mu/2 - epsilon/mu) - "
@@ -192,14 +184,6 @@ class Gaussian(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"])
         )
 
     @property
-    def moved(self) -> Fraction:
-        """How far two neighbors' snapped values can be apart in L2."""
-        distance = converted(self.sensitivity, self.norm, Norm.L2, self.dimensions)
-        return place(
-            distance, self.sigma, norm=Norm.L2, dimensions=self.dimensions, grid=self.grid, inputs=self.inputs
-        )[1]
-
-    @property
     def claim(self) -> Approximate | ZCDP:
         """The epsilon at the stated delta; without one, rho."""
         if self.delta is None:
@@ -212,40 +196,14 @@ class Gaussian(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"])
         return curves.gaussian(self.sigma, self.moved, neighbors=self.neighbors)
 
     @property
-    def assumed(self) -> tuple[str, ...]:
-        """The sensitivity, and the range of the values."""
-        what = "the values" if self.inputs is Inputs.RAW else f"the values, snapped to multiples of {self.grid.step},"
-        return (
-            f"{movers(self.neighbors)} moves {what} by at most {self.sensitivity} in the norm {self.norm.value}.",
-            ends(self.grid.step),
-        )
+    def _spread(self) -> Fraction:
+        return self.sigma
 
-    def error(self, confidence: float = 0.95, *, together: int = 1) -> float:
-        """Return how far `together` coordinates stay from their values, with this probability.
+    def _reach(self, ratio: Fraction, chance: Fraction) -> int:
+        return rounded_gaussian_reach(ratio, chance)
 
-        It speaks of values within 2**62 steps of the grid, at whose ends others are clamped, and of the exact sums; a
-        released float of more than 2**53 steps is the nearest one, which the error of that release counts.
-        """
-        reach = rounded_gaussian_reach(self.sigma / self.grid.step, miss(confidence, together))
-        snap = Fraction(1, 2) if self.inputs is Inputs.RAW else 0
-        return float_up((reach + snap) * self.grid.step)
-
-    def error_of(
-        self, value: float | NDArray[np.float64], details: Mapping[str, object], confidence: float = 0.95
-    ) -> float:
-        """Return the error of one release: that of the noise, and of the floats where steps are finer than they are."""
-        del details
-        return self.error(confidence) + float_gap(value, self.grid)
-
-    def release(self, value: ArrayLike | Fraction, *, bits: BitSource = SYSTEM) -> Release[float | NDArray[np.float64]]:
-        """Return the values with noise, as floats on the grid."""
-        steps = snapped(value, self.grid)
-        require_size(np.size(steps), self.dimensions)
-        if isinstance(steps, int):
-            noisy = limited(steps + gaussian_steps(self.sigma, self.grid, bits=bits))
-            return Release(self.grid.value(noisy), self)
-        noise = gaussian_steps(self.sigma, self.grid, size=steps.shape, bits=bits)
-        return Release(self.grid.values(added(steps, noise)), self)
+    def _drawn(self, shape: tuple[int, ...] | None, bits: BitSource) -> int | NDArray[np.int64]:
+        return gaussian_steps(self.sigma, self.grid, size=shape, bits=bits)
 
     @classmethod
     def examples(cls) -> tuple[Example[ArrayLike | Fraction], ...]:

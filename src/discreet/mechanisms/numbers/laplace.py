@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-
-from discreet.exact import Grid, float_up
 from discreet.mechanisms.additive import (
     Inputs,
-    added,
     assign,
-    ends,
     exactly_one,
-    float_gap,
     largest_within,
-    miss,
     place,
     read_choice,
     read_dimensions,
     read_positive,
-    require_size,
 )
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.gridded import GridNoise
+from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import rounded_laplace_reach
-from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import limited, snapped
-from discreet.mechanisms.words import movers
-from discreet.noise import SYSTEM, BitSource, laplace_steps
+from discreet.noise import BitSource, laplace_steps
 from discreet.noise.laplace import checked_ratio
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from fractions import Fraction
     from typing import SupportsIndex
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.exact import Number
+    from discreet.exact import Grid, Number
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
@@ -49,7 +39,7 @@ __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
+class Laplace(GridNoise):
     r"""Add Laplace noise to numbers, vectors or arrays, on a power-of-two grid.
 
     Privacy. Each coordinate is snapped to the grid and gets noise of density $e^{-|z|/b}/(2b)$, rounded to the grid,
@@ -85,6 +75,7 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
     """
 
     kind: ClassVar[str] = "laplace"
+    counted: ClassVar[Norm] = Norm.L1
     guarantee: ClassVar[str] = (
         "Numbers that move by at most the sensitivity in L1, snapped to a grid in d coordinates, with Laplace noise of "
         "this scale on each, are ((sensitivity + d * step) / scale)-differentially private."
@@ -118,7 +109,7 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
         in_norm = read_choice(Norm, norm, "norm")
         distance = converted(stated, in_norm, Norm.L1, size)
         rate = read_positive(epsilon, "epsilon", zero="no finite noise reaches it") if epsilon is not None else None
-        rough = distance / rate if rate is not None else read_positive(scale or 0, "scale", zero="it protects nobody")
+        rough = distance / rate if rate is not None else read_positive(scale, "scale", zero="it protects nobody")
         kind = read_choice(Inputs, inputs, "inputs")
         points, moved = place(distance, rough, norm=Norm.L1, dimensions=size, grid=grid, inputs=kind)
         spread = moved / rate if rate is not None else rough
@@ -154,14 +145,6 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
         )
 
     @property
-    def moved(self) -> Fraction:
-        """How far two neighbors' snapped values can be apart in L1."""
-        distance = converted(self.sensitivity, self.norm, Norm.L1, self.dimensions)
-        return place(
-            distance, self.scale, norm=Norm.L1, dimensions=self.dimensions, grid=self.grid, inputs=self.inputs
-        )[1]
-
-    @property
     def claim(self) -> Pure:
         """(sensitivity + d steps) / scale, exactly."""
         return Pure(self.moved / self.scale, neighbors=self.neighbors)
@@ -175,40 +158,14 @@ class Laplace(Mechanism["ArrayLike | Fraction", "float | NDArray[np.float64]"]):
         return curves.laplace(self.scale, self.moved, neighbors=self.neighbors)
 
     @property
-    def assumed(self) -> tuple[str, ...]:
-        """The sensitivity, and the range of the values."""
-        what = "the values" if self.inputs is Inputs.RAW else f"the values, snapped to multiples of {self.grid.step},"
-        return (
-            f"{movers(self.neighbors)} moves {what} by at most {self.sensitivity} in the norm {self.norm.value}.",
-            ends(self.grid.step),
-        )
+    def _spread(self) -> Fraction:
+        return self.scale
 
-    def error(self, confidence: float = 0.95, *, together: int = 1) -> float:
-        """Return how far `together` coordinates stay from their values, with this probability.
+    def _reach(self, ratio: Fraction, chance: Fraction) -> int:
+        return rounded_laplace_reach(ratio, chance)
 
-        It speaks of values within 2**62 steps of the grid, at whose ends others are clamped, and of the exact sums; a
-        released float of more than 2**53 steps is the nearest one, which the error of that release counts.
-        """
-        reach = rounded_laplace_reach(self.scale / self.grid.step, miss(confidence, together))
-        snap = Fraction(1, 2) if self.inputs is Inputs.RAW else 0
-        return float_up((reach + snap) * self.grid.step)
-
-    def error_of(
-        self, value: float | NDArray[np.float64], details: Mapping[str, object], confidence: float = 0.95
-    ) -> float:
-        """Return the error of one release: that of the noise, and of the floats where steps are finer than they are."""
-        del details
-        return self.error(confidence) + float_gap(value, self.grid)
-
-    def release(self, value: ArrayLike | Fraction, *, bits: BitSource = SYSTEM) -> Release[float | NDArray[np.float64]]:
-        """Return the values with noise, as floats on the grid."""
-        steps = snapped(value, self.grid)
-        require_size(np.size(steps), self.dimensions)
-        if isinstance(steps, int):
-            noisy = limited(steps + laplace_steps(self.scale, self.grid, bits=bits))
-            return Release(self.grid.value(noisy), self)
-        noise = laplace_steps(self.scale, self.grid, size=steps.shape, bits=bits)
-        return Release(self.grid.values(added(steps, noise)), self)
+    def _drawn(self, shape: tuple[int, ...] | None, bits: BitSource) -> int | NDArray[np.int64]:
+        return laplace_steps(self.scale, self.grid, size=shape, bits=bits)
 
     @classmethod
     def examples(cls) -> tuple[Example[ArrayLike | Fraction], ...]:

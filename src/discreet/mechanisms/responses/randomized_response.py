@@ -114,7 +114,7 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
         count = integer(answers, name="answers", least=2, most=_MOST_ANSWERS)
         if truth is None:
             exactly_one(epsilon=epsilon, truth=truth)
-            rate, kept = read_positive(epsilon if epsilon is not None else 0, "epsilon", zero="it tells nothing"), None
+            rate, kept = read_positive(epsilon, "epsilon", zero="it tells nothing"), None
         else:
             kept = rational(truth, name="truth")
             if not Fraction(1, count) < kept < 1:

@@ -14,10 +14,20 @@ from scipy.special import ndtri
 from discreet.exact import integer, sqrt_upper
 from discreet.mechanisms.additive import assign, exactly_one, miss
 from discreet.mechanisms.columns import points_below, read_column, read_points
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import Moved, Noise, adds_rows, best_noise, noisy_counts, read_size
+from discreet.mechanisms.sums import (
+    Moved,
+    Noise,
+    NoisySums,
+    adds_rows,
+    best_noise,
+    noisy_counts,
+    read_size,
+    require_kind,
+    require_rows,
+)
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size, require_relation
@@ -29,7 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
-    from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
 __all__ = ["Cdf", "cdf"]
@@ -38,7 +47,7 @@ _MOST_BRANCHES = 64
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
+class Cdf(NoisySums["ArrayLike", "NDArray[np.float64]"]):
     r"""Release the share of rows that are at most p, for each of several public points p.
 
     Privacy. The points cut the line into cells. The cells are the leaves of a tree in which every node has `branching`
@@ -94,9 +103,11 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
         cells = len(cuts) + 1
         wanted = [cells, *range(2, min(cells, _MOST_BRANCHES + 1))]
         if branching is not None:
-            wanted = [integer(branching, name="branching", least=2)]
+            wanted = [integer(branching, name="branching", least=2, most=max(_MOST_BRANCHES, cells))]
+        if noise is not None:
+            require_kind(noise)
         made = [
-            (each, noise or best_noise(
+            (each, noise if noise is not None else best_noise(
                 _moved(cells, each, relation), neighbors=relation, epsilon=epsilon, delta=delta, rho=rho
             ))
             for each in wanted
@@ -109,16 +120,6 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
     def levels(self) -> int:
         """How many levels the tree has, without its root."""
         return _levels(len(self.points) + 1, self.branching)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
 
     @property
     def assumed(self) -> tuple[str, ...]:
@@ -156,7 +157,9 @@ class Cdf(Mechanism["ArrayLike", "NDArray[np.float64]"]):
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[NDArray[np.float64]]:
         """Return the private shares, one per point; `value` holds the rows."""
-        places = points_below(read_column(value), self.points, at=False)
+        column = read_column(value)
+        require_rows(column.size, self.size)
+        places = points_below(column, self.points, at=False)
         if self.size is not None:
             places = np.where(places < 0, len(self.points), places)  # a missing row counts as above all points
         cells = self.branching**self.levels

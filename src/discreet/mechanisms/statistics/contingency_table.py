@@ -12,10 +12,10 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.rows import codes, read_rows
-from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy_counts
+from discreet.mechanisms.rows import codes, listed, read_rows
+from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy_counts
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.exact import Number
-    from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
 __all__ = ["ContingencyTable", "contingency_table"]
@@ -36,7 +35,7 @@ _MOST_CELLS = 10**8
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int64]"]):
+class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int64]"]):
     """Release how many rows have each combination of public categories, one axis per column.
 
     Privacy. A row is in at most one cell: the sensitivities of a histogram, 1 under add/remove, and 2 (L1) or sqrt(2)
@@ -74,9 +73,9 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
     ) -> None:
         exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
         try:
-            axes = tuple(tuple(each.tolist() if isinstance(each, np.ndarray) else each) for each in categories)
+            axes = tuple(tuple(listed(each)) for each in categories)
             good = bool(axes) and all(axis and len(set(axis)) == len(axis) for axis in axes)
-        except TypeError:  # no lists, or categories that cannot be hashed
+        except (ParameterError, TypeError):  # no lists, or categories that cannot be hashed
             good = False
         if not good:
             msg = f"categories is {shown(categories)}; give columns, each with at least one category, each once."
@@ -92,16 +91,6 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
         assign(self, categories=axes, noise=noise, neighbors=neighbors)
 
     @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
-
-    @property
     def assumed(self) -> tuple[str, ...]:
         """One row per unit, and public categories."""
         return ("a unit owns one row.", "the categories were not read from the rows.")
@@ -113,7 +102,7 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
     def release(self, value: Sequence[Sequence[Hashable]], *, bits: BitSource = SYSTEM) -> Release[NDArray[np.int64]]:
         """Return the private counts; `value` holds one sequence of rows per column."""
         shape = tuple(len(axis) for axis in self.categories)
-        if not isinstance(value, Iterable):
+        if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0):
             msg = f"value is of type {type(value).__name__}; it must hold one sequence of rows per column."
             raise ParameterError(msg)
         columns = [_listed(column) for column in value]
@@ -140,7 +129,7 @@ class ContingencyTable(Mechanism["Sequence[Sequence[Hashable]]", "NDArray[np.int
 def _listed(column: object) -> list[Any]:
     """Return a column as one object per row; a single text is no column."""
     rows = read_rows(column)
-    return list(rows.tolist()) if isinstance(rows, np.ndarray) else rows
+    return listed(rows) if isinstance(rows, np.ndarray) else rows
 
 
 def contingency_table(  # noqa: PLR0913

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.bernstein import PairedColumns, read_pair_of_bounds
-from discreet.mechanisms.columns import read_column
-from discreet.mechanisms.mechanism import Example
+from discreet.mechanisms.bernstein import PairedColumns
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import adds_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 
@@ -85,20 +82,6 @@ class Correlation(PairedColumns):
         details = {"total": shares.total, "count": shares.total / self._unit, "first": s, "second": t, "both": both}
         return Release(found, self, MappingProxyType(details))
 
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[ArrayLike, ArrayLike]], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other corner."""
-        change = NeighborRelation.CHANGE_ONE
-
-        def made(**given: object) -> Correlation:
-            return cls(first=(0, 1), second=(0, 1), grids=(1, 1), **given)  # type: ignore[arg-type]
-
-        return (
-            Example(made(epsilon="1/2"), ([0, 1], [0, 1]), ([0, 1, 1], [0, 1, 1])),
-            Example(made(epsilon=2), ([0, 1], [1, 0]), ([0, 1, 1], [1, 0, 0])),
-            Example(made(epsilon=2, size=2, neighbors=change), ([0, 1], [0, 1]), ([0, 0], [0, 0])),
-        )
-
 
 def correlation(  # noqa: PLR0913
     first: ArrayLike,
@@ -117,7 +100,4 @@ def correlation(  # noqa: PLR0913
     >>> correlation(x, x, bounds=((0, 10), (0, 10)), epsilon=1).value > 0.95
     True
     """
-    one, other = read_pair_of_bounds(bounds)
-    size = None if adds_rows(neighbors) else read_column(first).size
-    made = Correlation(first=one, second=other, epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors)
-    return made.release((first, second))
+    return Correlation.released((first, second), bounds, neighbors, epsilon=epsilon, delta=delta, rho=rho)

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.additive import assign, exactly_one
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import present
-from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy
+from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size, require_relation
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.exact import Number
-    from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
 __all__ = ["Count", "count"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Count(Mechanism["Sequence[object] | NDArray[np.generic]", int]):
+class Count(NoisySums["Sequence[object] | NDArray[np.generic]", int]):
     """Release how many rows are not missing.
 
     Privacy. One unit owns one row. A row more or less moves the count by 1; a row exchanged for another by at most 1
@@ -66,16 +65,6 @@ class Count(Mechanism["Sequence[object] | NDArray[np.generic]", int]):
             noise = best_noise(moved, neighbors=neighbors, epsilon=epsilon, delta=delta, rho=rho)
         moved.require(noise, neighbors)
         assign(self, noise=noise, neighbors=neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
 
     @property
     def assumed(self) -> tuple[str, ...]:

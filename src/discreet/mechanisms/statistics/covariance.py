@@ -7,11 +7,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.bernstein import PairedColumns, read_pair_of_bounds
-from discreet.mechanisms.columns import read_column
-from discreet.mechanisms.mechanism import Example
+from discreet.mechanisms.bernstein import PairedColumns
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import adds_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 
@@ -88,20 +85,6 @@ class Covariance(PairedColumns):
         details = {"total": shares.total, "count": shares.total / self._unit, **means}
         return Release(float(kept * self._scale), self, MappingProxyType(details))
 
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[ArrayLike, ArrayLike]], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other corner."""
-        change = NeighborRelation.CHANGE_ONE
-
-        def made(**given: object) -> Covariance:
-            return cls(first=(0, 1), second=(0, 1), grids=(1, 1), **given)  # type: ignore[arg-type]
-
-        return (
-            Example(made(epsilon="1/2"), ([0, 1], [0, 1]), ([0, 1, 1], [0, 1, 1])),
-            Example(made(epsilon=2), ([0, 1], [1, 0]), ([0, 1, 1], [1, 0, 0])),
-            Example(made(epsilon=2, size=2, neighbors=change), ([0, 1], [0, 1]), ([0, 0], [0, 0])),
-        )
-
 
 def covariance(  # noqa: PLR0913
     first: ArrayLike,
@@ -121,7 +104,4 @@ def covariance(  # noqa: PLR0913
     >>> -8.5 < answer.value < -8
     True
     """
-    one, other = read_pair_of_bounds(bounds)
-    size = None if adds_rows(neighbors) else read_column(first).size
-    made = Covariance(first=one, second=other, epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors)
-    return made.release((first, second))
+    return Covariance.released((first, second), bounds, neighbors, epsilon=epsilon, delta=delta, rho=rho)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -85,6 +85,20 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
         place = -(-20 // price) if rank is None else integer(rank, name="rank", least=0, most=1 << 40)
         assign(self, lower=low, upper=high, rank=min(int(place), 1 << 40), epsilon=price)
         assign(self, grid=Clamp.of(low, high, points).grid, neighbors=require_relation(neighbors))
+
+    @classmethod
+    def of_rows(
+        cls,
+        values: ArrayLike,
+        bounds: tuple[Number, Number] | None,
+        grid: Grid | Number | None,
+        **given: Any,  # noqa: ANN401  a price, and a rank
+    ) -> Self:
+        """Make the mechanism for the rows at hand: with a grid of whole numbers where they are declared as such."""
+        lower, upper = read_bounds(bounds)
+        if grid is None:
+            grid = default_grid(lower, upper, bits=_GRID_BITS, whole=whole_numbers(values))
+        return cls(lower=lower, upper=upper, grid=grid, **given)
 
     @property
     def _target(self) -> RankTarget:
@@ -170,11 +184,7 @@ def minimum(  # noqa: PLR0913
     >>> 100 < minimum(np.arange(100, 9_000), bounds=(0, 10_000), epsilon=10, rank=10).value < 120
     True
     """
-    lower, upper = read_bounds(bounds)
-    if grid is None:
-        grid = default_grid(lower, upper, bits=_GRID_BITS, whole=whole_numbers(values))
-    made = Minimum(lower=lower, upper=upper, epsilon=epsilon, rank=rank, grid=grid, neighbors=neighbors)
-    return made.release(values)
+    return Minimum.of_rows(values, bounds, grid, epsilon=epsilon, rank=rank, neighbors=neighbors).release(values)
 
 
 def maximum(  # noqa: PLR0913
@@ -192,8 +202,4 @@ def maximum(  # noqa: PLR0913
     >>> 8_980 < maximum(np.arange(100, 9_000), bounds=(0, 10_000), epsilon=10, rank=10).value < 9_000
     True
     """
-    lower, upper = read_bounds(bounds)
-    if grid is None:
-        grid = default_grid(lower, upper, bits=_GRID_BITS, whole=whole_numbers(values))
-    made = Maximum(lower=lower, upper=upper, epsilon=epsilon, rank=rank, grid=grid, neighbors=neighbors)
-    return made.release(values)
+    return Maximum.of_rows(values, bounds, grid, epsilon=epsilon, rank=rank, neighbors=neighbors).release(values)

@@ -10,10 +10,10 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.columns import points_below, read_column, read_points
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.statistics.contingency_table import ContingencyTable
-from discreet.mechanisms.sums import Moved, Noise, best_noise, noisy_counts
+from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy_counts
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
-    from discreet.privacy import ZCDP, Approximate, Curve, Pure
     from discreet.privacy.relations import Relation
 
 __all__ = ["Histogram", "histogram"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Histogram(Mechanism["ArrayLike", "NDArray[np.int64]"]):
+class Histogram(NoisySums["ArrayLike", "NDArray[np.int64]"]):
     """Release how many rows lie between public edges.
 
     Privacy. A row is in at most one bin. A row more or less moves one count by 1: L1 and L2 sensitivity 1. A row
@@ -76,16 +75,6 @@ class Histogram(Mechanism["ArrayLike", "NDArray[np.int64]"]):
             noise = best_noise(moved, neighbors=neighbors, epsilon=epsilon, delta=delta, rho=rho)
         moved.require(noise, neighbors)
         assign(self, edges=points, noise=noise, neighbors=neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of the noise."""
-        return self.noise.privacy
-
-    @property
-    def claim(self) -> Pure | Approximate | ZCDP:
-        """The noise's promise."""
-        return self.noise.claim
 
     @property
     def assumed(self) -> tuple[str, ...]:

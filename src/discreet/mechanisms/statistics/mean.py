@@ -7,10 +7,10 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.mechanisms.columns import read_bounds, read_column
+from discreet.mechanisms.columns import read_column
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy
+from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size
@@ -98,7 +98,7 @@ class Mean(BoundedColumn):
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private mean; `value` holds the rows."""
         clamp, column = self._clamp, read_column(value)
-        self.require_rows(column.size)
+        require_rows(column.size, self.size)
         if self.size is not None:
             steps = clamp.steps(column, missing=clamp.width // 2)
             (above,), total = noisy([clamp.sum(steps)], self.noise, bits), self.size * clamp.width
@@ -140,7 +140,4 @@ def mean(  # noqa: PLR0913
     >>> 48 < answer.value < 51, answer.mechanism.promise
     (True, 'ε = 1')
     """
-    lower, upper = read_bounds(bounds)
-    size = None if adds_rows(neighbors) else read_column(values).size
-    made = Mean(lower=lower, upper=upper, epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors)
-    return made.release(values)
+    return Mean.of_rows(values, bounds, neighbors, epsilon=epsilon, delta=delta, rho=rho).release(values)

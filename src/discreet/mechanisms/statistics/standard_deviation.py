@@ -6,10 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.columns import read_bounds, read_column
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.statistics.variance import Variance
-from discreet.mechanisms.sums import adds_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 
@@ -85,9 +83,4 @@ def std(  # noqa: PLR0913
     >>> 2.8 < answer.value < 2.95
     True
     """
-    lower, upper = read_bounds(bounds)
-    size = None if adds_rows(neighbors) else read_column(values).size
-    made = StandardDeviation(
-        lower=lower, upper=upper, epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors
-    )
-    return made.release(values)
+    return StandardDeviation.of_rows(values, bounds, neighbors, epsilon=epsilon, delta=delta, rho=rho).release(values)

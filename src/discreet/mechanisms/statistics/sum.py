@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.mechanisms.columns import default_grid, read_bounds, read_column, whole_numbers
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy
+from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size
@@ -64,7 +64,7 @@ class Sum(BoundedColumn):
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float | int]:
         """Return the private sum; `value` holds the rows."""
         clamp, column = self._clamp, read_column(value)
-        self.require_rows(column.size)
+        require_rows(column.size, self.size)
         steps = clamp.steps(column)
         (found,) = noisy([clamp.sum(steps) + clamp.low * steps.size], self.noise, bits)
         total = found * self.grid.step
@@ -100,10 +100,7 @@ def sum(  # noqa: A001, PLR0913  called as dp.sum, the name that everybody looks
     (True, True, 2996.0)
     """
     lower, upper = read_bounds(bounds)
-    size = None if adds_rows(neighbors) else read_column(values).size
     if grid is None and whole_numbers(values) and lower.denominator == upper.denominator == 1:
         grid = default_grid(lower, upper, bits=40, whole=True)
-    made = Sum(
-        lower=lower, upper=upper, epsilon=epsilon, delta=delta, rho=rho, grid=grid, size=size, neighbors=neighbors
-    )
+    made = Sum.of_rows(values, bounds, neighbors, epsilon=epsilon, delta=delta, rho=rho, grid=grid)
     return made.release(values)

@@ -7,10 +7,10 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.mechanisms.columns import exact_sum, read_bounds, read_column
+from discreet.mechanisms.columns import exact_sum, read_column
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy
+from discreet.mechanisms.sums import BoundedColumn, Moved, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size
@@ -109,7 +109,7 @@ class Variance(BoundedColumn):
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private variance; `value` holds the rows."""
         clamp, column = self._clamp, read_column(value)
-        self.require_rows(column.size)
+        require_rows(column.size, self.size)
         if self.size is not None:
             steps = clamp.steps(column, missing=clamp.width // 2)
             first, second = exact_sum(steps, clamp.width), exact_sum(steps**2, clamp.width**2)
@@ -160,7 +160,4 @@ def variance(  # noqa: PLR0913
     >>> 8.1 < answer.value < 8.4, answer.mechanism.promise
     (True, 'ε = 1')
     """
-    lower, upper = read_bounds(bounds)
-    size = None if adds_rows(neighbors) else read_column(values).size
-    made = Variance(lower=lower, upper=upper, epsilon=epsilon, delta=delta, rho=rho, size=size, neighbors=neighbors)
-    return made.release(values)
+    return Variance.of_rows(values, bounds, neighbors, epsilon=epsilon, delta=delta, rho=rho).release(values)

@@ -24,6 +24,7 @@ from discreet.mechanisms.additive import (
 )
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.selection import require_monotone
 from discreet.mechanisms.values import FARTHEST, limited, snapped
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
@@ -105,20 +106,16 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
         distance = read_positive(sensitivity, "sensitivity", zero="what no unit can move needs no noise")
         rate = read_positive(epsilon, "epsilon", zero="no finite noise reaches it")
         count = integer(above, name="above", least=1, most=1 << 40)
-        part = _best_share(count, monotone=bool(monotone)) if share is None else rational(share, name="share")
+        relation = require_relation(neighbors)
+        same_way = require_monotone(relation, monotone=monotone)
+        part = _best_share(count, monotone=same_way) if share is None else rational(share, name="share")
         if not 0 < part < 1:
             msg = f"share is {shown(share)}; the threshold's part of epsilon lies strictly between 0 and 1."
             raise ParameterError(msg)
-        if monotone and neighbors is not NeighborRelation.ADD_REMOVE:
-            msg = (
-                "monotone=True needs neighbors that add or remove a unit: when a unit is exchanged for another, some "
-                "answers may rise while others fall. Leave it out."
-            )
-            raise ParameterError(msg)
         points = Grid.below(distance, bits=16) if grid is None else read_grid(grid)
         assign(self, threshold=rational(threshold, name="threshold"), sensitivity=distance, epsilon=rate, above=count)
-        assign(self, share=part, monotone=bool(monotone), grid=points, inputs=read_choice(Inputs, inputs, "inputs"))
-        assign(self, neighbors=require_relation(neighbors))
+        assign(self, share=part, monotone=same_way, grid=points, inputs=read_choice(Inputs, inputs, "inputs"))
+        assign(self, neighbors=relation)
         integer(steps_moved(distance, points, self.inputs), name="sensitivity in steps of the grid", least=1)
         for scale in self.scales:
             checked_scale(scale, name="the noise in steps of the grid")

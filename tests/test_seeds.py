@@ -1,0 +1,37 @@
+"""A run of the tests without --fresh-seeds is the same every time, in releases of a database too."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from discreet.noise import SYSTEM, bits
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_the_system_source_gives_a_test_the_bits_of_its_name(request: pytest.FixtureRequest, turn: int) -> None:
+    del turn
+    digest = hashlib.sha256(f"{request.node.nodeid} 0".encode()).digest()
+    expected = np.random.Generator(np.random.PCG64(int.from_bytes(digest))).integers(0, 256, 1 << 18, dtype=np.uint8)
+    assert np.array_equal(SYSTEM.take(64), expected[:64]) != request.config.getoption("--fresh-seeds")
+
+
+def test_no_bit_comes_twice_within_a_test() -> None:
+    words = list(chain.from_iterable(SYSTEM.words64(1 << 15).tolist() for _ in range(4)))  # four blocks
+    assert len(set(words)) == len(words)  # 2**17 words of 64 bits: by chance with probability 2**-31, and replayed
+    assert bits._key_stream(16).tobytes() != bits._key_stream(16).tobytes()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_process_without_the_name_draws_fresh_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a child does: with the process it has, the stream is another one in each call and each run."""
+    before = SYSTEM.take(32).tobytes()
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    SYSTEM._forget()
+    after = SYSTEM.take(32).tobytes()
+    monkeypatch.undo()
+    assert before != after
