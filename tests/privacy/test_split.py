@@ -60,7 +60,7 @@ def test_the_part_above_an_edge_has_the_moments_of_an_independent_quadrature(
 def test_the_difference_of_powers_is_within_its_error(sigma: float, rate: float, uses: int) -> None:
     whole, large = edges(SampledGaussianLoss(sigma, rate, add=False))
     heights = np.asarray([0.0, 2.0])
-    values, errors = split._difference([(whole, uses)], [(large, uses)], 2.0, heights)
+    values, errors = split.difference([(whole, uses)], [(large, uses)], 2.0, heights)
     with mpmath.workdps(20):
         for height, value, error in zip(heights, values, errors, strict=True):
             order = complex(2.0, float(height))
@@ -74,9 +74,9 @@ def test_the_difference_of_powers_is_within_its_error(sigma: float, rate: float,
 def test_the_bound_holds_for_every_higher_node(sigma: float, rate: float, uses: int, real: float) -> None:
     whole, large = edges(SampledGaussianLoss(sigma, rate, add=False))
     for height in (1.0, 5.0, 20.0):
-        bound = split._decay([(whole, uses)], [(large, uses)], real, height)
+        bound = split.decay([(whole, uses)], [(large, uses)], real, height)
         for factor in (1.0, 1.3, 4.0):
-            values, errors = split._difference(
+            values, errors = split.difference(
                 [(whole, uses)], [(large, uses)], real, np.asarray([0.0, factor * height])
             )
             assert bound >= float(values[1].real) - math.log1p(float(errors[1]) + 1e-9)
@@ -119,7 +119,7 @@ def test_an_edge_too_high_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> Non
     direction = curve.directions()[0].trimmed(1e-20, 10.0)
     where = place(direction, 2.0, 9.0, math.log(truth[1]))
     uses = [(loss, n) for loss, n in direction.parts if isinstance(loss, SampledGaussianLoss)]
-    high = split._small(uses, 4.0, 0.1)
+    high = split.small_losses(uses, 4.0, 0.1)
     large = [
         (replace(loss, start=edge.cut, rise=edge.soft), n) for (loss, n), (edge, _) in zip(uses, high, strict=True)
     ]

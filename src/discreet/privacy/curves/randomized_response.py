@@ -52,7 +52,7 @@ class RandomizedResponse(Part):
             return loss, loss
         fall = math.exp(-epsilon)
         masses = np.array([fall, (self.answers - 2) * fall, 1.0]) / (1 + (self.answers - 1) * fall)
-        loss = FiniteLoss(np.array([-epsilon, 0.0, epsilon]), masses, 0.0, epsilon)
+        loss = FiniteLoss(np.array([-epsilon, 0.0, epsilon]), masses, 0.0, epsilon, ceiling=epsilon)
         return loss, loss
 
     def rho(self) -> Fraction:

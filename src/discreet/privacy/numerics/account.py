@@ -4,8 +4,9 @@
 2. Gaussian parts are merged (mu^2 adds), small finite parts are multiplied out exactly;
 3. all losses on one lattice: the contour over one period;
 4. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
-5. few subsampled Gaussians: the convolution of laws above and below;
-6. otherwise: the contour with the probe.
+5. subsampled Gaussians of which small and large losses count alike: a contour for each layer of losses;
+6. few subsampled Gaussians: the convolution of laws above and below;
+7. otherwise: the contour with the probe.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.lattice import on_lattice
+from discreet.privacy.numerics.layers import layers_through
 from discreet.privacy.numerics.loss import ULP, Direction, Loss, log_conversion
 from discreet.privacy.numerics.search import minimize
 from discreet.privacy.numerics.split import jump_guess, split_through
@@ -67,6 +69,9 @@ GRID = 48
 
 NEAR = 0.1
 """How far, relatively, the profile may be from its target where secants take over from grids."""
+
+ROUNDS = 6
+"""How often layers are laid around a better guess."""
 
 NUDGE = 1e-5
 """How far, relatively, a profile is followed to see how fast it falls."""
@@ -224,6 +229,8 @@ def _refine(direction: Direction, order: float, upper: float, delta: float) -> E
         if not gained or not _wide(lower, upper):
             break
         order, near = _chernoff(direction, upper)[0], upper
+    if _wide(lower, upper):  # small and large losses count alike
+        lower, upper = _by_layers(direction, (lower, upper), delta, target)
     if _wide(lower, upper):  # heavy tails: no decay, or no digits left
         lower, upper = _meet((lower, upper), solve(direction, upper, math.exp(target)))
     if _wide(lower, upper) and contour is None:
@@ -234,6 +241,19 @@ def _refine(direction: Direction, order: float, upper: float, delta: float) -> E
         one_by_one = _Pointwise(direction, order, direction.top, direction.certain)
         lower, upper = _meet((lower, upper), one_by_one.epsilon(delta, upper))
     return lower, upper
+
+
+def _by_layers(direction: Direction, ends: Ends, delta: float, target: float) -> Ends:
+    """Solve with a line for each layer of losses, a few times: layers are laid around a guess of epsilon."""
+    for _ in range(ROUNDS):
+        near = ends[1] * (1 + 1e-4)
+        layers = layers_through(direction, near, target)
+        if layers is None:
+            break
+        last, ends = ends, _meet(ends, layers.epsilon(delta, near))
+        if not _wide(*ends) or ends[1] - ends[0] > 0.9 * (last[1] - last[0]):
+            break
+    return ends
 
 
 @dataclass(frozen=True)
@@ -378,22 +398,37 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     order, log_bound = _chernoff(direction.trimmed(1e-290, SEARCHED), epsilon)
     if log_bound < -740:
         return direction.certain * (1 - SLACK), max(direction.infinity * (1 + SLACK) + 1e-280, SMALLEST)
-    direction = direction.trimmed(TRIM * 1e-3 * math.exp(min(log_bound, 0.0)), order)
+    whole, direction = direction, direction.trimmed(TRIM * 1e-3 * math.exp(min(log_bound, 0.0)), order)
     order, log_bound = _chernoff(direction, epsilon)
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
+    bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     guess = min(log_bound - 3.0, -1.0)
     line, order = _sharpen(direction, order, epsilon, guess)
     contour = _contour(line, order, epsilon, guess)
     low, high = contour.delta(epsilon) if contour else (direction.certain * (1 - SLACK), 1.0)
     if high - low > 1e-6 * high:
+        low, high = _delta_by_layers(whole, (min(low, bound), min(high, bound)), epsilon, order)
+    if high - low > 1e-6 * high:
         other: Inverse | None = convolve_at(direction, epsilon, math.exp(guess))
         if other is None and contour is None:
             other = _probe(direction, order, epsilon, guess)
         low, high = _meet((low, high), other.delta(epsilon) if other else (low, high))
-    bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     high = max(min(high, bound, 1.0), SMALLEST)
     return min(low, high), high
+
+
+def _delta_by_layers(whole: Direction, ends: Ends, epsilon: float, order: float) -> Ends:
+    """Integrate each layer of losses by itself, a few times: what may be cut off depends on delta."""
+    for _ in range(ROUNDS):
+        size = max(ends[1] - whole.infinity, 1e-290)
+        layers = layers_through(whole.trimmed(TRIM * size, order), epsilon, math.log(size))
+        if layers is None:
+            break
+        last, ends = ends, _meet(ends, layers.delta(epsilon))
+        if ends[1] - ends[0] <= 1e-6 * ends[1] or ends[1] - ends[0] > 0.9 * (last[1] - last[0]):
+            break
+    return ends
 
 
 def _blur(loss: Loss, epsilon: float) -> float:
@@ -421,8 +456,18 @@ def _chernoff(direction: Direction, epsilon: float) -> Ends:
     def bound(order: float) -> float:
         return direction.rough(order) - order * epsilon + log_conversion(order)
 
-    order = minimize(bound)[0]
-    return order, direction.moment(order) - order * epsilon + log_conversion(order)
+    def certified(order: float) -> float:
+        return direction.moment(order) - order * epsilon + log_conversion(order)
+
+    order, rough = minimize(bound)
+    best = order, certified(order)
+    # At enormous orders rounding eats the sums that `rough` looks at; every order gives a bound.
+    while best[1] > rough + 1 and order > SEARCHED:
+        order *= 0.25
+        found = certified(order)
+        best = (order, found) if found < best[1] else best
+        rough = bound(order)
+    return best
 
 
 def _invert(loss: Loss, delta: float) -> Ends:

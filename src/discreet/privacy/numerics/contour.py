@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -305,7 +305,21 @@ class Where:
         return 2 * math.pi / self.period
 
 
-def place(direction: Direction, order: float, epsilon: float, log_delta: float) -> Where:
+class Moments(Protocol):
+    """What a line is placed by: the real moments of a measure of mass at most 1."""
+
+    @property
+    def top(self) -> float:
+        """The largest finite value."""
+
+    def rough(self, order: float) -> float:
+        """Return the logarithm of the moment well enough for a search."""
+
+    def moment(self, order: float) -> float:
+        """Return the logarithm of the moment, rounded up."""
+
+
+def place(direction: Moments, order: float, epsilon: float, log_delta: float) -> Where:
     """Choose the line, the period X that pushes both aliases below the tolerance, and the order for the right one.
 
     The left alias wants c X large, the right one (r - c) X for some order r whose moment is still small; where moments

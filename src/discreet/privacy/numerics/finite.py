@@ -85,7 +85,9 @@ class FiniteLoss(Loss):
         under = np.cumsum((self.masses * np.exp(-self.values))[::-1])[::-1]
         over = np.cumsum(self.masses[::-1])[::-1] + self.infinity
         # The profile at each value, from the line on its left: below delta from some value on.
-        index = int(np.argmax(over - np.exp(self.values) * under <= delta))
+        fallen = over - np.exp(self.values) * under <= delta
+        # At the largest value it is 0, which rounding may put above a tiny delta: then the last piece holds the answer.
+        index = int(np.argmax(fallen)) if fallen.any() else len(fallen) - 1
         ratio = (float(over[index]) - delta) / float(under[index]) if under[index] > 0 else 0.0
         return min(max(math.log(ratio), 0.0), self.top) if ratio > 0 else None
 

@@ -25,6 +25,9 @@ from discreet.privacy.numerics.search import minimize
 LOG_DOUBT = math.log(1e-11)
 """How unlikely it must be that the other losses outweigh a jump."""
 
+FARTHEST_POWER = 1e3
+"""Orders are tried until the loss of one use, at its least, times the order is this."""
+
 SMALL = 0.03
 """A reserve below this share of epsilon is not worth a search for a smaller one."""
 
@@ -50,13 +53,14 @@ def _reserve(uses: tuple[tuple[float, float, int], ...]) -> float:
     parts = [(SampledGaussianLoss(sigma, rate, add=True), n) for sigma, rate, n in uses]
     mirror = Direction(tuple(parts))
     least = math.fsum(-n * math.log1p(-loss.rate) for loss, n in parts) * (1 + 1e-12)
+    farthest = FARTHEST_POWER / max(-math.log1p(-loss.rate) for loss, _ in parts)
 
     def bound(order: float) -> float:
-        # (K - LOG_DOUBT) / r approaches the least sum from above or has passed its minimum before.
-        return (mirror.rough(order) - LOG_DOUBT) / order if order * least < 1e3 else least
+        # Beyond such orders (K - LOG_DOUBT) / r approaches the least sum from above or has passed its minimum.
+        return (mirror.rough(order) - LOG_DOUBT) / order if order < farthest else least
 
     order = minimize(bound)[0]
-    if order * least >= 1e3:
+    if order >= farthest:
         return least
     return min(least, (mirror.moment(order) - LOG_DOUBT) / order)
 

@@ -145,8 +145,6 @@ class SampledGaussianLoss(SampledPair, Loss):
 
     def tail(self, real: float, height: float) -> float:
         """Bound |M(c + it)| for all t >= height by moving the path of integration; see `sampled_tail`."""
-        if math.isfinite(self.limit):  # no decay is proved with a second edge above the first
-            return self.same_moment(real)
         if not Nodes.at(self, real, 0.0).affordable:
             return math.inf
         if real not in self._tails:

@@ -71,7 +71,7 @@ def window(loss: SampledPair, a: float) -> tuple[float, float]:
     limit = min(max(move, loss.start) + REACH, loss.cut + REACH)
     z = np.linspace(-REACH, limit, int(2.5 * (limit + REACH)) + 2)
     log = a * loss.ratio(z) - 0.5 * z * z + loss.kept(z)
-    keep = np.flatnonzero(log > float(log.max()) - 45)
+    keep = np.flatnonzero(log >= float(log.max()) - 45)  # at enormous orders the largest value alone
     return float(z[max(keep[0] - 1, 0)]), float(z[min(keep[-1] + 1, len(z) - 1)])
 
 
@@ -83,21 +83,23 @@ class Sketch:
     x: Reals
     weights: Reals
     logs: Reals
+    whole: bool
+    """Whether nothing is left out below, so that M may be near 1."""
 
     @staticmethod
     def of(loss: SampledPair) -> Sketch:
         """Draw it: a trimmed loss ends with its cut; the mode of the add direction lies left of 0, but not far."""
-        upper = 10.0 if loss.add else min(loss.cut + 3 * REACH * loss.soft, loss.limit + REACH * loss.fade)
+        upper = 10.0 if loss.add else min([loss.cut + 3 * REACH * loss.soft, *(e + REACH * w for e, w in loss.higher)])
         z = np.arange(-25.0 if loss.add else -10.0, upper, min(0.4, loss.sigma, loss.sharpest))
         ratio = loss.ratio(z)
         logs = loss.kept(z) - 0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi))
-        return Sketch(ratio, np.expm1(np.minimum(ratio, 690.0)), np.exp(logs), logs)
+        return Sketch(ratio, np.expm1(np.minimum(ratio, 690.0)), np.exp(logs), logs, math.isinf(loss.start))
 
     def moment(self, a: float) -> float:
         """Return log M on the real axis."""
         powers = a * self.ratio
         peak = float((powers + self.logs).max())
-        if peak < 1:  # near M = 1 the difference from 1 counts
+        if self.whole and peak < 1:  # near M = 1 the difference from 1 counts
             beyond = float((np.expm1(np.minimum(powers, 600.0)) - a * self.x) @ self.weights)
             return math.log1p(max(beyond, 0.0))
         return peak + math.log(float(np.exp(powers + (self.logs - peak)).sum()))
@@ -301,7 +303,7 @@ def _placed(loss: SampledPair, real: float, height: float) -> tuple[float, float
 
 def _is_near_one(loss: SampledPair, a: float, lower: float, upper: float) -> bool:
     """Decide whether M - 1 is computed instead of M: nothing is left out, and nowhere do the logarithms grow large."""
-    if math.isfinite(loss.start) or math.isfinite(loss.limit):
+    if math.isfinite(loss.start) or loss.higher:
         return False
     z = np.linspace(lower, upper, 12)
     log = a * loss.ratio(z)

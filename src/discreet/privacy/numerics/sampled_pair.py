@@ -31,10 +31,8 @@ class SampledPair:
     """Where an edge lies below which everything is left out, in z; -inf if nothing is. See `split`."""
     rise: float = SOFTEST
     """The width of that edge."""
-    limit: float = math.inf
-    """Where a second edge above the first one lies, in z; inf if there is none."""
-    fade: float = SOFTEST
-    """The width of the second edge."""
+    higher: tuple[tuple[float, float], ...] = ()
+    """Where more edges above the trimmed one lie, in z, and their widths; the losses kept are those below all."""
 
     @cached_property
     def lost(self) -> tuple[float, float]:
@@ -66,18 +64,22 @@ class SampledPair:
             return kept
         from scipy.special import log_ndtr
 
-        for edge, width in ((self.cut, self.soft), (self.limit, self.fade)):
-            if math.isfinite(edge):
-                kept = kept + log_ndtr((edge - z) / width)
+        for edge, width in self.ends:
+            kept = kept + log_ndtr((edge - z) / width)
         if math.isfinite(self.start):
             kept = kept + log_ndtr((z - self.start) / self.rise)
         return np.asarray(kept)
 
     @property
+    def ends(self) -> tuple[tuple[float, float], ...]:
+        """The edges above which losses are left out, each with its width."""
+        return ((self.cut, self.soft), *self.higher) if math.isfinite(self.cut) else ()
+
+    @property
     def widths(self) -> list[float]:
         """The widths of all edges."""
-        edges = (self.cut, self.soft), (self.start, self.rise), (self.limit, self.fade)
-        return [width for edge, width in edges if math.isfinite(edge)]
+        lower = [self.rise] if math.isfinite(self.start) else []
+        return [*(width for _, width in self.ends), *lower]
 
     @property
     def whole(self) -> bool:

@@ -13,9 +13,12 @@ from v + i eta down to v, where |integrand| <= phi(v) (1 + x)^a exp(eta^2/2 - t 
 times alpha = min(arg at eta, theta p), p = q exp(l) / (1 + x), so that the piece is at most
 eta phi(v) (1 + x)^a exp(eta^2 / 2) (1 - exp(-t alpha)) / (t alpha).
 
+With several edges the path ends at the lowest v, whose density is the sum over the edges of each one's normal density
+times the chance that all others are higher, a product of normal distribution functions.
+
 Between two nodes v of the law of the cut, phi (1 + x)^a psi exceeds the larger end by less than a tenth (its
-logarithm has curvature above -(1 + 1/soft^2) and the step is below 0.75 soft) and alpha grows with v, so 2.2 times
-the sum with each alpha taken one node earlier bounds the mean over v.
+logarithm has curvature above -k, k = 1 plus 1/width^2 of every edge, and the step is below 0.75 / sqrt(k))
+and alpha grows with v, so 2.2 times the sum with each alpha taken one node earlier bounds the mean over v.
 
 The integral is a trapezoidal sum like those of `sampled_nodes`. Off the real axis by d = psi sigma, psi <= pi/2, the
 new factor becomes exp(-t arg(theta + psi) / 2 + t arg(psi - theta) / 2), at most 1: beyond a right angle, pi - (theta
@@ -124,11 +127,23 @@ def _block(nodes: Nodes, odds: Reals, theta: Reals) -> Block:
     weights = np.exp(np.minimum(log + (0.5 * a) * np.log(along * along + across * across) + loss.kept(z), 600.0))
     if math.isinf(loss.cut):
         return Block(weights, angles, None, angles, np.ones(1))
-    edge = -0.5 * ((z - loss.cut) / loss.soft) ** 2 - math.log(loss.soft * math.sqrt(2 * math.pi))
-    edges = 2.2 * theta * loss.sigma * np.exp(np.minimum(log + a * np.log1p(odds) + edge, 600.0))
+    edges = 2.2 * theta * loss.sigma * np.exp(np.minimum(log + a * np.log1p(odds) + _log_ends(loss, z), 600.0))
     rates = np.minimum(angles, theta * (odds / (1 + odds)))
-    growth = np.exp(0.5 * (theta[:, 0] * loss.sigma / loss.soft) ** 2)  # infinite where that is no use
+    sharp = math.fsum(width**-2 for _, width in loss.ends)
+    growth = np.exp(0.5 * (theta[:, 0] * loss.sigma) ** 2 * sharp)  # infinite where that is no use
     return Block(weights, angles, edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1), growth)
+
+
+def _log_ends(loss: SampledPair, z: Reals) -> Reals:
+    """Return the logarithm of the density of where a path ends: at the cut, or at the lowest of several."""
+    from scipy.special import log_ndtr
+
+    found = np.full(len(z), -np.inf)
+    for place, (edge, width) in enumerate(loss.ends):
+        density = -0.5 * ((z - edge) / width) ** 2 - math.log(width * math.sqrt(2 * math.pi))
+        others = [log_ndtr((other - z) / soft) for i, (other, soft) in enumerate(loss.ends) if i != place]
+        found = np.logaddexp(found, density + sum(others, start=np.zeros(len(z))))
+    return np.asarray(found)
 
 
 def _leak(loss: SampledPair, a: float, theta: Reals, step: float) -> Reals:

@@ -77,7 +77,7 @@ def split_through(
     large, spare = found
 
     def bound(height: float) -> float:
-        return _decay(uses, large, where.real, height)
+        return decay(uses, large, where.real, height)
 
     heights = nodes_up(bound, where, epsilon, log_delta, most)
     if heights is None:
@@ -85,7 +85,7 @@ def split_through(
     last = float(heights[-1])
     if not all(loss.affordable(where.real, last) for loss, _ in (*uses, *large)):
         return None
-    return integrand(direction, where, heights, _difference(uses, large, where.real, heights), bound(last), spare=spare)
+    return integrand(direction, where, heights, difference(uses, large, where.real, heights), bound(last), spare=spare)
 
 
 def _edge(uses: Uses, epsilon: float, log_delta: float, width: float) -> tuple[Uses, tuple[float, float]] | None:
@@ -95,7 +95,7 @@ def _edge(uses: Uses, epsilon: float, log_delta: float, width: float) -> tuple[U
     best = None
     while low < high:
         middle = (low + high) // 2 if best or low else min(7, high - 1)
-        small = _small(uses, LEVELS[middle] * epsilon, width)
+        small = small_losses(uses, LEVELS[middle] * epsilon, width)
         order, value = _rough_spare(small, LEVELS[middle] * epsilon, epsilon)
         if value < target:
             best, high = (small, order), middle
@@ -111,10 +111,10 @@ def _edge(uses: Uses, epsilon: float, log_delta: float, width: float) -> tuple[U
     return [(replace(loss, start=edge.cut, rise=edge.soft), n) for (loss, n), (edge, _) in pairs], (order, value)
 
 
-def _small(uses: Uses, level: float, width: float) -> Uses:
-    """Return the small losses: an edge of their own, below that of the jumps."""
+def small_losses(uses: Uses, level: float, width: float) -> Uses:
+    """Return the small losses: an edge of their own, below those that there are."""
     return [
-        (replace(loss, cut=loss.z_of(level), soft=min(SOFTEST, width * loss.sigma), limit=loss.cut, fade=loss.soft), n)
+        (replace(loss, cut=loss.z_of(level), soft=min(SOFTEST, width * loss.sigma), higher=loss.ends), n)
         for loss, n in uses
     ]
 
@@ -126,7 +126,7 @@ def _rough_spare(small: Uses, level: float, epsilon: float) -> tuple[float, floa
     return min(zip(orders, bounds, strict=True), key=lambda pair: pair[1])
 
 
-def _decay(uses: Uses, large: Uses, real: float, height: float) -> float:
+def decay(uses: Uses, large: Uses, real: float, height: float) -> float:
     """Bound log |M^n - S^n| at all heights above this one."""
     total, share = 0.0, -math.inf
     for (loss, n), (rare, _) in zip(uses, large, strict=True):
@@ -137,7 +137,7 @@ def _decay(uses: Uses, large: Uses, real: float, height: float) -> float:
     return total + share + 1e-9
 
 
-def _difference(uses: Uses, large: Uses, real: float, heights: Reals) -> tuple[Complexes, Reals]:
+def difference(uses: Uses, large: Uses, real: float, heights: Reals) -> tuple[Complexes, Reals]:
     """Return log(M^n - S^n) on the line, and a bound on the error of each."""
     whole, power = (np.zeros(len(heights), dtype=np.complex128) for _ in range(2))
     doubt, size, moved, most = (np.zeros(len(heights)) for _ in range(4))
@@ -156,7 +156,7 @@ def _difference(uses: Uses, large: Uses, real: float, heights: Reals) -> tuple[C
         size += n * np.log(rest)
         lost |= ~(errors < VAGUE)
         moved += n * (slip + 4 * ULP * np.abs(ratio)) / rest
-        # The bound of `_decay`, with what the sums say themselves.
+        # The bound of `decay`, with what the sums say themselves.
         tail = above.real + np.log1p(others)
         factor = np.logaddexp(values.real + np.log1p(errors), tail)
         most += n * factor
@@ -191,5 +191,5 @@ def jump_guess(direction: Direction, upper: float, delta: float) -> float:
     high, low = int(under[-1]), int(under[-1]) + 1
     share = math.log(delta / float(sums[high])) / math.log(float(sums[low]) / float(sums[high]))
     guess = float(points[high]) * (float(points[low]) / float(points[high])) ** share * ABOVE
-    bound = _rough_spare(_small(uses, guess, SHARES[-1]), guess, MARGIN * guess)[1]
+    bound = _rough_spare(small_losses(uses, guess, SHARES[-1]), guess, MARGIN * guess)[1]
     return min(guess, upper) if bound < math.log(delta) else upper
