@@ -160,6 +160,9 @@ class Told:
         class Prepared:
             engine: Told
 
+            def near(self, narrower: Aggregate) -> Any:  # noqa: ANN401 - as above
+                return self.engine.prepare(narrower)
+
             def run(self) -> Aggregates:
                 self.engine.events.append("run")
                 if not self.engine.working:
