@@ -115,4 +115,8 @@ def test_no_rate_for_hardly_any_noise_is_said_in_these_words() -> None:
     with pytest.raises(ParameterError, match=r"sigma is .0\.01.; below 1/15"):
         p.dpsgd_rate(epsilon=1, delta="1e-5", sigma="0.01", steps=10)
     assert p.dpsgd_rate(epsilon=1, delta="1e-5", sigma="0.01", steps=1) == pytest.approx(1e-5, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_the_least_noise_that_is_sampled_has_a_rate() -> None:
     assert p.dpsgd_rate(epsilon=1, delta="1e-5", sigma="0.07", steps=10) == pytest.approx(1e-6, rel=1e-4)
