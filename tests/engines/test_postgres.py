@@ -85,6 +85,21 @@ def test_decimals_beyond_doubles_are_no_error() -> None:
     assert int(found.unprotected(1)[0, 0]) * step == Fraction(1000 - 1000 + 0 + 1000) + Fraction(3, 2)
 
 
+def test_units_are_not_rounded() -> None:
+    """Ids that are no whole numbers belong to nobody: 0.6 and 1.4 would be one unit."""
+    columns = [Column("id", type="integer"), Column("ward", keys=["cold", "flu"])]
+    policy = Policy([Table("odd", unit="id", rows_per_unit=1, columns=columns)], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DROP TABLE IF EXISTS odd")
+        connection.execute("CREATE TABLE odd (id double precision, ward text)")
+        connection.execute(
+            "INSERT INTO odd VALUES (0.6, 'cold'), (1.4, 'flu'), (2, 'flu'), (3, 'flu'), ('NaN', 'cold')"
+        )
+    with Postgres(policy, postgres(), rank_key=KEY) as engine:
+        found = engine.prepare(plan_sql(policy, "SELECT ward, COUNT(*) FROM odd GROUP BY ward").aggregate).run()
+        assert found.unprotected(0)[:, 0].tolist() == [0, 2]
+
+
 def test_a_table_that_is_missing_is_named() -> None:
     with pytest.raises(ParameterError, match="in schema 'nowhere'"):
         Postgres(POLICY, postgres(), schema="nowhere")

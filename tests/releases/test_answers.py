@@ -15,7 +15,7 @@ from discreet.plans import plan_sql
 from discreet.releases.protection import Price, Protection
 from discreet.releases.question import answered
 from discreet.releases.recipe import Recipe
-from discreet.tables import Policy
+from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -231,3 +231,23 @@ def test_what_is_shown_of_questions_and_answers_is_public(db: Database) -> None:
     assert repr(question) == "Question(n of visits)"
     assert repr(question.release(epsilon=1)) == "Answer(n: 1 rows, ε = 1)"
     assert repr(db) == "Database('hospital', version '1')"
+
+
+def test_counts_from_zero_on_request() -> None:
+    """Empty groups: as often below 0 as above, and half a scale too many once they are cut off."""
+    columns = [Column("k", keys=range(2000), nullable=False), Column("x", lower=0, upper=9, nullable=False)]
+    policy = Policy([Table("t", row_is_unit=True, columns=columns)], epsilon=100)
+    sql = "SELECT k, COUNT(*) AS n, AVG(x) AS m, COUNT(*) + 1 AS more FROM t GROUP BY k"
+    with dp.Database(policy, {"t": pa.table({"k": [0] * 500, "x": [3] * 500})}) as opened:
+        answer = opened.sql(sql).release(epsilon="0.1")
+        cut = answer.nonnegative()
+        pairs = list(zip(answer.to_dicts(), cut.to_dicts(), strict=True))
+        assert any(before["n"] < 0 for before, _ in pairs)
+        for before, after in pairs:
+            assert after["n"] == max(before["n"], 0)
+            assert (after["m"], after["k"]) == (before["m"], before["k"])
+            assert after["more"] == after["n"] + 1
+        assert [each["n"] for each in cut.errors()] == [each["n"] for each in answer.errors()]
+        assert cut.to_json() == answer.to_json()  # what is stored is what was released
+        bias = sum(after["n"] for _, after in pairs[1:]) / len(pairs[1:])
+        assert 3 < bias < 15  # scale / 2 and the pair's two draws; it would be near 0 without the cut

@@ -46,7 +46,9 @@ class Aggregates:
         self,
         aggregate: Aggregate,
         groups: list[tuple[Value, ...]] | None,
-        numbers: Sequence[Sequence[Sequence[int]] | NDArray[np.int64] | NDArray[np.object_]],
+        numbers: Sequence[
+            Sequence[Sequence[int]] | Sequence[NDArray[np.int64]] | NDArray[np.int64] | NDArray[np.object_]
+        ],
         units: Sequence[int] | NDArray[np.int64],
     ) -> None:
         """Take the groups, or None for the known ones in their order; by statistic the numbers of each group."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.plans import aggregates as agg
 from discreet.plans.explain import written
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import computed, names_in, together
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer"]
 
+_COUNTS = (agg.Count, agg.CountDistinct, agg.Histogram)
 _WIDEST = 24
 _USUAL = 0.95
 
@@ -71,6 +73,8 @@ class Answer:
     combined: int = 1
     bounds: Answer | None = None
     """The answer that chose the bounds between which values were clamped, where the price bought some."""
+    from_zero: bool = False
+    """Whether counts below 0 are shown as 0; see `nonnegative`."""
 
     @property
     def plan(self) -> Plan:
@@ -102,6 +106,14 @@ class Answer:
             kept = there + [place for place in kept if found[place] is None]
         return tuple(kept[: request.limit])
 
+    def _floored(self, name: str, cell: Cell) -> Cell:
+        """A count, or counts, from 0 on where that is asked for."""
+        if not self.from_zero or not isinstance(dict(self.plan.request.measures)[name], _COUNTS) or cell.value is None:
+            return cell
+        if isinstance(cell.value, tuple):
+            return replace(cell, value=tuple(max(int(each or 0), 0) for each in cell.value))
+        return replace(cell, value=max(cell.value, 0))
+
     @cached_property
     def _usual(self) -> list[dict[str, Cell]]:
         return self._released(_USUAL)
@@ -114,7 +126,7 @@ class Answer:
         readers = {name: decoder(self.recipe, name, self.numbers, confidence) for name, _ in plan.request.measures}
         return [
             {name: Cell(group[place], None, "keys are exact.", exact=True) for name, place in keys.items()}  # type: ignore[arg-type]
-            | {name: read(number) for name, read in readers.items()}
+            | {name: self._floored(name, read(number)) for name, read in readers.items()}
             for number, group in enumerate(self.groups)
         ]
 
@@ -147,6 +159,16 @@ class Answer:
         computed from its noisy count. Rows that were left out by the limits per unit are not part of it.
         """
         return [{name: cell.error for name, cell in row.items()} for row in self.cells(confidence)]
+
+    def nonnegative(self) -> Answer:
+        """Give the same answer with 0 in place of counts below 0; it costs nothing, and every ± still holds.
+
+        This brings a bias: noise that was as often below as above is then above only. With Laplace noise of scale b the
+        count of a group without rows is b / 2 too large on average, and so are sums over many such groups, by b / 2 for
+        each. Leave counts as they are to add them up or to compute with them. HAVING, ORDER BY and arithmetic see what
+        is shown; means and other ratios are still made of the counts as they were released.
+        """
+        return replace(self, from_zero=True)
 
     def to_json(self) -> str:
         """Write the noisy numbers as a ledger keeps them; for the same question they give the same answer again."""
@@ -200,7 +222,8 @@ class Answer:
         for name, expression in outputs:
             array = arrays.get(name)
             if array is not None:
-                found[name] = array[order]
+                counted = isinstance(measures[expression.name], _COUNTS)  # type: ignore[attr-defined]
+                found[name] = np.maximum(array[order], 0) if self.from_zero and counted else array[order]
             elif isinstance(expression, Column) and expression.name in keys:
                 found[name] = [self.groups[place][keys[expression.name]] for place in self._order]
             else:

@@ -122,8 +122,11 @@ class Joint:
     def chosen(self, cells: NDArray[np.int64], lower: int, bits: BitSource) -> list[int]:
         """Choose one point per level, in rising order; `cells` are those near the ranks, as `RankedCells` says."""
         total = int(cells[0, 3]) if len(cells) else 0
-        numbers = [np.arange(max(low, 1), min(high + 1, total) + 1) for low, high in self.near(total)]
-        asked = np.unique(np.concatenate(numbers))
+        numbers, known = [], 0
+        for low, high in self.near(total):  # both ends rise from level to level
+            numbers.append(np.arange(max(low, known + 1), min(high + 1, total) + 1))
+            known = max(known, min(high + 1, total))
+        asked = np.concatenate(numbers)
         rows = self._spread(cells, lower, asked, bits)
         return [lower + (point >> self.ties) for point in Chain(self, rows, asked, total).draw(bits)]
 
@@ -141,6 +144,8 @@ class Joint:
         found: NDArray[np.int64] = (cells[held, 0] - lower) << self.ties
         if not self.ties:
             return found
+        if (cells[held, 2] == 1).all():
+            return found + uniform_integer(1 << self.ties, asked.size, bits)
         here, first, counts = np.unique(held, return_index=True, return_counts=True)
         whole = counts == cells[here, 2]
         wanted = np.repeat(whole, counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING
 from discreet.exact import integer
 from discreet.plans import aggregates as agg
 from discreet.plans.expressions import Column
+from discreet.releases.arithmetic import names_in, together
 from discreet.releases.blocks import combined
 from discreet.releases.choices import RankChoice
 from discreet.releases.decoding import rounding_of_product
+from discreet.releases.expected import Expected, expected
 from discreet.releases.numbers import reach_of
 from discreet.releases.recipe import levels_of
 
@@ -80,7 +83,7 @@ def _error(
     """The ± of an output, or why there is none."""
     measures = dict(recipe.plan.request.measures)
     if not isinstance(expression, Column):
-        return None, "it is computed from noisy values; a release has a ± where an honest one exists."
+        return _computed_error(recipe, protection, expression, rows, confidence)
     if expression.name not in measures:
         return None, ""
     measure = measures[expression.name]
@@ -94,6 +97,50 @@ def _error(
     return _ratio_error(recipe, protection, expression.name, rows, confidence)
 
 
+_OPEN = "it is computed from noisy values; a release has a ± where an honest one exists."
+
+
+def _computed_error(
+    recipe: Recipe, protection: Protection, expression: Expression, rows: int | None, confidence: float
+) -> tuple[float | None, str]:
+    """The ± of arithmetic, for all values within their public bounds; those of its parts hold together."""
+    measures = dict(recipe.plan.request.measures)
+    names = names_in(expression)
+    if not names or any(name not in measures or measures[name].size > 1 for name in names):
+        return None, _OPEN
+    each = together(confidence, len(names))
+    values = {}
+    for name in names:
+        error, note = _error(recipe, protection, Column(name), rows, each)
+        if error is None:
+            return None, note
+        values[name] = Expected(*_size(recipe, name, rows), error)
+    found = expected(expression, values)
+    if found is not None:
+        return found.error, ""
+    more = "; give expected_count= for a number." if rows is None else "."
+    return None, f"{_OPEN[:-1]}{more}"
+
+
+def _size(recipe: Recipe, name: str, rows: int | None) -> tuple[float, float]:
+    """Between which numbers the size of a measure lies, for a group of so many rows."""
+    measure = dict(recipe.plan.request.measures)[name]
+    if isinstance(measure, agg.Count) and not measure.operands:
+        return (0.0, math.inf) if rows is None else (float(rows), float(rows))
+    if isinstance(measure, agg.Count | agg.CountDistinct):
+        return 0.0, math.inf if rows is None else float(rows)
+    factor = recipe.plan.statistics[recipe.plan.statistics_of(name)[-1]].factors[0]  # type: ignore[attr-defined]
+    ends = [float(end * factor.step) for end in (factor.lower, factor.upper)]
+    far, wide = max(map(abs, ends)), ends[1] - ends[0]
+    if isinstance(measure, agg.Sum):
+        return 0.0, math.inf if rows is None else far * rows
+    if isinstance(measure, agg.Mean):
+        return 0.0, far
+    if isinstance(measure, agg.StdDev):
+        return 0.0, wide
+    return (0.0, wide**2) if isinstance(measure, agg.Variance) else (0.0, math.inf)
+
+
 def _ratio_error(
     recipe: Recipe, protection: Protection, name: str, rows: int | None, confidence: float
 ) -> tuple[float | None, str]:
@@ -102,11 +149,34 @@ def _ratio_error(
     places = recipe.plan.statistics_of(name)
     if isinstance(measure, agg.Mean):
         return _mean_error(recipe, protection, places, rows, confidence)
-    if isinstance(measure, agg.StdDev | agg.Correlation):
-        return None, "its error depends on the data; a release has a ± where an honest one exists."
     if rows is None:
         return None, "its error depends on the number of rows; give expected_count= for a number."
-    return _product_error(recipe, protection, places, rows, confidence), ""
+    if isinstance(measure, agg.Correlation):
+        return None, _correlation_note(recipe, protection, places, rows, confidence)
+    error = _product_error(recipe, protection, places, rows, confidence)
+    if not isinstance(measure, agg.StdDev):
+        return error, ""
+    # |sqrt(a) - sqrt(b)| <= sqrt(|a - b|), reached by values that do not vary; a deviation is at most half the range.
+    factor = recipe.plan.statistics[places[1]].factors[0]  # type: ignore[attr-defined]
+    most = float((factor.upper - factor.lower) * factor.step) / 2 * math.sqrt(rows / (rows - 1) if rows > 1 else 1)
+    return min(math.sqrt(error), most), ""
+
+
+def _correlation_note(
+    recipe: Recipe, protection: Protection, places: tuple[int, ...], rows: int, confidence: float
+) -> str:
+    """Say what is to be expected: no bound holds for all values, as both variances may be as small as noise.
+
+    With both deviations range / sqrt 12, as of values spread evenly, a correlation near 0 is off by the ± of the
+    covariance over the product of the deviations.
+    """
+    ends = [recipe.plan.statistics[place].factors[0] for place in places[1:3]]  # type: ignore[attr-defined]
+    deviations = [float((each.upper - each.lower) * each.step) / math.sqrt(12) for each in ends]
+    about = _product_error(recipe, protection, (*places[:3], places[5]), rows, confidence) / math.prod(deviations)
+    text = (
+        f"about ± {about:.2g} for independent values spread evenly over their bounds" if about < 1 else "too few rows"
+    )
+    return f"{text}; its error depends on how much values vary, and a release has a ± where an honest one exists."
 
 
 def _rank_note(recipe: Recipe, protection: Protection, measure: Measure, place: int, confidence: float) -> str:

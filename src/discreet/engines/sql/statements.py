@@ -40,7 +40,7 @@ _LONGEST_LIST = 16
 _APART = (BinCounts, RankedCells)
 """What is not one number per group has a statement of its own."""
 
-Numbers: TypeAlias = "NDArray[np.int64] | NDArray[np.object_] | list[list[int]]"
+Numbers: TypeAlias = "NDArray[np.int64] | NDArray[np.object_] | list[list[int]] | list[NDArray[np.int64]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,15 @@ class Statements:
         """Read what has a statement of its own."""
         left = iter(results)
         keys = self.aggregate.keys
+        size = math.prod(len(key.known or ()) for key in keys) if groups is None else len(groups)
         for place, statistic in enumerate(self.aggregate.statistics):
-            if isinstance(statistic, _APART) and groups is None:
-                groups = list(itertools.product(*(key.known or () for key in keys)))
             if isinstance(statistic, BinCounts):
-                numbers[place] = _counted(groups or [], listed_rows(next(left)), statistic.size, len(keys))
+                product: Iterable[Row] = itertools.product(*(key.known or () for key in keys))
+                found = list(product) if groups is None else groups
+                numbers[place] = _counted(found, listed_rows(next(left)), statistic.size, len(keys))
             elif isinstance(statistic, RankedCells):
-                numbers[place] = _cells(groups or [], listed_rows(next(left)), len(keys))
+                columns = next(left)
+                numbers[place] = _cells(columns, _places(columns, self.aggregate, groups), size, len(keys))
 
     def _numbers(
         self, columns: Columns, rows: NDArray[np.int64], places: NDArray[np.int64], size: int
@@ -167,14 +169,23 @@ def _counted(groups: list[Row], rows: Iterable[Row], size: int, width: int) -> l
     return [counts[group] for group in groups]
 
 
-def _cells(groups: list[Row], rows: Iterable[Row], width: int) -> list[list[int]]:
-    """Read cells near ranks, in rising order; engines return them in any."""
-    found: dict[Row, list[Row]] = {group: [] for group in groups}
-    for row in rows:
-        here = found.get(row[:width])
-        if here is not None:
-            here.append(row[width:])
-    return [[int(part) for row in sorted(found[group]) for part in row] for group in groups]  # type: ignore[call-overload]
+def _cells(columns: Columns, places: NDArray[np.int64], size: int, width: int) -> list[NDArray[np.int64]]:
+    """Read cells near ranks by the places of their groups, in rising order; engines return them in any."""
+    numbers = np.column_stack([np.asarray(column, dtype=np.int64) for column in columns[width:]])
+    order = np.lexsort((numbers[:, 0], places))
+    ends = np.searchsorted(places[order], np.arange(size + 1))
+    numbers = numbers[order]
+    return [numbers[start:end] for start, end in itertools.pairwise(ends.tolist())]
+
+
+def _places(columns: Columns, aggregate: Aggregate, groups: list[Row] | None) -> NDArray[np.int64]:
+    """Give the place of each row's group; -1 for groups that are not there."""
+    width, count = len(aggregate.keys), len(columns[-1])
+    if groups is None:
+        return known_places(aggregate.keys, columns[:width], count)
+    index = {group: place for place, group in enumerate(groups)}
+    rows = listed_rows(columns[:width]) if width else itertools.repeat((), count)
+    return np.fromiter((index.get(row, -1) for row in rows), dtype=np.int64, count=count)
 
 
 def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
