@@ -314,3 +314,16 @@ def test_an_interrupt_after_the_reservation_stays_spent(
     assert [each["left"] for each in accounts] == [{"epsilon": "1"}]  # type: ignore[attr-defined]
     again = record(capsys, "query", clinic, COUNT, "--epsilon", "1")
     assert again["repeated"] is False
+
+
+def test_nothing_that_was_asked_or_found_commands_the_terminal(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    trick = "SELECT COUNT(*) AS n FROM visits WHERE ward <> '\x1b]0;owned\x07\x1b[2J\u202e'"
+    assert main(["query", clinic, trick, "--epsilon", "1"]) == 0
+    assert main(["log", clinic]) == 0
+    Path(clinic).write_text(POLICY.replace('"b"]', '"b", "\\u001b[2J"]').replace("epsilon = 2", "epsilon = 5"))
+    assert main(["query", clinic, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "visits" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    with SQLiteLedger(Path(clinic).with_name("clinic.ledger.sqlite")) as ledger:
+        assert not any("\x1b" in str(line) for line in ledger.entries())

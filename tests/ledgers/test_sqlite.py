@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledgers import SQLiteLedger, lock
+from discreet.ledgers import MemoryLedger, SQLiteLedger, lock
 from discreet.ledgers import sqlite as sqlite_module
 from discreet.ledgers.transfer import FORMAT
 from discreet.privacy import Pure
@@ -243,9 +243,9 @@ paid = ledger.reserve(Pure("0.5"), Entry("q", ("visits",)))
 child = os.fork()
 try:
     ledger.record(paid, Text(os.getpid()))
-    print("shown", flush=True)
+    os.write(1, b"shown\\n")  # in one piece: the other process writes too
 except ParameterError:
-    print("refused", flush=True)
+    os.write(1, b"refused\\n")
 for number in range(5):
     ledger.reserve(Pure("0.1"), Entry("", ("visits",)))
 ledger.close()
@@ -338,3 +338,44 @@ def test_without_file_locks_sqlites_own_lock_keeps_the_budget(file: Path, monkey
         assert bought == sum(line.kind == "reserved" for line in ledger.entries()) - 1
         assert ledger.verify().ok
     assert sorted(each.name for each in file.parent.iterdir()) == before
+
+
+def test_a_ledger_stays_where_it_was_opened_whatever_the_working_folder_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    SQLiteLedger("hospital.ledger.sqlite", POLICY).close()
+    monkeypatch.chdir(tmp_path / "here")
+    with SQLiteLedger("hospital.ledger.sqlite", POLICY) as ledger:
+        monkeypatch.chdir(tmp_path / "there")
+        ledger.reserve(Pure(1), COUNT)
+        ledger.close()
+        ledger.reserve(Pure(1), COUNT)
+        assert ledger.remaining == Pure(1)
+        assert ledger.verify().ok
+    for name, left in (("here", Pure(1)), ("there", Pure(3))):
+        with SQLiteLedger(tmp_path / name / "hospital.ledger.sqlite") as ledger:
+            assert ledger.remaining == left
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_ledger_in_memory_is_not_spent_twice_by_a_fork() -> None:
+    ledger = MemoryLedger(POLICY)
+    ledger.reserve(Pure(1), COUNT)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            ledger.reserve(Pure(1), COUNT)
+            os.write(write, b"spent")
+        except LedgerError as error:
+            os.write(write, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read, "rb") as told:
+        assert b"forked" in told.read()
+    assert ledger.remaining == Pure(2)

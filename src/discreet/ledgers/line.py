@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from discreet.privacy.currencies import Currency
 
-__all__ = ["NOTHING", "Charge", "Line", "Scope", "canonical", "strict_json"]
+__all__ = ["NOTHING", "Charge", "Line", "Scope", "canonical", "printable", "strict_json"]
 
 NOTHING = "0" * 64
 """What the first entry names as the hash before it."""
@@ -36,6 +36,15 @@ def canonical(value: object) -> str:
     '{"a":[null,true],"b":1}'
     """
     return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def printable(text: str) -> str:
+    r"""Give a text without what would command a terminal: whoever asked wrote it, and somebody else reads it.
+
+    >>> printable("SELECT 1\n-- \x1b[2J")
+    'SELECT 1 -- ?[2J'
+    """
+    return "".join(each if each.isprintable() else " " if each.isspace() else "?" for each in text)
 
 
 def strict_json(text: str) -> Any:  # noqa: ANN401 - JSON holds anything
@@ -197,5 +206,5 @@ class Line:
             "unprotected": f"{facts.get('what', '')}: no guarantee",
         }
         cost = "" if self.cost is None else f" {self.cost!r}"
-        said = words.get(self.kind, "")
+        said = printable(words.get(self.kind, ""))
         return f"{self.number} {self.time[:19]}Z {self.kind}{' ' + who if who else ''}: {said}{cost}"

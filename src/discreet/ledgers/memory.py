@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from discreet.errors import LedgerError
 from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.page import MemoryPage, Store
 
@@ -31,6 +33,7 @@ class MemoryLedger(Ledger):
 
     def __init__(self, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
         self._store = Store()
+        self._process = os.getpid()
         self._lock = threading.RLock()
         super().__init__(policy, name="memory", export=export)
 
@@ -39,6 +42,12 @@ class MemoryLedger(Ledger):
 
     @contextmanager
     def _page(self, *, write: bool) -> Iterator[MemoryPage]:
+        if self._process != os.getpid():  # before the lock, which a thread of the parent may have held
+            msg = (
+                "this process was forked from the one whose memory holds the ledger: both would spend the same budget. "
+                "Nothing was spent. Keep the ledger in a file: ledger='hospital.ledger.sqlite'."
+            )
+            raise LedgerError(msg)
         with self._lock:
             page = MemoryPage(self._store)
             yield page

@@ -224,7 +224,7 @@ class SQLiteLedger(Ledger):
         if "\0" in str(path) or not Path(path).name:
             msg = f"the path of the ledger is {shown(str(path))}; it must be the path of a file, without NUL."
             raise ParameterError(msg)
-        self._path = Path(path)
+        self._path = Path(path).absolute()  # it is opened again and again, whatever the working folder is then
         self._name = str(path)
         self._thread_lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None

@@ -83,7 +83,7 @@ def cell_text(value: object, error: float | None) -> str:
         shown = f"[{', '.join(cell_text(each, None) for each in value)}]"
         return shown if error is None else f"{shown} ± {cell_text(error, None)}"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
+        return "".join(each if each.isprintable() else "?" for each in str(value))  # a key may command a terminal
     if error is None or error <= 0 or isinf(error):
         text = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
         return text if error is None else f"{text} ± {'∞' if error > 0 else '0'}"

@@ -12,6 +12,7 @@ import typer
 from discreet.apps.cli.opening import PolicyFile, open_books
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import charge_text, screen
+from discreet.ledgers.line import printable
 
 if TYPE_CHECKING:
     from discreet.ledgers.line import Line
@@ -50,7 +51,7 @@ def _show(line: Line) -> None:
     cost = "" if line.cost is None or line.kind == "recorded" else charge_text(line.cost)
     facts = "  ".join(filter(None, (f"{line.number:>4}", line.time[:19].replace("T", " "), line.kind, who, cost)))
     screen().print(facts, markup=False)
-    said = " ".join(_said(line).split())
+    said = " ".join(printable(_said(line)).split())
     if said:
         typer.echo(textwrap.fill(said, _width(), initial_indent=" " * 6, subsequent_indent=" " * 6))
 
