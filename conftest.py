@@ -74,7 +74,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     Processes that a test starts draw fresh bits: what they assert must hold but for a chance of 1e-9.
     """
-    fresh = item.config.getoption("--fresh-seeds") or item.nodeid.startswith(_OF_THE_SOURCE)
+    wanted = item.config.getoption("--fresh-seeds") and item.get_closest_marker("fixed_bits") is None
+    fresh = wanted or item.nodeid.startswith(_OF_THE_SOURCE)
     bits._key_stream = _KEY_STREAM if fresh else _replayed(item.nodeid)  # type: ignore[assignment]  # noqa: SLF001
     bits.SYSTEM._forget()  # noqa: SLF001
 

@@ -12,12 +12,22 @@ import pytest
 from discreet.noise import SYSTEM, bits
 
 
+def replayed(name: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    digest = hashlib.sha256(f"{name} 0".encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest))).integers(0, 256, 1 << 18, dtype=np.uint8)
+
+
+@pytest.mark.fixed_bits
+def test_what_few_bits_would_break_never_gets_fresh_ones(request: pytest.FixtureRequest) -> None:
+    assert np.array_equal(SYSTEM.take(64), replayed(request.node.nodeid)[:64])
+
+
 @pytest.mark.parametrize("turn", [0, 1])
 def test_the_system_source_gives_a_test_the_bits_of_its_name(request: pytest.FixtureRequest, turn: int) -> None:
     del turn
-    digest = hashlib.sha256(f"{request.node.nodeid} 0".encode()).digest()
-    expected = np.random.Generator(np.random.PCG64(int.from_bytes(digest))).integers(0, 256, 1 << 18, dtype=np.uint8)
-    assert np.array_equal(SYSTEM.take(64), expected[:64]) != request.config.getoption("--fresh-seeds")
+    assert np.array_equal(SYSTEM.take(64), replayed(request.node.nodeid)[:64]) != request.config.getoption(
+        "--fresh-seeds"
+    )
 
 
 def test_no_bit_comes_twice_within_a_test() -> None:

@@ -136,6 +136,7 @@ def test_the_bound_on_misses_is_that_of_the_binomial_law() -> None:
     assert sum(math.comb(DRAWS, k) * 0.1**k * 0.9 ** (DRAWS - k) for k in range(MOST + 1, DRAWS + 1)) < 1e-9
 
 
+@pytest.mark.fixed_bits  # the count of an empty ward exceeds its own ± at 95 percent once in forty releases
 def test_promise_7_where_no_honest_error_exists_there_is_none_with_a_reason(db: Database) -> None:
     sql = """SELECT ward, MEDIAN(y) AS m, MAX(y) AS top, COUNT(*) > 5 AS some, 1.0 / COUNT(*) AS h, 7 AS c
         FROM visits GROUP BY ward"""

@@ -157,6 +157,7 @@ def test_extremes_lie_near_the_true_ones(db: Database, hospital: Path, seed: int
         assert 11 < row["high"] <= high
 
 
+@pytest.mark.fixed_bits  # the count of an empty ward exceeds its own ± at 95 percent once in forty releases
 def test_the_hospital_end_to_end(db: Database) -> None:
     question = db.sql("SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY ward")
     before = db.remaining
