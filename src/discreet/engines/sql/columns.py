@@ -14,17 +14,55 @@ if TYPE_CHECKING:
 
     from discreet.plans.nodes import GroupKey
 
-__all__ = ["Columns", "Row", "by_columns", "known_places", "listed_rows"]
+__all__ = ["Columns", "Growing", "Row", "by_columns", "known_places", "listed_rows"]
 
 Columns: TypeAlias = "list[Sequence[object] | NDArray[np.int64]]"
 """The columns of a result, each of the same length: 64-bit integers as an array where an engine has them so."""
 
 Row = tuple[object, ...]
 
+_WHOLE = 2**63
+
 
 def by_columns(rows: Sequence[Row], width: int) -> Columns:
     """Turn rows around."""
     return list(zip(*rows, strict=True)) if rows else [[] for _ in range(width)]
+
+
+class Growing:
+    """A column that is read in batches: an array while all its cells are 64-bit integers, a list from then on.
+
+    >>> column = Growing()
+    >>> column.extend([1, 2])
+    >>> column.extend([3])
+    >>> column.whole()
+    array([1, 2, 3])
+    >>> column.extend([None, True])
+    >>> column.whole()
+    [1, 2, 3, None, True]
+    """
+
+    __slots__ = ("_arrays", "_cells")
+
+    def __init__(self) -> None:
+        self._arrays: list[NDArray[np.int64]] = []
+        self._cells: list[object] | None = None
+
+    def extend(self, cells: Sequence[object]) -> None:
+        """Add a batch."""
+        if self._cells is None and all(type(cell) is int and abs(cell) < _WHOLE for cell in cells):
+            self._arrays.append(np.array(cells, dtype=np.int64))
+            return
+        if self._cells is None:
+            self._cells = [cell for array in self._arrays for cell in array.tolist()]
+            self._arrays = []
+        self._cells.extend(cells)
+
+    def whole(self) -> Sequence[object] | NDArray[np.int64]:
+        """Give the column."""
+        if self._cells is not None:
+            return self._cells
+        return np.concatenate(self._arrays) if self._arrays else []
 
 
 def listed_rows(columns: Columns) -> Iterable[Row]:

@@ -51,6 +51,8 @@ _OPERATORS: dict[str, type[exp.Expression]] = {
     "/": exp.Div,
     "//": exp.IntDiv,
     "%": exp.Mod,
+    "&": exp.BitwiseAnd,
+    ">>": exp.BitwiseRightShift,
     "=": exp.EQ,
     "<>": exp.NEQ,
     "<": exp.LT,
