@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from discreet.plans.nodes import GroupKey
 
-__all__ = ["Columns", "Growing", "Row", "by_columns", "known_places", "listed_rows"]
+__all__ = ["Columns", "Growing", "Row", "by_columns", "known_places", "listed_rows", "whole_numbers"]
 
 Columns: TypeAlias = "list[Sequence[object] | NDArray[np.int64]]"
 """The columns of a result, each of the same length: 64-bit integers as an array where an engine has them so."""
@@ -82,9 +82,43 @@ def known_places(keys: tuple[GroupKey, ...], columns: Columns, count: int) -> ND
     return np.where(there, places, -1)
 
 
+class _Recent:
+    """The arrays of the last few tuples, told apart by being the same object.
+
+    To compare a million keys takes as long as to make their array again. The tuples are held, so that none is mistaken
+    for another at the same address.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._found: dict[int, tuple[tuple[object, ...], NDArray[np.int64] | None]] = {}
+        self._most = most
+
+    def of(self, known: tuple[object, ...]) -> NDArray[np.int64] | None:
+        """Give the array of a tuple of whole numbers, None for another."""
+        found = self._found.get(id(known))
+        if found is None:
+            found = known, np.array(known, dtype=np.int64) if all(type(key) is int for key in known) else None
+            if len(self._found) >= self._most:
+                self._found.clear()
+            self._found[id(known)] = found
+        return found[1]
+
+
+_RECENT = _Recent(16)
+
+
+def whole_numbers(known: tuple[object, ...]) -> NDArray[np.int64] | None:
+    """Give keys as an array, if they are whole numbers of 64 bits and none is NULL.
+
+    >>> whole_numbers((3, 1)), whole_numbers((True, False)), whole_numbers((1, None))
+    (array([3, 1]), None, None)
+    """
+    return _RECENT.of(known)
+
+
 def _places(known: tuple[object, ...], column: Sequence[object] | NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    if isinstance(column, np.ndarray) and known and None not in known:  # keys are of one kind, here whole numbers
-        order = np.array(known, dtype=np.int64)
+    order = whole_numbers(known) if isinstance(column, np.ndarray) and known else None
+    if order is not None and isinstance(column, np.ndarray):
         if np.all(np.diff(order) == 1):
             found = column - order[0]
             return np.where((column >= order[0]) & (column <= order[-1]), found, -1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from discreet.engines.sql.columns import Row, known_places, listed_rows
+from discreet.engines.sql.columns import Row, known_places, listed_rows, whole_numbers
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
 from discreet.engines.sql.ordered import ranked_cells
@@ -174,8 +174,8 @@ def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
 
 def _is_range(known: tuple[Value, ...]) -> bool:
     """Tell whether keys are all whole numbers from one to another: then a comparison is enough."""
-    whole = all(type(key) is int for key in known)
-    return whole and known == tuple(range(known[0], known[0] + len(known)))  # type: ignore[arg-type, operator]
+    whole = whole_numbers(known) if known else None
+    return whole is not None and bool(np.all(np.diff(whole) == 1))
 
 
 def _sums_drop(aggregate: Aggregate, child: Relation) -> Column | None:
