@@ -11,9 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SIGMAS = 3
+RACE_CAP, ACCURACY_CAP = 150.0, 150.0
+"""So many seconds each worker may take in all."""
 GIGABYTE = 1_000
 ROW_LIMIT, FIRST_LIMIT, LATER_LIMIT, GROUPS_LIMIT, SMALL_LIMIT = 1.5, 20.0, 2.5, 2.0, 10.0
 FEW_ROWS, USUAL_ROWS = 4, 20
@@ -88,18 +94,25 @@ def run_step(*words: str) -> dict[str, float] | str:
     return cast("dict[str, float]", json.loads(run.stdout.splitlines()[-1]))
 
 
-def run_worker(library: str, words: Sequence[str], progress: Progress) -> dict[str, Any]:
-    """Run a library's worker in its environment; a peer without one is reported as missing, with the reason."""
+def run_worker(library: str, words: Sequence[str], progress: Progress, most: float) -> dict[str, Any]:
+    """Run a library's worker in its environment, for so many seconds at most.
+
+    A peer without an environment, or whose worker fails or is stopped, is reported as missing, with the reason; what it
+    has measured by then counts.
+    """
     python = sys.executable
     if library in PEERS:
         if reason := why_missing(library):
             return {"missing": reason, "versions": {}, "rows": []}
         python = str(interpreter(library))
     command = [python, "-W", "ignore", "-m", "benchmarks.queries_worker", library, *words]
-    said = []
+    said, stopped = [], threading.Event()
     with (
         tempfile.TemporaryFile("w+") as output,
-        subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.PIPE, text=True) as worker,  # noqa: S603
+        subprocess.Popen(  # noqa: S603  our interpreters
+            command, cwd=ROOT, stdout=output, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as worker,
+        stopped_after(most, worker, stopped),
     ):
         assert worker.stderr is not None  # noqa: S101  for the type checker
         for line in worker.stderr:
@@ -109,10 +122,28 @@ def run_worker(library: str, words: Sequence[str], progress: Progress) -> dict[s
                 said.append(line.strip())
         worker.wait()
         output.seek(0)
-        lines = output.read().splitlines()
-    if worker.returncode or not lines:
-        return {"missing": f"its worker failed: {(said or ['without a word'])[-1]}", "versions": {}, "rows": []}
-    return {"missing": "", **json.loads(lines[-1])}
+        versions, *rows = [json.loads(line) for line in output.read().splitlines() if line.endswith("}")] or [{}]
+    missing = f"its worker failed: {(said or ['without a word'])[-1]}" if worker.returncode else ""
+    if stopped.is_set():
+        missing = f"its worker was stopped after {most:.0f} s"
+    return {"missing": missing, "versions": versions, "rows": rows}
+
+
+@contextmanager
+def stopped_after(seconds: float, worker: subprocess.Popen[str], stopped: threading.Event) -> Iterator[None]:
+    """End a worker that takes too long, with all processes that it started: they are a group of their own."""
+
+    def stop() -> None:
+        stopped.set()
+        os.killpg(worker.pid, signal.SIGKILL)
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def ratio_figure(section: str, case: str, times: tuple[float, float], limit: float | None) -> Figure:
@@ -230,7 +261,7 @@ def race_figures(
         paths.append(folder / f"race-{place}.npz")
         rows.save(paths[-1])
     words = ["speed", "5", str(seconds), *map(str, paths)]
-    results = {each: run_worker(each, words, progress) for each in (FLOOR, *libraries) if each != "diffprivlib"}
+    results = {each: run_worker(each, words, progress, RACE_CAP) for each in (FLOOR, *libraries)}
     figures = []
     for rows in races:
         times = {name: row for name, result in results.items() for row in result["rows"] if row["table"] == rows.name}
@@ -238,7 +269,8 @@ def race_figures(
         for name, result in results.items():
             row = times.get(name, {})
             cpu, wall = row.get("cpu"), row.get("wall")
-            note = result["missing"] or row.get("refusal") or (f"{cpu:.3f} s CPU, best of {row['runs']}" if cpu else "")
+            measured = f"{cpu:.3f} s CPU, best of {row['runs']}" if cpu else ""
+            note = measured or row.get("refusal") or result["missing"]
             ours = divide(times.get(OWN, {}).get("cpu"), base)
             figures.append(
                 Figure(
@@ -319,7 +351,7 @@ def measure_accuracy(
         paths.append(folder / f"accuracy-{place}.npz")
         rows.save(paths[-1])
     words = ["accuracy", str(options.repetitions), str(options.seconds), *map(str, paths)]
-    results = {each: run_worker(each, words, progress) for each in libraries}
+    results = {each: run_worker(each, words, progress, ACCURACY_CAP) for each in libraries}
     return list(accuracy_figures(results, [rows.name for rows in found])), results
 
 
@@ -333,7 +365,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--spark", action="store_true", help="start a cluster and measure Spark too (Java 17)")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of real data (adult-raw)")
     parser.add_argument("--repetitions", type=int, default=200, help="how often each question is asked")
-    parser.add_argument("--seconds", type=float, default=20.0, help="when a slow way is asked no more")
+    parser.add_argument("--seconds", type=float, default=5.0, help="when a slow way is asked no more")
     parser.add_argument("--strict", action="store_true", help="exit with 1 unless every target is met")
     options = parser.parse_args()
     if options.repetitions < 1:

@@ -3,8 +3,9 @@
     NAME accuracy REPETITIONS SECONDS TABLE …     how far answers are off, for every statistic of every table
     NAME speed REPETITIONS SECONDS TABLE …        CPU time of count, sum and mean of all groups, for every table
 
-The result is printed as JSON, and one line to the error stream for every question that is done. CPU time is that of
-this process and of all processes that it started: Spark works in one of its own.
+The versions are printed as a line of JSON, then each result as another, so that what is done by the time the worker is
+stopped is known; and one line goes to the error stream for every question that is done. CPU time is that of this
+process and of all processes that it started: Spark works in one of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, cast
 from benchmarks.queries_cases import Rows, Statistic, errors, summary, truth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -75,16 +76,14 @@ def measure(rows: Rows, statistic: Statistic, way: Way, repetitions: int, second
     return {"figure": figure, "standard_error": spread, "runs": len(found), "refusal": ""}
 
 
-def accuracy(library: Library, tables: list[Rows], repetitions: int, seconds: float) -> list[dict[str, object]]:
+def accuracy(library: Library, tables: list[Rows], repetitions: int, seconds: float) -> Iterator[dict[str, object]]:
     """Answer every statistic of every table."""
-    found = []
     for rows in tables:
         for statistic in Statistic:
             for way, answer in library.ways(rows, statistic).items():
                 result = measure(rows, statistic, answer, repetitions, seconds)
-                found.append({"table": rows.name, "statistic": statistic.value, "way": way, **result})
+                yield {"table": rows.name, "statistic": statistic.value, "way": way, **result}
             print(f"done {rows.name}: {statistic.value}", file=sys.stderr, flush=True)
-    return found
 
 
 def timed(action: Callable[[], object], repetitions: int, seconds: float) -> dict[str, object]:
@@ -103,15 +102,13 @@ def timed(action: Callable[[], object], repetitions: int, seconds: float) -> dic
     return {"cpu": min(cpus), "wall": min(walls), "runs": len(cpus), "refusal": ""}
 
 
-def speed(library: Library, tables: list[Rows], repetitions: int, seconds: float) -> list[dict[str, object]]:
+def speed(library: Library, tables: list[Rows], repetitions: int, seconds: float) -> Iterator[dict[str, object]]:
     """Time count, sum and mean of every table."""
-    found = []
     for rows in tables:
         action = library.together(rows)
         if action is not None:
-            found.append({"table": rows.name, **timed(action, repetitions, seconds)})
+            yield {"table": rows.name, **timed(action, repetitions, seconds)}
         print(f"done {rows.name}", file=sys.stderr, flush=True)
-    return found
 
 
 def main() -> None:
@@ -120,9 +117,9 @@ def main() -> None:
     library = cast("Library", importlib.import_module(f"benchmarks.queries_peers.{name}"))
     tables = [Rows.load(Path(path)) for path in paths]
     work = {"accuracy": accuracy, "speed": speed}[kind]
-    rows = work(library, tables, int(repetitions), float(seconds))
-    versions = {distribution: version(distribution) for distribution in library.DISTRIBUTIONS}
-    print(json.dumps({"versions": versions, "rows": rows}, allow_nan=False))
+    print(json.dumps({distribution: version(distribution) for distribution in library.DISTRIBUTIONS}), flush=True)
+    for row in work(library, tables, int(repetitions), float(seconds)):
+        print(json.dumps(row, allow_nan=False), flush=True)
 
 
 if __name__ == "__main__":

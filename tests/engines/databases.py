@@ -108,10 +108,8 @@ def write_csv(folder: Path, policy: Policy, texts: Database) -> None:
                 writer.writerow(["" if row[column.name] is None else row[column.name] for column in table.columns])
 
 
-def limbs(cell: Value, hidden: int) -> list[int]:
+def limbs(cell: Value) -> list[int]:
     """The limbs of one cell, as `discreet.engines.sql.ranks` describes them."""
-    if cell is None:
-        return [hidden]
     if isinstance(cell, bool | int):
         return digits(int(cell))
     if isinstance(cell, str):
@@ -119,23 +117,19 @@ def limbs(cell: Value, hidden: int) -> list[int]:
     if isinstance(cell, dt.datetime):
         return digits((cell - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))  # noqa: DTZ001
     if isinstance(cell, dt.date):
-        return digits((cell - dt.date(1970, 1, 1)).days)
+        return [(cell - dt.date(1970, 1, 1)).days]
+    assert isinstance(cell, float)
     level = 0
     while cell and not (abs(cell) == 2.0**58 or 2.0**-6 <= abs(cell) * 2.0 ** (58 * level) < 2.0**58):
         level += 1 if abs(cell) < 1 else -1
     inside = cell * 2.0 ** (58 * level)
     whole = round(inside)
-    return [*digits(whole, 2), *digits(round((inside - whole) * 2.0**58), 2), level]
+    return [*digits(whole), *digits(round((inside - whole) * 2.0**58)), level]
 
 
-def digits(value: int, count: int = 3) -> list[int]:
-    """Digits to the base 2**30, with the sign of the number; the last one takes the rest."""
-    sign, rest = (-1 if value < 0 else 1), abs(value)
-    found = []
-    for _ in range(count - 1):
-        rest, digit = divmod(rest, 2**30)
-        found.append(sign * digit)
-    return [*found, sign * rest]
+def digits(value: int) -> list[int]:
+    """Three digits to the base 2**22; the last one takes the sign and the rest."""
+    return [value % 2**22, value // 2**22 % 2**22, value // 2**44]
 
 
 def row_rank(unit: Value, cells: Iterable[Value]) -> int:
@@ -149,18 +143,19 @@ def key_rank(unit: Value, cells: Iterable[Value]) -> int:
 
 
 def _secret(label: str) -> int:
-    return int.from_bytes(hashlib.sha256(KEY + label.encode()).digest()[:8]) % 2**30
+    return int.from_bytes(hashlib.sha256(KEY + label.encode()).digest()[:8]) % 2**26
+
+
+def _weighed(label: str, cell: Value) -> int:
+    if cell is None:
+        return _secret(f"{label} null")
+    return sum(limb * _secret(f"{label} {digit}") for digit, limb in enumerate(limbs(cell)))
 
 
 def _rank(tag: str, unit: Value, cells: list[Value]) -> int:
     prime = 2**31 - 1
     first, second = (
-        sum(
-            limb * _secret(f"{tag} {lane} {place} {digit}")
-            for place, cell in enumerate((unit, *cells))
-            for digit, limb in enumerate(limbs(cell, _secret(f"{tag} null {place}")))
-        )
-        % prime
+        sum(_weighed(f"{tag} {lane} {place}", cell) for place, cell in enumerate((unit, *cells))) % prime
         for lane in (0, 1)
     )
     high = first * first * (first + _secret(f"{tag} shift")) % prime

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import weakref
 from contextlib import ExitStack, suppress
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["DuckDB"]
 
 
+_LEAST_MEMORY, _MEMORY_PER_THREAD = 640, 256
+"""In megabytes, for the data that the engine holds at a time, if the owner says nothing."""
 _READ = {"BIGINT", "BOOLEAN", "DOUBLE", "INTEGER", "TIMESTAMP", "UINTEGER", "UTINYINT", "VARCHAR"}
 
 
@@ -46,7 +49,8 @@ class DuckDB(SQLEngine):
     copies of private rows: protect it like the source.
 
     The connection reads the files of the policy's tables and no others, loads no extension, and its settings are
-    locked. `memory` (in megabytes), `threads` and `seconds` (per question) limit it.
+    locked. `memory` (in megabytes), `threads` and `seconds` (per question) limit it. Unless told otherwise it holds no
+    more than 256 megabytes per thread, or 640, whatever the size of the data; the rest waits in a private folder.
 
     >>> import pyarrow as pa
     >>> from discreet.tables import Column, Policy, Table
@@ -154,13 +158,17 @@ def _connected(folder: Path, store: str | Path | None, memory: int | None, threa
         "disabled_optimizers": "statistics_propagation",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
+        "force_compression": "uncompressed",  # of the store, which is the only thing that is written
+        "preserve_insertion_order": False,  # no answer depends on the order of rows
         "pandas_analyze_sample": 0,  # a column of Python objects is read as text, whatever the objects are
         "temp_directory": str(spill),
     }
-    if memory is not None:
-        config["memory_limit"] = f"{integer(memory, name='memory', least=16)}MB"
+    used = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads is not None:
-        config["threads"] = integer(threads, name="threads", least=1, most=1024)
+        used = config["threads"] = integer(threads, name="threads", least=1, most=1024)
+    if memory is None:  # what does not fit is written to the private folder and read again
+        memory = max(_LEAST_MEMORY, used * _MEMORY_PER_THREAD)
+    config["memory_limit"] = f"{integer(memory, name='memory', least=16)}MB"
     path = folder / "store.duckdb" if store is None else Path(store)
     found = None
     with suppress(duckdb.Error):

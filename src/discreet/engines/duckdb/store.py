@@ -1,8 +1,11 @@
 """Storage of the engine's own: tables cut down to so many rows per unit, once for each version of the data.
 
-Which rows are kept is the same for every question, so they are found once: units with too many rows are found by
-counting, which is cheap; only their rows are hashed and sorted. Later questions read the kept rows, already in their
-declared kinds, and pay nothing for the limit.
+Which rows are kept is the same for every question, so they are found once. Mostly, units with too many rows are few:
+they are found by counting, and only their rows are ranked and sorted; where they are many, all rows are. Both ways keep
+the same rows. Later questions read the kept rows, already in their declared kinds, and pay nothing for the limit.
+
+The rows are a copy and not a list of the units with too many: a source that changes under the same version would break
+the limit otherwise. They are stored as they are: to compress them would take as long as to find them.
 
 The file holds copies of private rows and the key of the ranks. It is dropped with the dataset's version.
 """
@@ -17,7 +20,20 @@ from discreet.engines.keys import fresh_key
 from discreet.engines.sql.keeping import described, kept_name, limits, visible
 from discreet.engines.sql.relations import UNIT, Emitter, Relation
 from discreet.engines.sql.statistics import count_rows
-from discreet.engines.sql.words import SQL, alias, binary, column, negated, number, select, table
+from discreet.engines.sql.words import (
+    SQL,
+    alias,
+    binary,
+    call,
+    case,
+    cast,
+    column,
+    negated,
+    number,
+    over,
+    select,
+    table,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,6 +46,12 @@ if TYPE_CHECKING:
 __all__ = ["Store"]
 
 _HEAVY = ("temp", "heavy")
+_SAMPLED = 64
+"""One unit of so many is looked at before it is decided how to find the rows to keep."""
+
+
+def _heavy_only(limit: int) -> SQL:
+    return case((binary(">", column("n"), number(limit)), column("n")), default=number(0))
 
 
 class Store:
@@ -86,10 +108,56 @@ class Store:
         return True
 
     def _keep(self, scan: Scan, limit: int, target: str) -> None:
-        """Copy the rows of units within the limit, then the first rows of the others."""
+        """Copy what is kept: where most rows belong to units with too many, by ranking all, else those units' alone."""
         emitter = Emitter(self._dialect, self, self.key)
-        connection, heavy = self._connection, table(*_HEAVY)
-        unit = column(UNIT)
+        connection = self._connection
+        connection.execute("BEGIN TRANSACTION")
+        try:
+            if not self._mostly_heavy(emitter.late(scan), limit):
+                self._keep_light(emitter, scan, limit, target)
+            elif not self._keep_sorted(emitter, scan, limit, target):
+                kept = visible(emitter.limited(emitter.relation(scan), limit))
+                connection.execute(f"CREATE OR REPLACE TABLE {target} AS {self._dialect.written(kept)}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+    def _mostly_heavy(self, child: Relation, limit: int) -> bool:
+        """Guess from a few units whether most rows belong to units with too many; a wrong guess costs time alone."""
+        low = binary("&", call("hash", column(UNIT)), cast(number(_SAMPLED - 1), "UBIGINT"))
+        sampled = binary("=", low, cast(number(0), "UBIGINT"))
+        counted = select([alias(count_rows(), "n")], child.query, where=sampled, group=[column(UNIT)])
+        rows, heavy = (call("coalesce", call("sum", each), number(0)) for each in (column("n"), _heavy_only(limit)))
+        query = select([alias(rows, "r0"), alias(heavy, "r1")], counted)
+        ((rows, heavy),) = self._connection.execute(self._dialect.written(query)).fetchall()
+        return bool(2 * heavy > rows)
+
+    def _keep_sorted(self, emitter: Emitter, scan: Scan, limit: int, target: str) -> bool:
+        """Sort all rows by unit and rank and copy those that have another unit so many places before them.
+
+        A window without an order reads rows as they come, here from the sort, and takes less time and memory than one
+        with an order. That DuckDB keeps to this is not promised by SQL: so rows are counted. False if a unit has more.
+        """
+        child = emitter.relation(scan)
+        unit, own = column(UNIT), child.own
+        names = [name for name in child.columns if name != own]
+        given = select([column(name) for name in names], emitter.ranked(child))
+        given.set("order", exp.Order(expressions=[exp.Ordered(this=column(name)) for name in (UNIT, "r")]))
+        before = alias(over(call("lag", unit, number(limit)), [], []), "m")
+        placed = select([*(column(name) for name in names), before], given)
+        cells = [alias(unit, name) if name == own else column(name) for name in child.names.values()]
+        kept = select(cells, placed, where=binary("is distinct from", column("m"), unit))
+        self._connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(kept)}")
+        stored = self._named(scan.table.name, limit)
+        counted = select([alias(count_rows(), "n")], stored, group=[column(child.names[str(scan.table.unit)])])
+        most = select([alias(call("max", column("n")), "r0")], counted)
+        ((found,),) = self._connection.execute(self._dialect.written(most)).fetchall()
+        return found is None or int(found) <= limit
+
+    def _keep_light(self, emitter: Emitter, scan: Scan, limit: int, target: str) -> None:
+        """Copy the rows of units within the limit, then the first rows of the others."""
+        connection, heavy, unit = self._connection, table(*_HEAVY), column(UNIT)
 
         def part(*, matched: bool) -> Relation:
             child = emitter.relation(scan)
@@ -99,22 +167,17 @@ class Store:
             there: SQL = exp.Exists(this=select([number(1)], aliased, where=same))
             columns = [column(name, "a") for name in child.columns]
             query = select(columns, child.query, where=there if matched else negated(there), name="a")
-            return Relation(query, child.schema, child.unit)
+            return Relation(query, child.schema, child.unit, own=child.own)
 
-        counted = select([alias(unit, UNIT), alias(count_rows(), "n")], emitter.relation(scan).query, group=[unit])
+        # Rows that are dropped for a NULL are counted too: a unit that has too many with them is ranked for nothing.
+        counted = select([alias(unit, UNIT), alias(count_rows(), "n")], emitter.late(scan).query, group=[unit])
         many = select([alias(unit, UNIT)], counted, where=binary(">", column("n"), number(limit)))
         name = heavy.sql("duckdb")
-        connection.execute("BEGIN TRANSACTION")
-        try:
-            connection.execute(f"CREATE TEMP TABLE {name} AS {self._dialect.written(many)}")
-            connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(visible(part(matched=False)))}")
-            rest = emitter.limited(part(matched=True), limit)
-            connection.execute(f"INSERT INTO {target} {self._dialect.written(visible(rest))}")
-            connection.execute(f"DROP TABLE {name}")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
+        connection.execute(f"CREATE TEMP TABLE {name} AS {self._dialect.written(many)}")
+        connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(visible(part(matched=False)))}")
+        rest = emitter.limited(part(matched=True), limit)
+        connection.execute(f"INSERT INTO {target} {self._dialect.written(visible(rest))}")
+        connection.execute(f"DROP TABLE {name}")
 
     def drop(self) -> None:
         """Remove all kept rows."""

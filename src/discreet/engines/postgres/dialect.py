@@ -160,10 +160,6 @@ class PostgresDialect(Dialect):
         start = binary("||", string("x"), call("substr", digits, number(1), number(15)))
         return cast(cast(start, "bit(60)"), "bigint")
 
-    def quotient(self, value: SQL, divisor: int) -> SQL:
-        """The quotient of integers is one."""
-        return binary("/", value, self.literal(divisor, Kind.INTEGER))
-
     def total(self, value: SQL) -> SQL:
         """The sum of 64-bit integers, or of decimals, is an exact decimal."""
         return call("sum", value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from discreet.engines.keys import read_key
 from discreet.engines.postgres.dialect import PostgresDialect
 from discreet.engines.postgres.store import PostgresStore
 from discreet.engines.sql.checks import repeated, require_readable
-from discreet.engines.sql.columns import by_columns, listed_rows
+from discreet.engines.sql.columns import Growing, listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
 from discreet.engines.sql.words import table as named
@@ -39,6 +40,7 @@ _SETTINGS = {
     "TimeZone": "UTC",
     "log_parameter_max_length_on_error": "0",
 }
+_BATCH = 10_000
 _WRITING = _SETTINGS | {"default_transaction_read_only": "off"}
 _COLUMNS = """
 SELECT a.attname, CASE t.typtype WHEN 'e' THEN 'enum' ELSE format_type(a.atttypid, a.atttypmod) END
@@ -116,7 +118,7 @@ class Postgres(SQLEngine):
 
         try:
             with self._connection.transaction(), self._connection.cursor() as cursor:
-                return [_columns(cursor.execute(text.encode())) for text in texts]
+                return [_columns(cursor, text) for text in texts]
         except psycopg.Error:
             return None
 
@@ -126,8 +128,24 @@ class Postgres(SQLEngine):
             self._opened.close()
 
 
-def _columns(cursor: Cursor[tuple[object, ...]]) -> Columns:
-    return by_columns(cursor.fetchall(), len(cursor.description or ()))
+def _columns(cursor: Cursor[tuple[object, ...]], text: str) -> Columns:
+    """Read a result as it comes, a batch at a time, into arrays where integers are all there.
+
+    A stream and not a cursor on the server: for those PostgreSQL plans no parallel work.
+    """
+    import psycopg
+
+    size = _BATCH if psycopg.capabilities.has_stream_chunked() else 1
+    found = None
+    rows = cursor.stream(text.encode(), size=size)
+    while batch := list(itertools.islice(rows, _BATCH)):
+        found = [Growing() for _ in batch[0]] if found is None else found
+        for column, cells in zip(found, zip(*batch, strict=True), strict=True):
+            column.extend(cells)
+    if found is not None:
+        return [column.whole() for column in found]
+    cursor.execute(f"SELECT * FROM ({text}) AS t LIMIT 0".encode())  # noqa: S608 - ours; a stream of no rows is silent
+    return [[] for _ in cursor.description or ()]
 
 
 class _Catalog:

@@ -14,17 +14,55 @@ if TYPE_CHECKING:
 
     from discreet.plans.nodes import GroupKey
 
-__all__ = ["Columns", "Row", "by_columns", "known_places", "listed_rows"]
+__all__ = ["Columns", "Growing", "Row", "by_columns", "known_places", "listed_rows", "whole_numbers"]
 
 Columns: TypeAlias = "list[Sequence[object] | NDArray[np.int64]]"
 """The columns of a result, each of the same length: 64-bit integers as an array where an engine has them so."""
 
 Row = tuple[object, ...]
 
+_WHOLE = 2**63
+
 
 def by_columns(rows: Sequence[Row], width: int) -> Columns:
     """Turn rows around."""
     return list(zip(*rows, strict=True)) if rows else [[] for _ in range(width)]
+
+
+class Growing:
+    """A column that is read in batches: an array while all its cells are 64-bit integers, a list from then on.
+
+    >>> column = Growing()
+    >>> column.extend([1, 2])
+    >>> column.extend([3])
+    >>> column.whole()
+    array([1, 2, 3])
+    >>> column.extend([None, True])
+    >>> column.whole()
+    [1, 2, 3, None, True]
+    """
+
+    __slots__ = ("_arrays", "_cells")
+
+    def __init__(self) -> None:
+        self._arrays: list[NDArray[np.int64]] = []
+        self._cells: list[object] | None = None
+
+    def extend(self, cells: Sequence[object]) -> None:
+        """Add a batch."""
+        if self._cells is None and all(type(cell) is int and abs(cell) < _WHOLE for cell in cells):
+            self._arrays.append(np.array(cells, dtype=np.int64))
+            return
+        if self._cells is None:
+            self._cells = [cell for array in self._arrays for cell in array.tolist()]
+            self._arrays = []
+        self._cells.extend(cells)
+
+    def whole(self) -> Sequence[object] | NDArray[np.int64]:
+        """Give the column."""
+        if self._cells is not None:
+            return self._cells
+        return np.concatenate(self._arrays) if self._arrays else []
 
 
 def listed_rows(columns: Columns) -> Iterable[Row]:
@@ -44,9 +82,43 @@ def known_places(keys: tuple[GroupKey, ...], columns: Columns, count: int) -> ND
     return np.where(there, places, -1)
 
 
+class _Recent:
+    """The arrays of the last few tuples, told apart by being the same object.
+
+    To compare a million keys takes as long as to make their array again. The tuples are held, so that none is mistaken
+    for another at the same address.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._found: dict[int, tuple[tuple[object, ...], NDArray[np.int64] | None]] = {}
+        self._most = most
+
+    def of(self, known: tuple[object, ...]) -> NDArray[np.int64] | None:
+        """Give the array of a tuple of whole numbers, None for another."""
+        found = self._found.get(id(known))
+        if found is None:
+            found = known, np.array(known, dtype=np.int64) if all(type(key) is int for key in known) else None
+            if len(self._found) >= self._most:
+                self._found.clear()
+            self._found[id(known)] = found
+        return found[1]
+
+
+_RECENT = _Recent(16)
+
+
+def whole_numbers(known: tuple[object, ...]) -> NDArray[np.int64] | None:
+    """Give keys as an array, if they are whole numbers of 64 bits and none is NULL.
+
+    >>> whole_numbers((3, 1)), whole_numbers((True, False)), whole_numbers((1, None))
+    (array([3, 1]), None, None)
+    """
+    return _RECENT.of(known)
+
+
 def _places(known: tuple[object, ...], column: Sequence[object] | NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    if isinstance(column, np.ndarray) and known and None not in known:  # keys are of one kind, here whole numbers
-        order = np.array(known, dtype=np.int64)
+    order = whole_numbers(known) if isinstance(column, np.ndarray) and known else None
+    if order is not None and isinstance(column, np.ndarray):
         if np.all(np.diff(order) == 1):
             found = column - order[0]
             return np.where((column >= order[0]) & (column <= order[-1]), found, -1)

@@ -280,9 +280,9 @@ class Dialect(ABC):
     def text_number(self, value: SQL) -> SQL:
         """The first 60 bits of SHA-256 of a text's UTF-8 bytes, as a 64-bit integer."""
 
-    def quotient(self, value: SQL, divisor: int) -> SQL:
-        """Divide a 64-bit integer by a positive constant, toward 0."""
-        return binary("//", value, self.literal(divisor, Kind.INTEGER))
+    def shifted(self, value: SQL, bits: int) -> SQL:
+        """Divide a 64-bit integer by a power of two, rounded down."""
+        return binary(">>", value, number(bits))
 
     @abstractmethod
     def total(self, value: SQL) -> SQL:

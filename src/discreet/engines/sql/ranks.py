@@ -1,21 +1,24 @@
-"""The rank that decides which of a unit's rows are kept: a keyed hash in whole numbers, the same on all engines.
+"""The rank that decides which of a unit's rows are kept: a keyed hash, the same on all engines.
 
-Each cell becomes a few limbs below 2**30, in a way that every engine computes alike:
+Each cell becomes a few limbs of at most 22 bits, in a way that every engine computes alike:
 
-    NULL       a secret number in the place of the first limb
     boolean    0 or 1
-    integer    the digits to the base 2**30, with the number's sign
-    date       days since 1970 · timestamp  microseconds since 1970 · both as integers
+    integer    the digits to the base 2**22, the last of which takes the sign and the rest
+    date       days since 1970 · timestamp  microseconds since 1970, as an integer
     text       the first 60 bits of SHA-256 of its UTF-8 bytes, as an integer
     float      x * 2**(58 j) for the j that brings it between 2**-6 and 2**58 (0 if it is there): the nearest integer,
                2**58 times what is left, and j; the first two say all about such a double, both as integers
 
-With P = 2**31 - 1 and secret multipliers below 2**30 for each limb of the unit and of the cells, two sums modulo P are
-taken, A and B. The rank is (A * A * (A + c) mod P) * 2**31 + B. Limbs differ by less than P, so two rows with other
-limbs agree in one sum with a chance of 2**-30 over the key, in both with 2**-60. The cubic is there because the order
-of numbers a + b x says too much about x: units shift A by different amounts, and what a cubic makes of a shift is
-another order. Nothing here needs to resist an attack: which rows of a unit are kept is the unit's own matter, as long
-as it depends on that unit's rows and the key alone.
+Secret multipliers below 2**26, one for each limb of the unit and of the cells, weigh the limbs; a cell that is NULL
+has a secret number in the place of its weighed limbs. With P = 2**31 - 1, two such sums are taken modulo P, A and B.
+The rank is (A * A * (A + c) mod P) * 2**31 + B. Limbs differ by less than P, so two rows with other limbs agree in one
+sum with a chance of at most 2**-26 over the key, in both with 2**-52. The cubic is there because the order of numbers
+a + b x says too much about x: units shift A by different amounts, and what a cubic makes of a shift is another order.
+Nothing here needs to resist an attack: which rows of a unit are kept is the unit's own matter, as long as it depends
+on that unit's rows and the key alone.
+
+The sums are taken in doubles, which are exact here: sixteen products of 48 bits stay below 2**52. Engines check every
+operation on integers for overflow, and take several times as long for it.
 """
 
 from __future__ import annotations
@@ -36,38 +39,38 @@ if TYPE_CHECKING:
     from discreet.engines.sql.binding import Cell
     from discreet.engines.sql.writing import Writing
 
-__all__ = ["LIMB_BASE", "PRIME", "multiplier", "rank"]
+__all__ = ["LIMB_BITS", "PRIME", "multiplier", "rank"]
 
-LIMB_BASE = 2**30
+LIMB_BITS = 22
 PRIME = 2**31 - 1
-_TERMS = 7
-"""So many products below 2**60 sum up to less than 2**63."""
+_MULTIPLIERS = 2**26
+_TERMS = 16
+_LIMBS = 3
+"""So many limbs hold 64 bits."""
+_POSITIVE = PRIME * 2**21
+"""A multiple of P above every sum in size, and below 2**52."""
 _SHIFT = 58
 _LEVELS = [*range(1, 10), *range(-1, -9, -1)]
 """How often a float that is settled, so within 2**-500 and 2**500, is multiplied by 2**58."""
 
 
 def multiplier(key: bytes, label: str) -> int:
-    """Draw a secret number below 2**30 for a place from the key.
+    """Draw a secret number below 2**26 for a place from the key.
 
-    >>> multiplier(bytes(32), "row 0 1 0") < 2**30
+    >>> multiplier(bytes(32), "row 0 1 0") < 2**26
     True
     """
-    return int.from_bytes(hashlib.sha256(key + label.encode()).digest()[:8]) % LIMB_BASE
+    return int.from_bytes(hashlib.sha256(key + label.encode()).digest()[:8]) % _MULTIPLIERS
 
 
 def rank(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> SQL:
     """Hash the unit and some cells."""
     writer = _Ranks(tag, key, rows)
-    limbs = [
-        (f"{place} {digit}", limb)
-        for place, cell in enumerate((unit, *cells))
-        for digit, limb in enumerate(writer.limbs(place, cell))
-    ]
-    first, second = (rows.bind(writer.summed(lane, limbs)) for lane in (0, 1))
-    shifted = rows.bind(_reduced(binary("+", first, number(multiplier(key, f"{tag} shift")))))
+    places = [(cell, writer.limbs(cell)) for cell in (unit, *cells)]
+    first, second = (rows.bind(writer.summed(lane, places)) for lane in (0, 1))
+    shifted = binary("+", first, rows.dialect.literal(multiplier(key, f"{tag} shift"), Kind.INTEGER))
     square = rows.bind(_reduced(binary("*", first, first)))
-    high = _reduced(binary("*", square, shifted))
+    high = _reduced(binary("*", square, shifted))  # less than 2**31 times less than 2**32
     return binary("+", binary("*", high, number(2**31)), second)
 
 
@@ -83,29 +86,48 @@ class _Ranks:
     key: bytes
     rows: Writing
 
-    def summed(self, lane: int, limbs: list[tuple[str, SQL]]) -> SQL:
-        """Write the sum of a lane, within 0 and P."""
-        terms = [
-            binary("*", limb, self._constant(multiplier(self.key, f"{self.tag} {lane} {label}")))
-            for label, limb in limbs
-        ]
-        parts = [_reduced(join("+", terms[at : at + _TERMS])) for at in range(0, len(terms), _TERMS)]
-        while len(parts) > 1:  # each is below 2**31 in size
-            parts = [join("+", parts[at : at + 2**10]) for at in range(0, len(parts), 2**10)]
-        return _reduced(binary("+", _reduced(parts[0]), number(PRIME)))
+    def summed(self, lane: int, places: list[tuple[Cell, list[SQL]]]) -> SQL:
+        """Write the sum of a lane, within 0 and P; the same limbs at two places are weighed once, by both numbers."""
+        weights: dict[SQL, int] = {}
+        parts = []
+        for place, (cell, limbs) in enumerate(places):
+            found = [(limb, self._secret(f"{lane} {place} {digit}")) for digit, limb in enumerate(limbs)]
+            if cell.facts.nullable:
+                total = join("+", [self._weighed(*each) for each in found])
+                parts.append((len(found), call("coalesce", total, self._real(self._secret(f"{lane} {place} null")))))
+                continue
+            for limb, weight in found:
+                weights[limb] = weights.get(limb, 0) + weight
+        for limb, weight in weights.items():
+            count = 1 + weight // _MULTIPLIERS
+            parts.append((count, self._weighed(limb, weight)))
+        sums = [self._whole(join("+", [part for _, part in some])) for some in _packed(parts)]
+        return sums[0] if len(sums) == 1 else _reduced(join("+", sums))
+
+    def _whole(self, total: SQL) -> SQL:
+        """A sum of at most sixteen products modulo P."""
+        positive = binary("+", total, self._real(_POSITIVE))
+        return _reduced(self.rows.dialect.nearest(positive))
+
+    def _weighed(self, limb: SQL, weight: int) -> SQL:
+        return binary("*", limb, self._real(weight))
+
+    def _secret(self, label: str) -> int:
+        return multiplier(self.key, f"{self.tag} {label}")
+
+    def _real(self, value: int) -> SQL:
+        return self.rows.dialect.float(float(value))
 
     def _constant(self, value: int) -> SQL:
         return self.rows.dialect.literal(value, Kind.INTEGER)
 
-    def limbs(self, place: int, cell: Cell) -> list[SQL]:
-        """Write the limbs of a cell; those that its bounds show to be 0 are left out."""
-        found = list(self._integers(cell))
-        hidden = self._constant(multiplier(self.key, f"{self.tag} null {place}"))
-        first, *rest = found
-        if not cell.facts.nullable:
-            return found
-        zero = self._constant(0)
-        return [self.rows.bind(call("coalesce", first, hidden)), *(call("coalesce", each, zero) for each in rest)]
+    def limbs(self, cell: Cell) -> list[SQL]:
+        """Write the limbs of a cell as doubles; those that its bounds show to be 0 are left out."""
+
+        def real(limb: SQL) -> SQL:
+            return self.rows.once(("limb", limb), lambda: self.rows.dialect.to(limb, Kind.FLOAT))
+
+        return [real(limb) for limb in self._integers(cell)]
 
     def _integers(self, cell: Cell) -> Iterator[SQL]:
         """Write a cell as integers, and those as limbs."""
@@ -114,23 +136,22 @@ class _Ranks:
             one, zero = (self._constant(value) for value in (1, 0))
             yield case((binary("=", x, exp.Boolean(this=True)), one), (binary("<>", x, exp.Boolean(this=True)), zero))
         elif cell.kind is Kind.TEXT:
-            yield from self._digits(dialect.text_number(x), 2)
+            yield from self._digits(dialect.text_number(x), _LIMBS)
         elif cell.kind is Kind.DATE:
-            yield from self._digits(dialect.days(x, Kind.DATE), 1)
+            yield dialect.days(x, Kind.DATE)
         elif cell.kind is Kind.TIMESTAMP:
-            yield from self._digits(dialect.microseconds(x), 2)
+            yield from self._digits(dialect.microseconds(x), _LIMBS)
         elif cell.kind is Kind.INTEGER:
-            low, high = cell.facts.bounds.lower, cell.facts.bounds.upper
-            small = low is not None and high is not None and low > -LIMB_BASE and high < LIMB_BASE
-            yield from self._digits(x, 1 if small else 3)
+            yield from self._digits(x, _needed(cell.facts.bounds))
         else:
             level = self.rows.bind(self._level(cell))
             power = call("power", dialect.float(2.0), dialect.to(binary("*", level, number(_SHIFT)), Kind.FLOAT))
-            inside = self.rows.bind(binary("*", x, power))  # a power of two of whole numbers is exact
+            # A power of two of whole numbers is exact; most rows are spared it.
+            inside = self.rows.bind(case((binary("=", level, number(0)), x), default=binary("*", x, power)))
             whole = self.rows.bind(dialect.nearest(inside))
             left = binary("-", inside, dialect.to(whole, Kind.FLOAT))
-            yield from self._digits(whole, 2)
-            yield from self._digits(dialect.nearest(binary("*", left, dialect.float(2.0**_SHIFT))), 2)
+            yield from self._digits(whole, _LIMBS)
+            yield from self._digits(dialect.nearest(binary("*", left, dialect.float(2.0**_SHIFT))), _LIMBS)
             yield level
 
     def _level(self, cell: Cell) -> SQL:
@@ -157,8 +178,25 @@ class _Ranks:
 
     def _digits(self, value: SQL, count: int) -> Iterator[SQL]:
         """Write an integer as so many limbs, the last of which takes the rest."""
-        rest = self.rows.bind(value)
-        for _ in range(count - 1):
-            yield self.rows.bind(binary("%", rest, self._constant(LIMB_BASE)))
-            rest = self.rows.bind(self.rows.dialect.quotient(rest, LIMB_BASE))
-        yield rest
+        x, dialect = self.rows.once(("digits", value), lambda: value), self.rows.dialect
+        for place in range(count):
+            rest = dialect.shifted(x, LIMB_BITS * place) if place else x
+            yield rest if place == count - 1 else binary("&", rest, self._constant(2**LIMB_BITS - 1))
+
+
+def _needed(bounds: Bounds) -> int:
+    """How many limbs of an integer may differ from 0."""
+    if bounds.lower is None or bounds.upper is None or bounds.lower < 0:
+        return _LIMBS
+    return next((count for count in range(1, _LIMBS) if bounds.upper < 2 ** (LIMB_BITS * count)), _LIMBS)
+
+
+def _packed(parts: list[tuple[int, SQL]]) -> Iterator[list[tuple[int, SQL]]]:
+    """Divide parts, each of so many products, so that each share has at most sixteen."""
+    share: list[tuple[int, SQL]] = []
+    for part in parts:
+        if share and sum(count for count, _ in share) + part[0] > _TERMS:
+            yield share
+            share = []
+        share.append(part)
+    yield share

@@ -92,6 +92,6 @@ def _listed(column: Column, value: SQL, rows: Writing) -> SQL:
 
 
 def conditions(table: Table, cells: dict[str, SQL]) -> list[SQL]:
-    """What a row must fulfill to be there: a unit, and a value wherever NULL is not allowed."""
+    """What a row must fulfill to be there: a unit, and a value in these cells wherever NULL is not allowed."""
     needed = [each.name for each in table.columns if not each.nullable or each.name == table.unit]
-    return [not_null(cells[name]) for name in needed]
+    return [not_null(cells[name]) for name in needed if name in cells]

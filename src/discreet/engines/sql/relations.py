@@ -49,7 +49,7 @@ from discreet.plans.refusals import refuse
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from discreet.engines.sql.dialect import Dialect
     from discreet.plans.facts import Schema
@@ -83,13 +83,16 @@ class Relation:
     """A relation as a SELECT of c0, c1, … and, where the unit has a name, u.
 
     Beside c1 may stand d1, the stored double of the same row that c1 was read from. Nodes that keep rows as they are
-    carry it along.
+    carry it along. Where c1 must not be NULL, it may be `pending` that rows with NaN or NULL there are dropped: until
+    then the schema says that c1 may be NULL. `own` is the column that holds the unit, if it is one of c0, c1, ….
     """
 
     query: SQL
     schema: Schema
     unit: Facts | None
     unread: Mapping[str, Unread] = field(default_factory=dict)
+    pending: frozenset[str] = frozenset()
+    own: str | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -105,6 +108,11 @@ class Relation:
     def carried(self) -> list[str]:
         """All SQL names, and those of stored doubles."""
         return [*self.columns, *(each.sql.name for each in self.unread.values())]
+
+
+def _unsettled(schema: Schema, pending: Collection[str]) -> Schema:
+    """What is known of columns while rows with NULL are still there."""
+    return {name: replace(facts, nullable=True) if name in pending else facts for name, facts in schema.items()}
 
 
 class Emitter:
@@ -128,7 +136,20 @@ class Emitter:
 
     def relation(self, node: Node) -> Relation:
         """Write a relation."""
+        return self.settled(self.late(node))
+
+    def late(self, node: Node) -> Relation:
+        """Write a relation in which it may be pending to drop some rows; a sum that passes over NULL need not wait."""
         return self._rules[type(node)](node)
+
+    def settled(self, found: Relation) -> Relation:
+        """Drop the rows that are to be dropped."""
+        if not found.pending:
+            return found
+        present = [negated(self.dialect.is_nan(found.unread[name].sql)) for name in sorted(found.pending)]
+        query = select([column(name) for name in found.carried], found.query, where=all_of(present))
+        known = {name: replace(found.schema[name], nullable=False) for name in found.pending}
+        return replace(found, query=query, schema={**found.schema, **known}, pending=frozenset())
 
     def rows(self, relation: Relation) -> Rows:
         """Start to compute with the rows of a relation."""
@@ -154,19 +175,26 @@ class Emitter:
             if found is not None:
                 columns.append(alias(found.sql, f"d{place}"))
                 unread[each.name] = replace(found, sql=column(f"d{place}"))
-        needed = conditions(table, cells)
+        strict = {each.name for each in table.columns if not each.nullable and each.name != table.unit}
+        pending = strict & frozenset(unread)
+        needed = conditions(table, {name: cell for name, cell in cells.items() if name not in pending})
         query = select(columns, rows.computed(), where=all_of(needed) if needed else None)
-        return Relation(query, node.schema, None if table.unit is None else node.schema[table.unit], unread)
+        unit = None if table.unit is None else node.schema[table.unit]
+        schema = _unsettled(node.schema, pending)
+        own = None if table.unit is None else f"c{[*schema].index(table.unit)}"
+        return Relation(query, schema, unit, unread, frozenset(pending), own)
 
     def _filter(self, node: Filter) -> Relation:
-        child = self.relation(node.child)
+        child = self.late(node.child)
         rows = self.rows(child)
         condition = rows.cell(node.predicate).sql
         query = select([column(name) for name in child.carried], rows.computed(), where=condition)
-        return Relation(query, node.schema, child.unit, child.unread)
+        return replace(child, query=query, schema=_unsettled(node.schema, child.pending))
 
     def _project(self, node: Project) -> Relation:
-        child = self.relation(node.child)
+        child = self.late(node.child)
+        if not child.pending <= {each.name for _, each in node.columns if isinstance(each, Column)}:
+            child = self.settled(child)  # a column that is left out can no longer tell which rows to drop
         rows = self.rows(child)
         cells = [rows.cell(expression).sql for _, expression in node.columns]
         columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells)]
@@ -176,7 +204,10 @@ class Emitter:
             if found is not None:
                 columns.append(alias(found.sql, f"d{place}"))
                 unread[name] = replace(found, sql=column(f"d{place}"))
-        return replace(self._carrying(columns, rows, node.schema, child.unit), unread=unread)
+        given = {name: each.name for name, each in node.columns if isinstance(each, Column)}
+        pending = frozenset(name for name, of in given.items() if of in child.pending)
+        schema = _unsettled(node.schema, pending)
+        return replace(self._carrying(columns, rows, schema, child.unit), unread=unread, pending=pending)
 
     @staticmethod
     def _carrying(columns: list[SQL], rows: Rows, schema: Schema, unit: Facts | None) -> Relation:
@@ -282,21 +313,30 @@ class Emitter:
 
     def limited(self, child: Relation, limit: int) -> Relation:
         """Rank the rows of each unit and keep the first."""
-        rows = self.rows(child)
-        cells = [rows.cell(Column(name)) for name in child.schema]
-        ranked = alias(rank("row", self._unit(child), cells, self._key, rows), "r")
         columns = [column(name) for name in child.columns]
-        below = select([*columns, ranked], rows.computed())
+        below = self.ranked(child)
         place, wanted = self.dialect.among_first(column(UNIT), column("r"), limit)
         numbered = select([*columns, alias(place, "m")], below)
         return Relation(select(columns, numbered, where=wanted), child.schema, child.unit)
+
+    def ranked(self, child: Relation) -> exp.Select:
+        """Write the rows with their ranks, as r."""
+        rows = self.rows(child)
+        found = alias(rank("row", self._unit(child), self._ranked_cells(child, rows), self._key, rows), "r")
+        return select([*(column(name) for name in child.columns), found], rows.computed())
+
+    def _ranked_cells(self, child: Relation, rows: Rows) -> list[Cell]:
+        """Give the cells that a row's rank depends on; the unit's column by the unit's name, to be weighed once."""
+        unit = self._unit(child)
+        names = child.names
+        return [unit if names[name] == child.own else rows.cell(Column(name)) for name in child.schema]
 
     def _bound_groups(self, node: BoundGroups) -> Relation:
         if node.child.rows == 1:
             return self.relation(node.child)
         child = self._with_unit(node.child, "a limit on groups")
         rows = self.rows(child)
-        keys, cells = ([rows.cell(Column(name)) for name in names] for names in (node.keys, child.schema))
+        keys, cells = [rows.cell(Column(name)) for name in node.keys], self._ranked_cells(child, rows)
         key_rank = alias(rank("key", self._unit(child), keys, self._key, rows), "k")
         row_rank = alias(rank("row", self._unit(child), cells, self._key, rows), "r")
         columns = [column(name) for name in child.columns]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from discreet.engines.sql.columns import Row, known_places, listed_rows
+from discreet.engines.sql.columns import Row, known_places, listed_rows, whole_numbers
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
 from discreet.engines.sql.ordered import near_ranks, ranked_cells
@@ -17,7 +17,7 @@ from discreet.engines.sql.statistics import count_distinct, count_rows, is_narro
 from discreet.engines.sql.words import alias, all_of, any_of, between, column, is_null, listed, not_null, select
 from discreet.plans.expressions import Column
 from discreet.plans.refusals import refuse
-from discreet.plans.statistics import BinCounts, RankedCells, ValueCount
+from discreet.plans.statistics import BinCounts, Moment, RankedCells, RowCount, ValueCount
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -212,17 +212,39 @@ def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
 
 def _is_range(known: tuple[Value, ...]) -> bool:
     """Tell whether keys are all whole numbers from one to another: then a comparison is enough."""
-    whole = all(type(key) is int for key in known)
-    return whole and known == tuple(range(known[0], known[0] + len(known)))  # type: ignore[arg-type, operator]
+    whole = whole_numbers(known) if known else None
+    return whole is not None and bool(np.all(np.diff(whole) == 1))
+
+
+def _sums_drop(aggregate: Aggregate, child: Relation) -> Column | None:
+    """Give the column whose sums drop the rows that are pending: nothing but those sums and counts is asked.
+
+    A row without a value there is one without steps, which a sum passes over; rows are then counted by their steps.
+    Groups of nothing but such rows are there with zeros, so all groups must be known.
+    """
+    if len(child.pending) != 1 or not aggregate.known:
+        return None
+    value = Column(*child.pending)
+    moments = [each for each in aggregate.statistics if isinstance(each, Moment)]
+    factors = [factor for moment in moments for factor in moment.factors]
+    counts = all(
+        isinstance(each, (RowCount, Moment, *_APART)) or (isinstance(each, ValueCount) and each.values == (value,))
+        for each in aggregate.statistics
+    )
+    return value if factors and counts and all(factor.value == value for factor in factors) else None
 
 
 def _scalars(aggregate: Aggregate, emitter: Emitter) -> SQL:
-    child = emitter.relation(aggregate.child)
+    child = emitter.late(aggregate.child)
+    dropping = _sums_drop(aggregate, child)
+    child = child if dropping is not None else emitter.settled(child)
     rows = emitter.rows(child)
     keys, wanted = _keys(aggregate, rows)
     written = {}
-    for place, statistic in sorted(enumerate(aggregate.statistics), key=lambda each: isinstance(each[1], ValueCount)):
-        if not isinstance(statistic, _APART):  # counts of values last: they use what sums have written
+    for place, statistic in sorted(enumerate(aggregate.statistics), key=lambda each: not isinstance(each[1], Moment)):
+        if isinstance(statistic, RowCount) and dropping is not None:
+            written[place] = statistic_sql(ValueCount((dropping,)), rows)
+        elif not isinstance(statistic, _APART):  # counts of values last: they use what sums have written
             written[place] = statistic_sql(statistic, rows)
     columns = [part for _, parts in sorted(written.items()) for part in parts]
     if not aggregate.known:

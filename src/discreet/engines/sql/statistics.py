@@ -120,7 +120,8 @@ def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:  # noqa: PL
         # The sum of s - center is the sum of s less center times their number: sums with other centers share one.
         steps = steps_sql(factor, rows)
         total = dialect.short_total(steps)
-        less = binary("*", dialect.literal(factor.center, Kind.INTEGER), count_values(steps))
+        count = count_values(steps) if rows.cell(factor.value).facts.nullable else count_rows()
+        less = binary("*", dialect.literal(factor.center, Kind.INTEGER), count)
         return [binary("-", total, less) if factor.center else total]
     value = rows.bind(_product(statistic.factors, rows))
     if is_narrow(statistic):

@@ -46,6 +46,8 @@ _OPERATORS: dict[str, type[exp.Expression]] = {
     "/": exp.Div,
     "//": exp.IntDiv,
     "%": exp.Mod,
+    "&": exp.BitwiseAnd,
+    ">>": exp.BitwiseRightShift,
     "=": exp.EQ,
     "<>": exp.NEQ,
     "<": exp.LT,
