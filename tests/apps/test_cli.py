@@ -110,7 +110,7 @@ def test_impossible_plots_are_refused(tmp_path: Path, file: str, capsys: pytest.
         (["account", "gaussian", "--sigma", "nan", "--delta", "1e-5"], "sigma"),
         (["account", "gaussian", "--sigma", "1", "--delta", "2"], "delta"),
         (["account", "gaussian", "--sigma", "1", "--delta", "1e-5", "--rate", "1.5"], "rate"),
-        (["account", "gaussian", "--sigma", "1", "--delta", "1e-5", "--steps", "-1"], "count"),
+        (["account", "gaussian", "--sigma", "1", "--delta", "1e-5", "--steps", "-1"], "--steps"),
         (["account", "discrete-gaussian", "--sigma", "1", "--delta", "1e-5", "--sensitivity", "0.5"], "whole"),
         (["calibrate", "gaussian", "--epsilon", "x", "--delta", "1e-5"], "epsilon"),
         (["calibrate", "gaussian", "--epsilon", "1", "--delta", "0"], "delta"),
@@ -357,3 +357,31 @@ def test_completion_is_installed_for_the_program_alone(capsys: pytest.CaptureFix
     for command in names():
         assert main([command, "--help"]) == 0
         assert "completion" not in capsys.readouterr().out
+
+
+GOOD = {
+    "account gaussian": {"sigma": "1", "delta": "1e-5", "rate": "0.1", "steps": "3", "sensitivity": "1"},
+    "account discrete-gaussian": {"sigma": "2", "delta": "1e-5", "rate": "1", "steps": "3", "sensitivity": "1"},
+    "account laplace": {"scale": "10", "delta": "1e-5", "rate": "1", "steps": "3", "sensitivity": "1"},
+    "account discrete-laplace": {"scale": "10", "delta": "1e-5", "rate": "1", "steps": "3", "sensitivity": "1"},
+    "account randomized-response": {"epsilon": "1", "delta": "1e-5", "rate": "1", "steps": "3"},
+    "calibrate gaussian": {"epsilon": "1", "delta": "1e-5", "sensitivity": "1"},
+    "calibrate laplace": {"epsilon": "1", "delta": "1e-5", "sensitivity": "1"},
+    "calibrate dpsgd": {"epsilon": "1", "delta": "1e-5", "rate": "0.1", "steps": "10"},
+}
+BAD = {"steps": ["-3"], "rate": ["2", "-0.1", "x"], "delta": ["2", "-1", "nan"], "sensitivity": ["0", "-1", "inf"]}
+
+
+@pytest.mark.parametrize("command", GOOD)
+def test_errors_name_the_option_as_it_is_written(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    def run(options: dict[str, str]) -> int:
+        return main([*command.split(), *(word for name, value in options.items() for word in (f"--{name}", value))])
+
+    assert run(GOOD[command]) == 0
+    capsys.readouterr()
+    for name in GOOD[command]:
+        for value in BAD.get(name, ["-1", "x", "nan"]):
+            assert run({**GOOD[command], name: value}) == 2
+            said = capsys.readouterr().err
+            assert f"--{name} is " in said, (name, value, said)
+            assert f" {name}=" not in said

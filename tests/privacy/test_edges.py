@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
+import numpy as np
 import pytest
 
 from discreet import privacy as p
@@ -76,6 +77,11 @@ REFUSED: dict[str, Callable[[], object]] = {
     "numbers for lists": lambda: p.rdp(one, one),
     "texts for lists": lambda: p.RDP("23", "11"),
     "numbers for laws": lambda: p.finite_pair(one, one),
+    "an array without dimensions for orders": lambda: p.rdp(np.array(2.0), np.array(1.0)),  # type: ignore[arg-type]
+    "an array without dimensions for a law": lambda: p.finite_pair(np.array(1.0), np.array(1.0)),  # type: ignore[arg-type]
+    "an array times a curve": lambda: np.array([1, 2]) * p.gaussian(1),
+    "a curve times an array": lambda: p.gaussian(1) * np.array([1, 2]),
+    "an array plus a curve": lambda: np.array([1, 2]) + p.gaussian(1),
     "a long chain": lambda: p.gaussian(1).subsample("0.1").group(10**7),
     "a group beyond delta 1": lambda: p.approximate(1, 1e-9).group(1000),
     "basic of a number": lambda: c.basic(one),
@@ -428,3 +434,17 @@ def test_stated_failures_are_split_off_exactly() -> None:
     assert curve.epsilon("1e-3") == 1
     assert curve.epsilon("0.0009") == math.inf
     assert float_up(Fraction(1, 1000)) == curve.delta(math.inf)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert p.gaussian(np.float64(0.1)) == p.gaussian("0.1")
+    three: Any = np.int64(3)
+    assert p.gaussian(1) * three == p.gaussian(1) * 3 == three * p.gaussian(1)
+    assert p.gaussian(1).interval(np.float64(1e-6)) == p.gaussian(1).interval("1e-6")
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "49"])
+def test_a_delta_far_below_floats_is_no_raw_error(epsilon: str) -> None:
+    """Orders of 1e30 were looked at, where the window of the moments held no node."""
+    low, high = (p.gaussian("42.28").subsample("2.141e-5") * 2).delta_interval(epsilon)
+    assert 0 <= low <= high <= 1e-250

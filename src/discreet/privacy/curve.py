@@ -66,6 +66,8 @@ class Curve:
     sampling_error: Fraction = Fraction(0)
     """The total variation distance between the laws that are drawn from and the ideal ones, summed over all draws."""
 
+    __array_ufunc__ = None  # NumPy leaves + and * to the curve instead of making arrays of curves
+
     def __post_init__(self) -> None:
         """Refuse what is no relation, and what are no parts with counts."""
         require_relation(self.neighbors)

@@ -100,7 +100,8 @@ def read_list(value: Iterable[Item], name: str) -> Sequence[Item]:
     >>> read_list((2, 3), "orders")
     (2, 3)
     """
-    if isinstance(value, str | bytes | bytearray) or not hasattr(value, "__iter__"):
+    # an array without dimensions has __iter__ and cannot be walked through
+    if isinstance(value, str | bytes | bytearray) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
         msg = f"{name} is {shown(value)}; it must be a list, such as [2, 8, 32]."
         raise ParameterError(msg)
     return value if isinstance(value, Sequence) else tuple(value)

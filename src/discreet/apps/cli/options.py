@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,12 +14,24 @@ import typer
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from discreet.privacy.curve import Curve
     from discreet.privacy.relations import NeighborRelation
 
-__all__ = ["Delta", "Json", "Neighbors", "Plot", "Rate", "Sensitivity", "Steps", "draw", "print_json", "print_lines"]
+__all__ = [
+    "Delta",
+    "Json",
+    "Neighbors",
+    "Plot",
+    "Rate",
+    "Sensitivity",
+    "Steps",
+    "draw",
+    "naming_options",
+    "print_json",
+    "print_lines",
+]
 
 Delta = Annotated[str, typer.Option(metavar="NUMBER", help="The chance of failure, at least 0 and below 1.")]
 Rate = Annotated[str, typer.Option(metavar="NUMBER", help="The public chance that a unit enters a step's sample.")]
@@ -45,6 +59,25 @@ class Neighbors(StrEnum):
         from discreet.privacy.relations import NeighborRelation
 
         return NeighborRelation[self.name]
+
+
+@contextmanager
+def naming_options(names: Iterable[str]) -> Iterator[None]:
+    """Let errors name what the command line calls an option: --sigma for sigma, and --sigma 1 for sigma=1.
+
+    >>> from discreet import privacy as p
+    >>> with naming_options(["rate"]):
+    ...     p.gaussian(1).subsample(rate=2)
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: --rate is 2; it must lie between 0 and 1, such as --rate 0.01.
+    """
+    try:
+        yield
+    except ParameterError as error:
+        any_name = "|".join(map(re.escape, names))
+        text = re.sub(rf"(?<![-\w])({any_name})(?= is | must | at )", r"--\1", str(error))
+        text = re.sub(rf"\bsuch as ({any_name})=", r"such as --\1 ", text)
+        raise type(error)(text) from None
 
 
 def print_json(record: Mapping[str, object]) -> None:

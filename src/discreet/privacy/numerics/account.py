@@ -70,6 +70,9 @@ GRID = 48
 NEAR = 0.1
 """How far, relatively, the profile may be from its target where secants take over from grids."""
 
+PROBES = 6
+"""How often a smaller probe is tried."""
+
 ROUNDS = 6
 """How often layers are laid around a better guess."""
 
@@ -234,13 +237,25 @@ def _refine(direction: Direction, order: float, upper: float, delta: float) -> E
     if _wide(lower, upper):  # heavy tails: no decay, or no digits left
         lower, upper = _meet((lower, upper), solve(direction, upper, math.exp(target)))
     if _wide(lower, upper) and contour is None:
-        probe = _probe(direction, order, upper, target)
-        ends = probe.epsilon(delta, upper) if probe else (0.0, upper)  # else the Renyi bound stands
-        lower, upper = _meet((lower, upper), ends)
+        lower, upper = _by_probes(direction, order, (lower, upper), delta, target)
     if upper - lower > LOOSE * upper:
         one_by_one = _Pointwise(direction, order, direction.top, direction.certain)
         lower, upper = _meet((lower, upper), one_by_one.epsilon(delta, upper))
     return lower, upper
+
+
+def _by_probes(direction: Direction, order: float, ends: Ends, delta: float, target: float) -> Ends:
+    """Solve with a probe; with smaller ones where a value of the loss lies so near that it blurs the answer."""
+    size = 1.0
+    for _ in range(PROBES):
+        probe = _probe(direction, order, ends[1], target, size)
+        if probe is None:  # the Renyi bound stands
+            break
+        last, ends = ends, _meet(ends, probe.epsilon(delta, ends[1]))
+        if not _wide(*ends) or ends[1] - ends[0] > 0.9 * (last[1] - last[0]):
+            break
+        size *= 0.25
+    return ends
 
 
 def _by_layers(direction: Direction, ends: Ends, delta: float, target: float) -> Ends:
@@ -347,9 +362,9 @@ def _contour(direction: Direction, order: float, epsilon: float, log_delta: floa
     )
 
 
-def _probe(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
+def _probe(direction: Direction, order: float, epsilon: float, log_delta: float, size: float = 1.0) -> Inverse | None:
     """Take the contour with the smallest probe that can be summed; None if even one unit of loss is too small."""
-    probe = math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
+    probe = size * math.sqrt(GAP * max(epsilon, 1e-3) / (order + 1))
     where = place(direction, order, epsilon, log_delta)
     while probe <= 1:
         contour = with_probe(direction, where, epsilon, log_delta, probe)
@@ -486,6 +501,8 @@ def _invert(loss: Loss, delta: float) -> Ends:
     near, far = loss.delta(np.asarray([here, here * (1 + NUDGE)]))
     rate = math.log(max(float(near), 1e-320) / max(float(far), 1e-320)) / (NUDGE * max(here, 1e-300))
     width = max(2 * SLACK / rate if rate > 0 else 0.0, 4e-15 * max(here, 1e-12))
+    if width > 1e-7 * max(here, 1e-3):  # a plateau: the crossing may be a steep step in front of it
+        width = 4e-15 * max(here, 1e-12)
     blur = _blur(loss, here)
     return max(_step(at, here, delta, -width) - blur, 0.0), min(_step(at, here, delta, width) + blur, loss.top)
 

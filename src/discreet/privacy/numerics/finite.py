@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.elementary import exp_minus, log1p
-from discreet.privacy.numerics.loss import ULP, Loss
+from discreet.privacy.numerics.loss import ULP, Loss, within
 from discreet.privacy.numerics.transform import exponential_sums
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ class FiniteLoss(Loss):
         noise = error + (self.accuracy * (1 + (real + heights) * largest) + 16 * ULP) * mass
         noise = noise + float(weights[~keep].sum())
         small = np.maximum(np.abs(sums), 1e-300)
-        return peak + np.log(np.where(sums == 0, 1e-300, sums)), noise / small + ULP * abs(peak)
+        values, errors = within(np.log(np.where(sums == 0, 1e-300, sums)), noise / small)
+        return peak + values, errors + ULP * abs(peak)
 
     def _near_one(self, orders: Complexes) -> tuple[Complexes, Reals]:
         pieces = _second_order(orders[:, None], self.values)

@@ -239,6 +239,20 @@ class Direction:
         return math.fsum(n * loss.tail(real, height) for loss, n in self.parts)
 
 
+def within(logs: Complexes, errors: Reals) -> tuple[Complexes, Reals]:
+    """Where a value is known less well than to itself, let the bound on its size stand for it.
+
+    Given log v and e with |v - M| <= e |v|. For e > 1 take b = (1 + e) |v| >= |M| in place of v: it is off by at most
+    2 b < (exp(1.1) - 1) b, while a relative error of e would count as exp(e) - 1.
+    """
+    import numpy as np
+
+    vague = errors > 1
+    if not vague.any():
+        return logs, errors
+    return np.where(vague, logs.real + np.log1p(errors), logs), np.where(vague, 1.1, errors)
+
+
 def log_conversion(order: float) -> float:
     """Return log sup_x (1 - exp(-x)) exp(-order x), attained at x = log(1 + 1/order).
 

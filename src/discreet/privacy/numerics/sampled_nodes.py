@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.elementary import exp_minus, log1p, log1p_minus
-from discreet.privacy.numerics.loss import ULP
+from discreet.privacy.numerics.loss import ULP, within
 from discreet.privacy.numerics.search import climb
 from discreet.privacy.numerics.transform import exponential_sums
 
@@ -221,8 +221,8 @@ class Nodes:
             sums = sums.conj()
         noise = spread + 2 * ULP * abs(center)
         errors = errors + np.abs(sums) * noise + LEAK
-        size = np.maximum(np.abs(1 + sums), 1e-300)
-        return center + log1p(sums), errors / size + noise
+        found, errors = within(log1p(sums), errors / np.maximum(np.abs(1 + sums), 1e-300))
+        return center + found, errors + noise
 
 
 def _all_turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:

@@ -16,12 +16,13 @@ from discreet.apps.cli.options import (
     Sensitivity,
     Steps,
     draw,
+    naming_options,
     print_json,
     print_lines,
 )
 from discreet.errors import ParameterError
-from discreet.exact import rational
-from discreet.privacy.curve import Curve  # noqa: TC001  the signatures are read at run time
+from discreet.exact import integer, rational
+from discreet.privacy.curve import MOST_COMPOSITIONS, Curve
 from discreet.privacy.readings import cost_text, read_delta
 from discreet.privacy.relations import NeighborRelation  # noqa: TC001  likewise
 
@@ -78,8 +79,9 @@ def _command(build: Callable[..., Curve]) -> None:
         plot: Path | None,
         **options: str,
     ) -> None:
-        curve = build(neighbors=neighbors.relation, **options)
-        _account(_sampled(curve, rate, neighbors), steps, delta, compare=compare, as_json=as_json, plot=plot)
+        with naming_options([*options, "delta", "rate", "steps"]):
+            curve = build(neighbors=neighbors.relation, **options)
+            _account(_sampled(curve, rate, neighbors), steps, delta, compare=compare, as_json=as_json, plot=plot)
 
     joined = {**{name: option for name, option in own.items() if name != "neighbors"}, **common}
     if "sigma" in own:  # Gaussian noise keeps no promise without a delta, so none is assumed
@@ -165,7 +167,8 @@ def _account(single: Curve, steps: int, delta: str, *, compare: bool, as_json: b
     """Compose, and answer."""
     from discreet.privacy.meanings import attacker_accuracy
 
-    curve, chance = single * steps, read_delta(delta)
+    curve = single * integer(steps, name="steps", least=0, most=MOST_COMPOSITIONS)
+    chance = read_delta(delta)
     lower, upper = curve.interval(chance)
     finite = upper < float("inf")
     accuracy = attacker_accuracy(curve)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.apps.cli.options import Delta, Json, Plot, Sensitivity, draw, print_json, print_lines
+from discreet.apps.cli.options import Delta, Json, Plot, Sensitivity, draw, naming_options, print_json, print_lines
 from discreet.errors import ParameterError
 
 __all__ = ["SECTION", "app"]
@@ -38,7 +38,8 @@ def gaussian(
     from discreet.privacy.calibration import gaussian_sigma
     from discreet.privacy.curves import gaussian as build
 
-    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+    with naming_options(["epsilon", "delta", "sensitivity"]):
+        sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     if plot is not None:
         draw(build(sigma, sensitivity=sensitivity), plot)
     _answer("sigma", sigma, as_json=as_json)
@@ -59,7 +60,8 @@ def laplace(
     """
     from discreet.privacy.calibration import laplace_scale
 
-    scale = laplace_scale(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+    with naming_options(["epsilon", "delta", "sensitivity"]):
+        scale = laplace_scale(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
     if plot is not None:
         from discreet.privacy.curves import laplace as build
 
@@ -82,7 +84,8 @@ def dpsgd(
 
     Example: discreet calibrate dpsgd --epsilon 2 --delta 1e-6 --rate 0.01 --steps 10000
     """
-    name, value = _solve(epsilon, delta, sigma, rate, steps)
+    with naming_options(["epsilon", "delta", "sigma", "rate", "steps"]):
+        name, value = _solve(epsilon, delta, sigma, rate, steps)
     if plot is not None:
         from discreet.privacy.curves import gaussian as build
 
