@@ -39,7 +39,7 @@ _SYMBOLS: dict[type[exp.Expression], str] = {
 _ELSEWHERE: frozenset[type[exp.Expression]] = frozenset(
     {
         *(exp.Collate, exp.Div, exp.Extract, exp.IntDiv, exp.Kwarg, exp.Like, exp.NullSafeNEQ, exp.Order, exp.Ordered),
-        *(exp.PropertyEQ, exp.Var),
+        *(exp.BitwiseAnd, exp.BitwiseRightShift, exp.PropertyEQ, exp.Var),
     }
 )
 """What sqlglot writes: engines differ in it, or it is rare."""
