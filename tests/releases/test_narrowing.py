@@ -31,13 +31,13 @@ def rows(pay: int | None = None) -> pa.Table:
 def test_one_price_pays_for_bounds_and_answer() -> None:
     with dp.Database(Policy([PEOPLE], epsilon=10), {"people": rows()}) as opened:
         question = opened.sql(SQL)
-        seen = question.preview(epsilon=1, narrow="0.2", expected_count=2500)
+        seen = question.preview(epsilon=1, narrow="0.4", expected_count=2500)
         assert (seen.promise, seen.cost) == ("ε = 1", Pure(1))
-        assert "ε = 0.2" in seen.notes["bounds"]
-        dearer = question.preview(epsilon="0.8", expected_count=2500)
+        assert "ε = 0.4" in seen.notes["bounds"]
+        dearer = question.preview(epsilon="0.6", expected_count=2500)
         assert seen.errors == dearer.errors  # at most: those of the policy's bounds for the rest of the price
-        assert "chosen first, for 1/5 of the price" in question.explain(narrow="0.2")
-        answer = question.release(epsilon=1, narrow="0.2")
+        assert "chosen first, for 2/5 of the price" in question.explain(narrow="0.4")
+        answer = question.release(epsilon=1, narrow="0.4")
         assert (answer.promise, answer.cost, opened.remaining) == ("ε = 1", Pure(1), Pure(9))
         for row, error in zip(answer.to_dicts(), answer.errors(), strict=True):
             assert abs(row["p"] - 100) < 3

@@ -120,8 +120,11 @@ class Question:
         price, bought, first, rest = self._divided(epsilon, rho, delta, within, narrow, cut)
         found = Preview.of(self.recipe, rest, left, expected_count, confidence)
         whole = replace(rest, price=price)
-        rows = ", ".join(str(levels) for levels in (bought.recipe.blocks[0].levels,))  # type: ignore[union-attr]
-        note = f"chosen first at the levels {rows} for {first.promise}; each ± is for the policy's bounds, so at most."
+        choice = bought.recipe.blocks[0]
+        levels = " and ".join(map(str, choice.levels)) if isinstance(choice, Choice) else ""
+        note = (
+            f"chosen first, at the levels {levels}, for {first.promise}; each ± is for the policy's bounds, so at most."
+        )
         return replace(found, notes=found.notes | {"bounds": note}, promise=whole.promise, cost=first.cost + rest.cost)
 
     def release(  # noqa: PLR0913 - prices and how they are divided
