@@ -275,7 +275,7 @@ def test_wrong_selections_are_refused(arguments: dict[str, object], words: str) 
         ({"share": 1}, "share is 1"),
         ({"above": 0}, "above is 0"),
         ({"sensitivity": 0}, "sensitivity is 0"),
-        ({"monotone": True, "neighbors": CHANGE_ONE}, "monotone=True needs neighbors that add or remove"),
+        ({"monotone": True, "neighbors": CHANGE_ONE}, "monotone=True with neighbors=change_one"),
     ],
 )
 def test_wrong_thresholds_are_refused(arguments: dict[str, object], words: str) -> None:
