@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
 RICH = Policy.from_toml(TOML.replace("epsilon = 3\ndelta = 1e-6", "epsilon = 1000000000"))
 ROWS = typed_database(RICH, database(Random("releases"), units=12))
+# No median: of evenly many kept rows, every number between the two in the middle is as good an answer.
 QUESTIONS = [
     "SELECT ward, COUNT(*) AS n, COUNT(cost) AS m, SUM(change) AS s FROM visits GROUP BY ward",
     "SELECT sex, city, COUNT(*) AS n, SUM(age) AS s FROM patients GROUP BY sex, city",
-    "SELECT COUNT(DISTINCT patient_id) AS n, MEDIAN(change) AS q FROM visits WHERE cost > 10",
+    "SELECT COUNT(DISTINCT patient_id) AS n, QUANTILE_CONT(change, 0.37) AS q FROM visits WHERE cost > 10",
     "SELECT floor, COUNT(*) AS n FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY floor",
 ]
 
