@@ -146,9 +146,13 @@ class _Writer:
     def window(self, part: SQL) -> str:
         within, order = part.args.get("partition_by"), part.args.get("order")
         clauses = [f"PARTITION BY {self.listed(within)}"] if within else []
-        if order:  # where NULLs go is written differently
-            clauses.append(f"ORDER BY {', '.join([self.by_sqlglot(each) for each in order.args['expressions']])}")
+        if order:
+            clauses.append(self.ordered(order))
         return f"{self.text(part.args['this'])} OVER ({' '.join(clauses)})"
+
+    def ordered(self, part: SQL) -> str:
+        # Where NULLs go is written differently by engines.
+        return f"ORDER BY {', '.join([self.by_sqlglot(each) for each in part.args['expressions']])}"
 
     def null(self, part: SQL) -> str:  # noqa: ARG002 - there is one
         return "NULL"
@@ -229,10 +233,12 @@ class _Writer:
         found = f"SELECT {self.listed(args['expressions'])}{self.text(args['from_'])}"
         for each in args.get("joins") or ():
             found += self.text(each)
-        for clause in ("where", "group", "offset"):
+        for clause in ("where", "group"):
             if args.get(clause):
                 found += self.text(args[clause])
-        return found
+        if args.get("order"):
+            found += f" {self.ordered(args['order'])}"
+        return found + (self.text(args["offset"]) if args.get("offset") else "")
 
 
 _Handler: TypeAlias = "Callable[[_Writer, SQL], str]"
@@ -264,7 +270,7 @@ _RULES: list[tuple[type[exp.Expression], _Handler, str]] = [
     (exp.Offset, _Writer.offset, "expression"),
     (exp.Or, _Writer.connected, "this expression"),
     (exp.Paren, _Writer.paren, "this"),
-    (exp.Select, _Writer.select, "expressions from_ joins where group offset"),
+    (exp.Select, _Writer.select, "expressions from_ joins where group order offset"),
     (exp.Star, _Writer.star, ""),
     (exp.Subquery, _Writer.subquery, "this alias"),
     (exp.Table, _Writer.table, "this db catalog alias"),
