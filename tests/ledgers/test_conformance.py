@@ -381,6 +381,9 @@ class Wordless:
     def __init__(self, text: object) -> None:
         self.text = text
 
+    def __repr__(self) -> str:
+        return f"Wordless({self.text!r})"
+
     def to_json(self) -> Any:  # noqa: ANN401 - anything
         return self.text
 
