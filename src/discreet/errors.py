@@ -67,7 +67,7 @@ class LedgerError(DiscreetError):
     >>> SQLiteLedger("nowhere/hospital.ledger.sqlite")
     Traceback (most recent call last):
     ...
-    discreet.errors.LedgerError: there is no ledger nowhere/hospital.ledger.sqlite; give a policy to create it.
+    discreet.errors.LedgerError: there is no ledger .../nowhere/hospital.ledger.sqlite; give a policy to create it.
     """
 
 
