@@ -20,6 +20,9 @@ from discreet.privacy.numerics.contour import (
     GAP,
     LOST,
     Inverse,
+    Where,
+    bend_height,
+    chernoff_order,
     line_through,
     place,
     renyi_bound,
@@ -32,6 +35,7 @@ from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.lattice import on_lattice
 from discreet.privacy.numerics.loss import ULP, Direction, Loss, log_conversion
+from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
 from discreet.privacy.numerics.search import minimize
 from discreet.privacy.numerics.split import jump_guess, split_through
 
@@ -47,8 +51,8 @@ MOST_ATOMS = 1 << 13
 TRIM = 1e-9
 """The share of delta that may be spent on sending the largest losses to infinity."""
 
-SEARCHED = 100.0
-"""The order up to which moments are tame while the order is searched for."""
+SEARCHED = 1e12
+"""The order up to which moments are tame while the order is searched for: edges are sharper than any in use."""
 
 LOOSE = 1e-3
 """An interval of epsilon that is wider, relatively, is worth a line for every step towards the answer."""
@@ -59,8 +63,17 @@ FEW_NODES = 1500
 FEW_USES = 3
 """With so few uses small losses are hardly smaller than large ones, and three times as many nodes are tried."""
 
+LEAST_MOVING = 15.0
+"""If most losses are nearly equal, the transform falls by about as many nats as there are others, at most."""
+
 POWERS = np.append(np.arange(-60, 64), np.arange(64, 520, 8))
 """The powers of two among which a crossing is looked for first."""
+
+NEARLY = 12.0
+"""How far above log delta the Renyi bound of a direction may lie that is still worth a sum."""
+
+COARSER = 16.0
+"""How many nats below delta the errors of that sum are pushed."""
 
 GRID = 48
 """Points of one grid on which a profile is looked at while its crossing is searched for."""
@@ -79,6 +92,8 @@ Ends = tuple[float, float]
 
 def simplify(direction: Direction) -> Direction:
     """Merge Gaussian parts into one and multiply out small finite parts."""
+    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+        return direction
     square = math.fsum(n * loss.mu * loss.mu for loss, n in direction.parts if isinstance(loss, GaussianLoss))
     rest = [(loss, n) for loss, n in direction.parts if not isinstance(loss, GaussianLoss)]
     rest = _multiply_out(rest)
@@ -160,10 +175,26 @@ def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
         if found < target - 1e-2:
             return direction.renyi(order) - order * epsilon + log_conversion(order) < target - 1e-12
         if found > best:
-            return False
+            return best < target + NEARLY and _summed_within(direction, 0.5 * order, epsilon, delta)
         best = found
         order *= 2
     return False
+
+
+def _summed_within(direction: Direction, order: float, epsilon: float, delta: float) -> bool:
+    """Whether one sum along the contour proves delta(epsilon) <= delta, for subsampled Gaussians that were added.
+
+    Every alias of the sum is positive, so its upper end holds for any step. A coarse one serves, as this direction is
+    usually not the worse one.
+    """
+    if direction.pairless or not any(isinstance(loss, SampledGaussianLoss) and loss.add for loss, _ in direction.parts):
+        return False
+    log_delta = math.log(delta)
+    real = chernoff_order(direction, epsilon, order)
+    start = bend_height(direction, real, epsilon, log_delta - COARSER)
+    where = Where(real, (COARSER - log_delta) / real, (), start, -COARSER)
+    contour = line_through(direction, where, epsilon, log_delta, FEW_NODES)
+    return contour is not None and contour.delta(epsilon)[1] <= delta
 
 
 def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
@@ -172,46 +203,42 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
     """Answer from the pairs."""
     if not direction.parts:
         return 0.0, 0.0
-    if direction.infinity > delta:
+    infinity = direction.infinity
+    if infinity > delta:
         return math.inf, math.inf
-    if delta == 0 or direction.infinity * (1 + SLACK) >= delta:
+    if delta == 0 or infinity * (1 + SLACK) >= delta:
         return _at_zero(direction)
     if _single(direction):
         return _invert(direction.parts[0][0], delta)
-    if _total_variation(direction) <= delta:
+    if _total_variation_within(direction, delta):
         return 0.0, 0.0
     near = _near_top(direction, delta)
     if near is not None:
         return near
-    room = delta - direction.infinity
-    order, guess = _renyi(direction, delta, room)
-    if guess <= 0:
+    room = delta - infinity
+    # Half of delta is left to the largest losses while the order is looked for.
+    trial = direction.trimmed(0.5 * room, SEARCHED)
+    log_rest = math.log(delta - trial.infinity)
+    order = search_order(trial, log_rest)
+    guess = (trial.rough(order) + log_conversion(order) - log_rest) / order
+
+    def bound() -> float:
+        kept = direction.trimmed(0.5 * room, order)
+        return renyi_bound(kept, order, math.log(delta - kept.infinity)) * (1 + 1e-12)
+
+    if guess <= 0 and bound() <= 0:
         return 0.0, 0.0
-    direction = direction.trimmed(TRIM * room, order)
-    return _refine(direction, order, min(guess * (1 + 1e-12), direction.top), delta)
+    return _refine(direction.trimmed(TRIM * room, order), order, max(guess, 0.0), delta, bound)
 
 
-def _renyi(direction: Direction, delta: float, room: float) -> Ends:
-    """Return the order and the epsilon of the Renyi bound, half of delta being left to the largest losses.
+def _refine(direction: Direction, order: float, guess: float, delta: float, bound: Callable[[], float]) -> Ends:
+    """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line.
 
-    How sharply these are cut off depends on the order, so it is found in a few rounds.
+    The guess need not be a bound; where no line gives a narrow interval, the Renyi bound is certified.
     """
-    order, start = SEARCHED, None
-    for _ in range(4):
-        trial = direction.trimmed(0.5 * room, order)
-        target = math.log(delta - trial.infinity)
-        last, order = order, search_order(trial, target, start)
-        start = order
-        if trial is direction or 0.8 * last < order < 1.25 * last:
-            break
-    trial = direction.trimmed(0.5 * room, order)
-    return order, renyi_bound(trial, order, math.log(delta - trial.infinity))
-
-
-def _refine(direction: Direction, order: float, upper: float, delta: float) -> Ends:
-    """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line."""
     target = math.log(delta - direction.infinity)
-    lower, near = 0.0, jump_guess(direction, upper, math.exp(target))
+    lower, upper = 0.0, direction.top
+    near = jump_guess(direction, min(guess, upper), math.exp(target))
     for _ in range(3):
         line, order = _sharpen(direction, order, near, target)
         contour = _contour(line, order, near, target)
@@ -223,8 +250,11 @@ def _refine(direction: Direction, order: float, upper: float, delta: float) -> E
         lower, upper = _meet((lower, upper), ends)
         if not gained or not _wide(lower, upper):
             break
+        if not math.isfinite(upper):
+            upper = bound()
         order, near = _chernoff(direction, upper)[0], upper
     if _wide(lower, upper):  # heavy tails: no decay, or no digits left
+        lower, upper = _meet((lower, upper), (0.0, bound()))
         lower, upper = _meet((lower, upper), solve(direction, upper, math.exp(target)))
     if _wide(lower, upper) and contour is None:
         probe = _probe(direction, order, upper, target)
@@ -261,7 +291,7 @@ def _meet(one: Ends, other: Ends) -> Ends:
 
 def _wide(lower: float, upper: float) -> bool:
     """Whether an interval is wider than promised."""
-    return upper - lower > 1e-6 * max(upper, 1e-3)
+    return upper == math.inf or upper - lower > 1e-6 * max(upper, 1e-3)
 
 
 def _sharpen(direction: Direction, order: float, epsilon: float, target: float) -> tuple[Direction, float]:
@@ -269,17 +299,22 @@ def _sharpen(direction: Direction, order: float, epsilon: float, target: float) 
     if not direction.infinity > direction.certain or not sampled_only(direction):
         return direction, order
     cut = without_jumps(direction, epsilon, math.exp(target), order)
-    order = search_order(cut, target, order)
-    if cut is direction:
-        return direction, order
-    return without_jumps(direction, epsilon, math.exp(target), order), order
+    found = chernoff_order(cut, epsilon, order)
+    if cut is direction or found < 1.3 * order:  # an edge that is sharper than it has to be does no harm
+        return cut, found
+    return without_jumps(direction, epsilon, math.exp(target), found), found
 
 
-def _total_variation(direction: Direction) -> float:
-    """Bound delta(0) of the composition by the sum of the parts' own."""
-    zero = np.zeros(1)
-    each = [n * float(loss.delta(zero)[0]) if loss.closed else math.inf for loss, n in direction.parts]
-    return math.fsum(each) * (1 + SLACK) if math.inf not in each else math.inf
+def _total_variation_within(direction: Direction, delta: float) -> bool:
+    """Whether the sum of the parts' own delta(0), which bounds that of the composition, is at most delta."""
+    total, zero = 0.0, np.zeros(1)
+    for loss, n in direction.parts:
+        if isinstance(loss, SampledGaussianLoss) and n * loss.rough_delta(0.0) > 1.01 * delta:
+            return False  # mostly, and at once
+        total += n * float(loss.delta(zero)[0]) * (1 + SLACK) if loss.closed else math.inf
+        if total > delta:
+            return False
+    return True
 
 
 def _single(direction: Direction) -> bool:
@@ -320,11 +355,22 @@ def _contour(direction: Direction, order: float, epsilon: float, log_delta: floa
     few = FEW_NODES if sum(n for _, n in direction.parts) > FEW_USES else 3 * FEW_NODES
     if direction.rough(where.real) - where.real * epsilon - log_delta > 1.5 * LOST:  # the bulk would cost digits
         few = 0
+    if few and _stuck(direction, where.real, few * where.step):
+        few = 0
     return (
         line_through(direction, where, epsilon, log_delta, few)
         or split_through(direction, where, epsilon, log_delta)
         or line_through(direction, where, epsilon, log_delta)
     )
+
+
+def _stuck(direction: Direction, real: float, height: float) -> bool:
+    """Whether too few losses move at all up to this height for the transform to fall there, as far as a sketch tells.
+
+    Only which line is tried first depends on it.
+    """
+    moving = [(loss.moving(real, height), n) for loss, n in direction.parts if isinstance(loss, SampledGaussianLoss)]
+    return all(share < 0.2 for share, _ in moving) and math.fsum(n * share for share, n in moving) < LEAST_MOVING
 
 
 def _probe(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
@@ -417,32 +463,53 @@ def _raise(direction: Direction, order: float, epsilon: float) -> float:
 
 def _chernoff(direction: Direction, epsilon: float) -> Ends:
     """Return the order that minimizes K(s) - s e + log_conversion(s), and the minimum."""
-
-    def bound(order: float) -> float:
-        return direction.rough(order) - order * epsilon + log_conversion(order)
-
-    order = minimize(bound)[0]
+    order = chernoff_order(direction, epsilon)
     return order, direction.moment(order) - order * epsilon + log_conversion(order)
 
 
 def _invert(loss: Loss, delta: float) -> Ends:
-    """Solve loss.delta(e) = delta, then step outward to where both ends of its error interval agree."""
+    """Solve loss.delta(e) = delta, then step outward to where both ends of its error interval agree.
+
+    -d log(delta) / de decides how far the granted error reaches; an estimate serves, as each end is confirmed.
+    """
+    solved = loss.solve(delta)
+    if solved is not None:
+        here, rate = solved
+        ends = _confirmed(loss, here, delta, rate)
+        if ends is not None:
+            return ends
+    start = float(loss.delta(np.zeros(1))[0])
+    if start * (1 + SLACK) <= delta:
+        return 0.0, 0.0
+    here = _scan(loss, delta)
+    near, far = (float(value) for value in loss.delta(np.asarray([here, here * (1 + NUDGE)])))
+    rate = math.log(max(near, 1e-320) / max(far, 1e-320)) / (NUDGE * max(here, 1e-300))
+    ends = _confirmed(loss, here, delta, rate)
+    if ends is not None:
+        return ends
 
     def at(epsilon: float) -> float:
         return float(loss.delta(np.asarray([epsilon]))[0])
 
-    start = at(0.0)
+    width, blur = _reach(here, rate), _blur(loss, here)
+    return max(_step(at, here, delta, -width) - blur, 0.0), min(_step(at, here, delta, width) + blur, loss.top)
+
+
+def _reach(here: float, rate: float) -> float:
+    """Return how far from the crossing the granted error reaches."""
+    return max(2 * SLACK / rate if rate > 0 else 0.0, 4e-15 * max(here, 1e-12))
+
+
+def _confirmed(loss: Loss, here: float, delta: float, rate: float) -> Ends | None:
+    """Return both ends a little away from the crossing; None where the certified inequalities do not hold there."""
+    width, blur = _reach(here, rate), _blur(loss, here)
+    low, high = max(here - width, 0.0), here + width
+    start, above, below = (float(value) for value in loss.delta(np.asarray([0.0, low, high])))
     if start * (1 + SLACK) <= delta:
         return 0.0, 0.0
-    here = loss.solve(delta)
-    if here is None:
-        here = _scan(loss, delta)
-    # -d log(delta) / de decides how far the granted error reaches; an estimate serves, as each end is confirmed.
-    near, far = loss.delta(np.asarray([here, here * (1 + NUDGE)]))
-    rate = math.log(max(float(near), 1e-320) / max(float(far), 1e-320)) / (NUDGE * max(here, 1e-300))
-    width = max(2 * SLACK / rate if rate > 0 else 0.0, 4e-15 * max(here, 1e-12))
-    blur = _blur(loss, here)
-    return max(_step(at, here, delta, -width) - blur, 0.0), min(_step(at, here, delta, width) + blur, loss.top)
+    if not ((above * (1 - SLACK) >= delta or low == 0) and below * (1 + SLACK) <= delta):
+        return None
+    return max(low - blur, 0.0), min(high + blur, loss.top)
 
 
 def _scan(loss: Loss, delta: float) -> float:
