@@ -199,7 +199,7 @@ def _pure_to_zcdp(promise: Pure, _wish: _Wish) -> ZCDP:
     """Use rho = epsilon * tanh(epsilon / 2), at most the well-known epsilon**2 / 2.
 
     Bun & Steinke 2016 (arXiv:1605.02065), Proposition 1.4 has epsilon**2 / 2. Sharper: the worst pair
-    is randomized response (Kairouz, Oh & Viswanath 2015, Theorem 3), whose divergence of order a is
+    is randomized response (Kairouz, Oh & Viswanath 2015, Section 3), whose divergence of order a is
     (log cosh((a - 1/2) e) - log cosh(e / 2)) / (a - 1). With u = (a - 1/2)**2 the function
     g(u) = log cosh(e sqrt(u)) is concave (g' = e tanh(e sqrt(u)) / (2 sqrt(u)) falls), hence
     g(u) - g(1/4) <= g'(1/4) (u - 1/4) = e tanh(e / 2) * a (a - 1). At a -> 1 it is attained.
@@ -272,7 +272,7 @@ def _approximate_to_approximate(promise: Approximate, wish: _Wish) -> Approximat
     """Trade a larger delta for a smaller epsilon.
 
     The worst (e, d)-private pair tells everything with probability d and is randomized response
-    otherwise (Kairouz, Oh & Viswanath 2015, Theorem 3). It has
+    otherwise (Kairouz, Oh & Viswanath 2015, Section 3). It has
     delta(x) = d + (1 - d) (exp(e) - exp(x)) / (1 + exp(e)) for 0 <= x <= e; solved for x.
     """
     if wish.delta < promise.delta:

@@ -133,7 +133,7 @@ def attacker_accuracy(curve: Curve) -> float:
     """Bound the accuracy of the best attacker who must tell, at even odds, whether a unit is present.
 
     It is 1/2 + delta(0) / 2, as delta(0) is the total variation distance; for a pure epsilon at most
-    e^epsilon / (1 + e^epsilon) <= 1/2 + epsilon / 4 (Kairouz, Oh & Viswanath 2015, arXiv:1311.0776, Theorem 2.1).
+    e^epsilon / (1 + e^epsilon) <= 1/2 + epsilon / 4 (Kairouz, Oh & Viswanath 2015, arXiv:1311.0776, Section 2).
 
     >>> from discreet import privacy as p
     >>> abs(attacker_accuracy(p.randomized_response(epsilon=1)) - 0.7310585786) < 1e-9

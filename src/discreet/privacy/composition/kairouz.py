@@ -47,7 +47,7 @@ def kairouz(promise: Approximate, count: int, delta: Number) -> Approximate:
 def remaining_delta(promises: list[Approximate], total: Fraction, *, times: int = 1) -> Fraction:
     """Return the delta left for the losses once the chance of telling everything is paid, rounded down.
 
-    1 - (1 - total) / prod(1 - delta_i), as in Kairouz et al. 2015, Theorem 3.5.
+    1 - (1 - total) / prod(1 - delta_i), as in Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Section 3.
 
     >>> remaining_delta([Approximate(1, "1/10")], Fraction(1, 5))
     Fraction(1, 9)

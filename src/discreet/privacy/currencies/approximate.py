@@ -50,7 +50,7 @@ class Approximate(Currency):
     def curve(self) -> Curve:
         """Return the worst curve that keeps this promise.
 
-        Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Theorem 3: with probability delta everything
+        Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Section 3: with probability delta everything
         is told, otherwise randomized response.
         """
         from discreet.privacy.curves import approximate

@@ -26,7 +26,7 @@ __all__ = ["Parallel", "examples", "parallel"]
 class Parallel(Part):
     """The worst of several curves: the neighbor decides which one counts.
 
-    The maximum of profiles is convex, hence the profile of a pair (Zhu, Dong & Wang 2022, Proposition 10).
+    The maximum of profiles is convex, hence the profile of a pair (Zhu, Dong & Wang 2022, arXiv:2106.08567).
     """
 
     kind: ClassVar[str] = "parallel"

@@ -8,7 +8,7 @@ Rogers 2020, arXiv:1909.13830, Definition 2.1). Its worst pairs have the two los
     delta(a) = (1 - exp((a - epsilon) / 2))^2 / (1 - exp(-epsilon)),   |a| <= epsilon.
 
 This function of exp(a) is convex, falls from 1 and stays above 1 - exp(a), so it is itself the profile of a pair (Zhu,
-Dong & Wang 2022, Proposition 10): L has the density exp((L - epsilon) / 2) / (2 (1 - exp(-epsilon))) on (-epsilon,
+Dong & Wang 2022, arXiv:2106.08567): L has the density exp((L - epsilon) / 2) / (2 (1 - exp(-epsilon))) on (-epsilon,
 epsilon), and M(s) = sinh(v epsilon) / (2 v sinh(epsilon / 2)) with v = s + 1/2.
 """
 

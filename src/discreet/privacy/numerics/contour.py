@@ -48,8 +48,8 @@ LOOSEST, SHARE = 1e-8, 1e-8
 PLAIN_NODES = 1 << 16
 """The plain contour is used if it needs at most this many nodes, else the probe."""
 
-MOST_NODES = 1 << 19
-"""The largest number of nodes of one integral: 2^19 complex numbers are 8 MB."""
+MOST_NODES = 1 << 17
+"""The largest number of nodes of one integral: 2^17 complex numbers are 2 MB."""
 
 LOST = 12.0
 """How far above log delta the exponent on the line may lie: that many nats of the floats' 36 are spent."""

@@ -169,7 +169,7 @@ def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
     For y >= 1 the profile is q D(1 + (y - 1) / q), D the larger of both unsampled profiles (Balle, Barthe & Gaboardi
     2018,
     arXiv:1807.01647, Theorem 9); the relation is symmetric, so for y < 1 it is 1 - y + y times the profile at 1/y. That
-    this is a profile of one pair, which composes: Zhu, Dong & Wang 2022, Theorem 11 and Proposition 10.
+    this is a profile of one pair, which composes: Zhu, Dong & Wang 2022 (arXiv:2106.08567).
     """
     same = forward is backward
 
