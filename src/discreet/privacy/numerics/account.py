@@ -54,6 +54,9 @@ TRIM = 1e-9
 SEARCHED = 1e12
 """The order up to which moments are tame while the order is searched for: edges are sharper than any in use."""
 
+USUAL_ORDER = 100.0
+"""The order up to which moments are tame where hardly anything is trimmed."""
+
 LOOSE = 1e-3
 """An interval of epsilon that is wider, relatively, is worth a line for every step towards the answer."""
 
@@ -421,7 +424,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         return abs(infinity) * (1 - SLACK), min(abs(infinity) * (1 + SLACK), 1.0)
     if _single(direction):
         return _single_delta(direction.parts[0][0], epsilon)
-    order, log_bound = _chernoff(direction.trimmed(1e-290, SEARCHED), epsilon)
+    order, log_bound = _chernoff(direction.trimmed(1e-290, USUAL_ORDER), epsilon)
     if log_bound < -740:
         return direction.certain * (1 - SLACK), max(direction.infinity * (1 + SLACK) + 1e-280, SMALLEST)
     direction = direction.trimmed(TRIM * 1e-3 * math.exp(min(log_bound, 0.0)), order)

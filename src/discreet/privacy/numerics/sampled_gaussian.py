@@ -84,10 +84,10 @@ class SampledGaussianLoss(SampledPair, Loss):
         """
         odds = math.log(self.rate) - math.log1p(-self.rate) - 0.5 / self.sigma**2
         here, soft, away = _softplus(odds + edge / self.sigma), SOFTEST, 0.5
-        while away < 1024 and edge + 0.5 * away < (order + 1) / self.sigma:  # farther out there are no modes
+        while away < 1e6 and edge + 0.5 * away < (order + 1) / self.sigma:  # farther out there are no modes
             rise = (order + 1) * (_softplus(odds + (edge + away) / self.sigma) - here)
             soft = min(soft, 0.8 * away / math.sqrt(2 * rise) if rise > 0 else SOFTEST)
-            away *= 2
+            away *= 1.5
         return soft
 
     def cut_above(self, level: float, spare: float, order: float) -> SampledGaussianLoss:

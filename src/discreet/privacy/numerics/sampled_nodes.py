@@ -46,6 +46,9 @@ BEYOND = 250, 1500
 TWELFTHS = np.arange(12) / 11
 """Points of a window that are looked at."""
 
+FARTHEST, LARGEST = 1e4, 1e20
+"""Where modes may lie farther out than this z, or the exponent is larger than this, nothing is summed."""
+
 ENOUGH = 2.0**-40
 """M - 1 is formed from exp(aL) - 1 and ax where their rounding errors are at most this share of it."""
 
@@ -369,6 +372,8 @@ def _waves(heights: Reals, values: Reals) -> tuple[Complexes, Reals]:
 def _placed(loss: SampledPair, real: float, height: float) -> tuple[float, float, float, bool]:
     """Return the ends of the nodes, their step, and what is computed: little, kept for many more losses than nodes."""
     tilt = loss.exponent(real)
+    if tilt > 0 and (last_mode(loss, tilt) > FARTHEST or tilt > LARGEST):
+        return 0.0, 1.0, 0.0, False  # no step: not affordable
     lower, upper, near = window(loss, tilt)
     if near:
         lower, upper = min(lower, -REACH), max(upper, min(REACH + 1 / loss.sigma, loss.cut + REACH))
