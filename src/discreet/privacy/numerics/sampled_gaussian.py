@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
 
 
-def _softplus(x: float) -> float:
-    """Return log(1 + exp(x))."""
-    return math.log1p(math.exp(x)) if x < 0 else x + math.log1p(math.exp(-x))
-
-
 @dataclass(frozen=True)
 class SampledGaussianLoss(SampledPair, Loss):
     """One direction of the subsampled Gaussian, 0 < rate < 1."""
@@ -73,22 +68,9 @@ class SampledGaussianLoss(SampledPair, Loss):
         # Both terms of `infinity` below half of the mass.
         deep = -float(ndtri_exp(min(math.log(0.49 * mass / self.rate), -1e-3)))
         plain = -float(ndtri_exp(min(math.log(0.49 * mass), -1e-3)))
-        soft = self._softness(max(deep + 1 / self.sigma, plain, 1.0), order)
+        soft = min(SOFTEST, 0.7 * math.sqrt(self.sigma / (order + 1)))
         spread = math.hypot(1.0, soft)
         return replace(self, cut=max(spread * deep + 1 / self.sigma, spread * plain, 1.0), soft=soft)
-
-    def _softness(self, edge: float, order: float) -> float:
-        """Return the width of an edge at this z that keeps ahead of the tilt.
-
-        That is, (z - edge)^2 / (2 soft^2) exceeds a (L(z) - L(edge)) at all z above it.
-        """
-        odds = math.log(self.rate) - math.log1p(-self.rate) - 0.5 / self.sigma**2
-        here, soft, away = _softplus(odds + edge / self.sigma), SOFTEST, 0.5
-        while away < 1e6 and edge + 0.5 * away < (order + 1) / self.sigma:  # farther out there are no modes
-            rise = (order + 1) * (_softplus(odds + (edge + away) / self.sigma) - here)
-            soft = min(soft, 0.8 * away / math.sqrt(2 * rise) if rise > 0 else SOFTEST)
-            away *= 1.5
-        return soft
 
     def cut_above(self, level: float, spare: float, order: float) -> SampledGaussianLoss:
         """Take out losses of at least this level; of smaller ones at most a Q-probability of exp(-spare).
