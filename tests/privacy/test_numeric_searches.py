@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def test_the_least_value_is_found_wherever_it_lies(least: float, start: float | None) -> None:
     def cusp(orders: Reals) -> Reals:
         away = np.log(orders / least)
-        return np.where(away > 0, 50 * away, -away)
+        return np.asarray(np.where(away > 0, 50 * away, -away))
 
     found = minimize_at_once(cusp, None if start is None else start * least)
     assert abs(math.log(found / least)) < 0.25

@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
 
 
-def _softplus(x: float) -> float:
-    """Return log(1 + exp(x))."""
-    return math.log1p(math.exp(x)) if x < 0 else x + math.log1p(math.exp(-x))
-
-
 @dataclass(frozen=True)
 class SampledGaussianLoss(SampledPair, Loss):
     """One direction of the subsampled Gaussian, 0 < rate < 1."""
@@ -68,7 +63,7 @@ class SampledGaussianLoss(SampledPair, Loss):
         """
         if self.add or not mass > 0:
             return self
-        return self.edged(mass, self._softness(self._edge(mass, 0.0), order))
+        return self.edged(mass, min(SOFTEST, 0.7 * math.sqrt(self.sigma / (order + 1))))
 
     def edged(self, mass: float, soft: float) -> SampledGaussianLoss:
         """Send at most this P-mass of the largest losses to infinity, by an edge of this width."""
@@ -83,19 +78,6 @@ class SampledGaussianLoss(SampledPair, Loss):
         plain = -float(ndtri_exp(min(math.log(0.49 * mass), -1e-3)))
         spread = math.hypot(1.0, soft)
         return max(spread * deep + 1 / self.sigma, spread * plain, 1.0)
-
-    def _softness(self, edge: float, order: float) -> float:
-        """Return the width of an edge at this z that keeps ahead of the tilt.
-
-        That is, (z - edge)^2 / (2 soft^2) exceeds a (L(z) - L(edge)) at all z above it.
-        """
-        odds = math.log(self.rate) - math.log1p(-self.rate) - 0.5 / self.sigma**2
-        here, soft, away = _softplus(odds + edge / self.sigma), SOFTEST, 0.5
-        while away < 1024 and edge + 0.5 * away < (order + 1) / self.sigma:  # farther out there are no modes
-            rise = (order + 1) * (_softplus(odds + (edge + away) / self.sigma) - here)
-            soft = min(soft, 0.8 * away / math.sqrt(2 * rise) if rise > 0 else SOFTEST)
-            away *= 2
-        return soft
 
     def cut_above(self, level: float, spare: float, order: float) -> SampledGaussianLoss:
         """Take out losses of at least this level; of smaller ones at most a Q-probability of exp(-spare).

@@ -46,6 +46,9 @@ BEYOND = 250, 1500
 TWELFTHS = np.arange(12) / 11
 """Points of a window that are looked at."""
 
+FARTHEST, LARGEST = 1e4, 1e20
+"""Where modes may lie farther out than this z, or the exponent is larger than this, nothing is summed."""
+
 ENOUGH = 2.0**-40
 """M - 1 is formed from exp(aL) - 1 and ax where their rounding errors are at most this share of it."""
 
@@ -338,7 +341,7 @@ def _series(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tupl
         factor = factor * (1j * turn)
         total += factor * float(powers @ weights)
     size = float(np.abs(scaled) @ weights)
-    return total, turn * (8 * ULP * size + 2 * float(np.abs(scaled) @ blurs))
+    return total, turn * ((8 + len(values)) * ULP * size + 2 * float(np.abs(scaled) @ blurs))
 
 
 def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:
@@ -346,10 +349,10 @@ def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple
 
     With k = mi + j, a = mihL and b = jhL, exp(i(a + b)) - 1 = (exp(ia) - 1) exp(ib) + (exp(ib) - 1). Each wave minus 1
     is -2 sin^2 + 2i sin cos of half its phase, so that errors are relative to the sines. Sums of N products are granted
-    8 + sqrt(N) ulps.
+    8 + N ulps, which holds in any order.
     """
     count, step = len(heights), float(heights[1]) if len(heights) > 1 else 0.0
-    grant = ((8 + math.sqrt(len(values))) * ULP) * weights + 2 * blurs
+    grant = ((8 + len(values)) * ULP) * weights + 2 * blurs
     phases = 2 * ULP * heights * float(np.abs(values) @ weights)
     if not np.array_equal(heights, step * np.arange(count)):
         wave, sine = _waves(heights, values)
@@ -374,6 +377,8 @@ def _waves(heights: Reals, values: Reals) -> tuple[Complexes, Reals]:
 def _placed(loss: SampledPair, real: float, height: float) -> tuple[float, float, float, bool]:
     """Return the ends of the nodes, their step, and what is computed: little, kept for many more losses than nodes."""
     tilt = loss.exponent(real)
+    if tilt > 0 and (last_mode(loss, tilt) > FARTHEST or tilt > LARGEST):
+        return 0.0, 1.0, 0.0, False  # no step: not affordable
     lower, upper, near = window(loss, tilt)
     if near:
         lower, upper = min(lower, -REACH), max(upper, min(REACH + 1 / loss.sigma, loss.cut + REACH))
