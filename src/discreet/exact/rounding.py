@@ -38,7 +38,7 @@ def float_up(value: Number) -> float:
     """
     exact = rational(value)
     nearest = _nearest(exact)
-    found = nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+    found = nearest if _compare(nearest, exact) >= 0 else math.nextafter(nearest, math.inf)
     if math.isinf(found):
         msg = "the value is beyond the largest float, 1.8e308, so no float is above it."
         raise ParameterError(msg)
@@ -53,7 +53,7 @@ def float_down(value: Number) -> float:
     """
     exact = rational(value)
     nearest = _nearest(exact)
-    found = nearest if nearest <= exact else math.nextafter(nearest, -math.inf)
+    found = nearest if _compare(nearest, exact) <= 0 else math.nextafter(nearest, -math.inf)
     if math.isinf(found):
         msg = "the value is beyond the lowest float, -1.8e308, so no float is below it."
         raise ParameterError(msg)
@@ -65,6 +65,13 @@ def _nearest(value: Fraction) -> float:
         return value.numerator / value.denominator  # correctly rounded for integers of any length
     except OverflowError:
         return sys.float_info.max if value > 0 else -sys.float_info.max
+
+
+def _compare(number: float, value: Fraction) -> int:
+    """Return the sign of number - value, exactly, for a finite float: by integers, without a second fraction."""
+    numerator, denominator = number.as_integer_ratio()
+    difference = numerator * value.denominator - value.numerator * denominator
+    return (difference > 0) - (difference < 0)
 
 
 def exp_upper(exponent: Number) -> Fraction:

@@ -39,6 +39,7 @@ MOST_COMPOSITIONS = 10**18
 """How often one mechanism may be composed: counts beyond it leave the range of floating point."""
 
 _SMALLEST_DELTA = Fraction(1, 10**300)  # below it floats lose their digits, and logarithms are used instead
+_SMALLEST_FLOAT = float(_SMALLEST_DELTA)
 _TINY_DELTA = Fraction(1, 10**29)
 _LARGEST_EPSILON = Fraction(10**150)
 _LARGEST_ORDER = 10**60
@@ -118,16 +119,13 @@ class Curve:
             lower = ideal.interval(chance)[0]
             return lower, max(lower, epsilon_with_error(ideal.epsilon, ideal.delta, chance, self.sampling_error))
         leak, rest = self._split()
-        if leak > chance:
-            return math.inf, math.inf
         if leak:
-            return rest.interval((chance - leak) / (1 - leak))
-        if 0 < chance < _SMALLEST_DELTA:
+            return (math.inf, math.inf) if leak > chance else rest.interval((chance - leak) / (1 - leak))
+        lower, upper, target = 0.0, 0.0, float_down(chance)
+        if target < 2 * _SMALLEST_FLOAT and 0 < chance < _SMALLEST_DELTA:
             return self._far_interval(chance)
-        lower, upper = 0.0, 0.0
         with _quiet():
             for direction in self.directions():
-                target = float_down(chance)
                 if upper > 0 and dominated(direction, upper, target):
                     continue
                 ends = epsilon_interval(direction, target)

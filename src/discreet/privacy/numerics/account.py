@@ -21,6 +21,9 @@ from discreet.privacy.numerics.contour import (
     GAP,
     LOST,
     Inverse,
+    Where,
+    bend_height,
+    chernoff_order,
     line_through,
     place,
     renyi_bound,
@@ -33,15 +36,14 @@ from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.lattice import on_lattice
 from discreet.privacy.numerics.layers import layers_through
-from discreet.privacy.numerics.loss import ULP, Direction, Loss, log_conversion
+from discreet.privacy.numerics.loss import Direction, Loss, log_conversion
+from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
 from discreet.privacy.numerics.search import minimize
+from discreet.privacy.numerics.single import SLACK, SMALLEST, Ends, invert, meet, single_delta
 from discreet.privacy.numerics.split import jump_guess, split_through
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-SLACK = 2.0**-36
-"""Relative error granted to a single mechanism's own formula; see Loss.delta."""
 
 MOST_ATOMS = 1 << 13
 """Finite parts are multiplied out up to this many values."""
@@ -49,8 +51,14 @@ MOST_ATOMS = 1 << 13
 TRIM = 1e-9
 """The share of delta that may be spent on sending the largest losses to infinity."""
 
-SEARCHED = 100.0
-"""The order up to which moments are tame while the order is searched for."""
+SEARCHED = 1e12
+"""The order up to which moments are tame while the order is searched for: edges are sharper than any in use."""
+
+FARTHEST = 1e4
+"""An order times epsilon; where a larger one is best, no loss reaches epsilon, and edges need not be as sharp."""
+
+ENORMOUS = 100.0
+"""From this order on it is checked whether sums for a search have lost their digits."""
 
 LOOSE = 1e-3
 """An interval of epsilon that is wider, relatively, is worth a line for every step towards the answer."""
@@ -61,32 +69,29 @@ FEW_NODES = 1500
 FEW_USES = 3
 """With so few uses small losses are hardly smaller than large ones, and three times as many nodes are tried."""
 
-POWERS = np.append(np.arange(-60, 64), np.arange(64, 520, 8))
-"""The powers of two among which a crossing is looked for first."""
+LEAST_MOVING = 15.0
+"""If most losses are nearly equal, the transform falls by about as many nats as there are others, at most."""
 
-GRID = 48
-"""Points of one grid on which a profile is looked at while its crossing is searched for."""
+NEARLY = 12.0
+"""How far above log delta the Renyi bound of a direction may lie that is still worth a sum."""
 
-NEAR = 0.1
-"""How far, relatively, the profile may be from its target where secants take over from grids."""
+COARSER = 16.0
+"""How many nats below delta the errors of that sum are pushed."""
 
 PROBES = 6
 """How often a smaller probe is tried."""
 
+DESCENTS = 30
+"""How often less is cut off as delta turns out to be smaller."""
+
 ROUNDS = 6
 """How often layers are laid around a better guess."""
-
-NUDGE = 1e-5
-"""How far, relatively, a profile is followed to see how fast it falls."""
-
-SMALLEST = 5e-324
-"""What is positive but too small for a float is rounded up to this."""
-
-Ends = tuple[float, float]
 
 
 def simplify(direction: Direction) -> Direction:
     """Merge Gaussian parts into one and multiply out small finite parts."""
+    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
+        return direction
     square = math.fsum(n * loss.mu * loss.mu for loss, n in direction.parts if isinstance(loss, GaussianLoss))
     rest = [(loss, n) for loss, n in direction.parts if not isinstance(loss, GaussianLoss)]
     rest = _multiply_out(rest)
@@ -159,7 +164,7 @@ def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
     if room <= 0 or not math.isfinite(epsilon):
         return room > 0
     if _single(direction) and direction.parts[0][0].below() is direction.parts[0][0]:
-        return _single_delta(direction.parts[0][0], epsilon)[1] <= delta
+        return single_delta(direction.parts[0][0], epsilon)[1] <= delta
     target = math.log(room)
     order = 1.0 / max(epsilon, 1e-3)
     best = math.inf
@@ -168,10 +173,26 @@ def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
         if found < target - 1e-2:
             return direction.renyi(order) - order * epsilon + log_conversion(order) < target - 1e-12
         if found > best:
-            return False
+            return best < target + NEARLY and _summed_within(direction, 0.5 * order, epsilon, delta)
         best = found
         order *= 2
     return False
+
+
+def _summed_within(direction: Direction, order: float, epsilon: float, delta: float) -> bool:
+    """Whether one sum along the contour proves delta(epsilon) <= delta, for subsampled Gaussians that were added.
+
+    Every alias of the sum is positive, so its upper end holds for any step. A coarse one serves, as this direction is
+    usually not the worse one.
+    """
+    if direction.pairless or not any(isinstance(loss, SampledGaussianLoss) and loss.add for loss, _ in direction.parts):
+        return False
+    log_delta = math.log(delta)
+    real = chernoff_order(direction, epsilon, order)
+    start = bend_height(direction, real, epsilon, log_delta - COARSER)
+    where = Where(real, (COARSER - log_delta) / real, (), start, -COARSER)
+    contour = line_through(direction, where, epsilon, log_delta, FEW_NODES)
+    return contour is not None and contour.delta(epsilon)[1] <= delta
 
 
 def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
@@ -180,46 +201,42 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
     """Answer from the pairs."""
     if not direction.parts:
         return 0.0, 0.0
-    if direction.infinity > delta:
+    infinity = direction.infinity
+    if infinity > delta:
         return math.inf, math.inf
-    if delta == 0 or direction.infinity * (1 + SLACK) >= delta:
+    if delta == 0 or infinity * (1 + SLACK) >= delta:
         return _at_zero(direction)
     if _single(direction):
-        return _invert(direction.parts[0][0], delta)
-    if _total_variation(direction) <= delta:
+        return invert(direction.parts[0][0], delta)
+    if _total_variation_within(direction, delta):
         return 0.0, 0.0
     near = _near_top(direction, delta)
     if near is not None:
         return near
-    room = delta - direction.infinity
-    order, guess = _renyi(direction, delta, room)
-    if guess <= 0:
+    room = delta - infinity
+    # Half of delta is left to the largest losses while the order is looked for.
+    trial = direction.trimmed(0.5 * room, SEARCHED)
+    log_rest = math.log(delta - trial.infinity)
+    order = search_order(trial, log_rest)
+    guess = (trial.rough(order) + log_conversion(order) - log_rest) / order
+
+    def bound() -> float:
+        kept = direction.trimmed(0.5 * room, order)
+        return renyi_bound(kept, order, math.log(delta - kept.infinity)) * (1 + 1e-12)
+
+    if guess <= 0 and bound() <= 0:
         return 0.0, 0.0
-    direction = direction.trimmed(TRIM * room, order)
-    return _refine(direction, order, min(guess * (1 + 1e-12), direction.top), delta)
+    return _refine(direction.trimmed(TRIM * room, order), order, max(guess, 0.0), delta, bound)
 
 
-def _renyi(direction: Direction, delta: float, room: float) -> Ends:
-    """Return the order and the epsilon of the Renyi bound, half of delta being left to the largest losses.
+def _refine(direction: Direction, order: float, guess: float, delta: float, bound: Callable[[], float]) -> Ends:
+    """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line.
 
-    How sharply these are cut off depends on the order, so it is found in a few rounds.
+    The guess need not be a bound; where no line gives a narrow interval, the Renyi bound is certified.
     """
-    order, start = SEARCHED, None
-    for _ in range(4):
-        trial = direction.trimmed(0.5 * room, order)
-        target = math.log(delta - trial.infinity)
-        last, order = order, search_order(trial, target, start)
-        start = order
-        if trial is direction or 0.8 * last < order < 1.25 * last:
-            break
-    trial = direction.trimmed(0.5 * room, order)
-    return order, renyi_bound(trial, order, math.log(delta - trial.infinity))
-
-
-def _refine(direction: Direction, order: float, upper: float, delta: float) -> Ends:
-    """Solve on a line through the Renyi order; where that was far from the saddle, again on a better line."""
     target = math.log(delta - direction.infinity)
-    lower, near = 0.0, jump_guess(direction, upper, math.exp(target))
+    lower, upper = 0.0, direction.top
+    near = jump_guess(direction, min(guess, upper), math.exp(target))
     for _ in range(3):
         line, order = _sharpen(direction, order, near, target)
         contour = _contour(line, order, near, target)
@@ -228,19 +245,22 @@ def _refine(direction: Direction, order: float, upper: float, delta: float) -> E
         ends = contour.epsilon(delta, near)
         short = ends[1] > near  # a guess was too low
         gained = short or ends[1] < 0.98 * near
-        lower, upper = _meet((lower, upper), ends)
+        lower, upper = meet((lower, upper), ends)
         if not gained or not _wide(lower, upper):
             break
+        if not math.isfinite(upper):
+            upper = bound()
         order, near = _chernoff(direction, upper)[0], upper
     if _wide(lower, upper):  # small and large losses count alike
+        lower, upper = meet((lower, upper), (0.0, bound()))
         lower, upper = _by_layers(direction, (lower, upper), delta, target)
     if _wide(lower, upper):  # heavy tails: no decay, or no digits left
-        lower, upper = _meet((lower, upper), solve(direction, upper, math.exp(target)))
+        lower, upper = meet((lower, upper), solve(direction, upper, math.exp(target)))
     if _wide(lower, upper) and contour is None:
         lower, upper = _by_probes(direction, order, (lower, upper), delta, target)
     if upper - lower > LOOSE * upper:
         one_by_one = _Pointwise(direction, order, direction.top, direction.certain)
-        lower, upper = _meet((lower, upper), one_by_one.epsilon(delta, upper))
+        lower, upper = meet((lower, upper), one_by_one.epsilon(delta, upper))
     return lower, upper
 
 
@@ -251,7 +271,7 @@ def _by_probes(direction: Direction, order: float, ends: Ends, delta: float, tar
         probe = _probe(direction, order, ends[1], target, size)
         if probe is None:  # the Renyi bound stands
             break
-        last, ends = ends, _meet(ends, probe.epsilon(delta, ends[1]))
+        last, ends = ends, meet(ends, probe.epsilon(delta, ends[1]))
         if not _wide(*ends) or ends[1] - ends[0] > 0.9 * (last[1] - last[0]):
             break
         size *= 0.25
@@ -265,7 +285,7 @@ def _by_layers(direction: Direction, ends: Ends, delta: float, target: float) ->
         layers = layers_through(direction, near, target)
         if layers is None:
             break
-        last, ends = ends, _meet(ends, layers.epsilon(delta, near))
+        last, ends = ends, meet(ends, layers.epsilon(delta, near))
         if not _wide(*ends) or ends[1] - ends[0] > 0.9 * (last[1] - last[0]):
             break
     return ends
@@ -286,17 +306,9 @@ class _Pointwise(Inverse):
         return _paired_delta(self.direction, epsilon)
 
 
-def _meet(one: Ends, other: Ends) -> Ends:
-    """Intersect two intervals around one number; should they contradict each other, which none may, take both."""
-    lower, upper = max(one[0], other[0]), min(one[1], other[1])
-    if lower <= upper * (1 + 1e-12):
-        return min(lower, upper), upper
-    return min(one[0], other[0]), max(one[1], other[1])
-
-
 def _wide(lower: float, upper: float) -> bool:
     """Whether an interval is wider than promised."""
-    return upper - lower > 1e-6 * max(upper, 1e-3)
+    return upper == math.inf or upper - lower > 1e-6 * max(upper, 1e-3)
 
 
 def _sharpen(direction: Direction, order: float, epsilon: float, target: float) -> tuple[Direction, float]:
@@ -304,17 +316,22 @@ def _sharpen(direction: Direction, order: float, epsilon: float, target: float) 
     if not direction.infinity > direction.certain or not sampled_only(direction):
         return direction, order
     cut = without_jumps(direction, epsilon, math.exp(target), order)
-    order = search_order(cut, target, order)
-    if cut is direction:
-        return direction, order
-    return without_jumps(direction, epsilon, math.exp(target), order), order
+    found = chernoff_order(cut, epsilon, order)
+    if cut is direction or found < 1.3 * order:  # an edge that is sharper than it has to be does no harm
+        return cut, found
+    return without_jumps(direction, epsilon, math.exp(target), found), found
 
 
-def _total_variation(direction: Direction) -> float:
-    """Bound delta(0) of the composition by the sum of the parts' own."""
-    zero = np.zeros(1)
-    each = [n * float(loss.delta(zero)[0]) if loss.closed else math.inf for loss, n in direction.parts]
-    return math.fsum(each) * (1 + SLACK) if math.inf not in each else math.inf
+def _total_variation_within(direction: Direction, delta: float) -> bool:
+    """Whether the sum of the parts' own delta(0), which bounds that of the composition, is at most delta."""
+    total, zero = 0.0, np.zeros(1)
+    for loss, n in direction.parts:
+        if isinstance(loss, SampledGaussianLoss) and n * loss.rough_delta(0.0) > 1.01 * delta:
+            return False  # mostly, and at once
+        total += n * float(loss.delta(zero)[0]) * (1 + SLACK) if loss.closed else math.inf
+        if total > delta:
+            return False
+    return True
 
 
 def _single(direction: Direction) -> bool:
@@ -355,11 +372,22 @@ def _contour(direction: Direction, order: float, epsilon: float, log_delta: floa
     few = FEW_NODES if sum(n for _, n in direction.parts) > FEW_USES else 3 * FEW_NODES
     if direction.rough(where.real) - where.real * epsilon - log_delta > 1.5 * LOST:  # the bulk would cost digits
         few = 0
+    if few and _stuck(direction, where.real, few * where.step):
+        few = 0
     return (
         line_through(direction, where, epsilon, log_delta, few)
         or split_through(direction, where, epsilon, log_delta)
         or line_through(direction, where, epsilon, log_delta)
     )
+
+
+def _stuck(direction: Direction, real: float, height: float) -> bool:
+    """Whether too few losses move at all up to this height for the transform to fall there, as far as a sketch tells.
+
+    Only which line is tried first depends on it.
+    """
+    moving = [(loss.moving(real, height), n) for loss, n in direction.parts if isinstance(loss, SampledGaussianLoss)]
+    return all(share < 0.2 for share, _ in moving) and math.fsum(n * share for share, n in moving) < LEAST_MOVING
 
 
 def _probe(direction: Direction, order: float, epsilon: float, log_delta: float, size: float = 1.0) -> Inverse | None:
@@ -403,18 +431,20 @@ def _renyi_delta(direction: Direction, epsilon: float) -> float:
 
 def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     """Answer from the pairs."""
-    if not direction.parts:
-        return 0.0, 0.0
-    infinity = direction.infinity
     if epsilon >= direction.top:
-        return abs(infinity) * (1 - SLACK), min(abs(infinity) * (1 + SLACK), 1.0)
+        return abs(direction.infinity) * (1 - SLACK), min(abs(direction.infinity) * (1 + SLACK), 1.0)
     if _single(direction):
-        return _single_delta(direction.parts[0][0], epsilon)
-    order, log_bound = _chernoff(direction.trimmed(1e-290, SEARCHED), epsilon)
+        return single_delta(direction.parts[0][0], epsilon)
+    whole = direction
+    direction, order, log_bound = _trimmed_at(whole, epsilon, 1e-290)
     if log_bound < -740:
-        return direction.certain * (1 - SLACK), max(direction.infinity * (1 + SLACK) + 1e-280, SMALLEST)
-    whole, direction = direction, direction.trimmed(TRIM * 1e-3 * math.exp(min(log_bound, 0.0)), order)
-    order, log_bound = _chernoff(direction, epsilon)
+        return whole.certain * (1 - SLACK), max(whole.infinity * (1 + SLACK) + 1e-280, SMALLEST)
+    for _ in range(DESCENTS):
+        log_mass, last = min(log_bound, 0.0) + math.log(TRIM * 1e-3), log_bound
+        direction, order, log_bound = _trimmed_at(whole, epsilon, math.exp(log_mass))
+        log_bound = max(log_bound, log_mass)  # what is cut off counts as well
+        if not -640 < log_bound < last - 1:
+            break
     if log_bound > -1:
         order = _raise(direction, order, epsilon)
     bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
@@ -428,9 +458,22 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         other: Inverse | None = convolve_at(direction, epsilon, math.exp(guess))
         if other is None and contour is None:
             other = _probe(direction, order, epsilon, guess)
-        low, high = _meet((low, high), other.delta(epsilon) if other else (low, high))
+        low, high = meet((low, high), other.delta(epsilon) if other else (low, high))
     high = max(min(high, bound, 1.0), SMALLEST)
     return min(low, high), high
+
+
+def _trimmed_at(direction: Direction, epsilon: float, mass: float) -> tuple[Direction, float, float]:
+    """Send at most this mass of the largest losses to infinity; also return the order and the minimum of `_chernoff`.
+
+    How soft the edges are depends on the order, so it is looked for with the sharpest ones first.
+    """
+    trial = direction.trimmed(mass, SEARCHED)
+    if trial is direction:
+        return (direction, *_chernoff(direction, epsilon))
+    order = min(chernoff_order(trial, epsilon), FARTHEST / max(epsilon, 1e-300))
+    kept = direction.trimmed(mass, order)
+    return (kept, *_chernoff(kept, epsilon, order))
 
 
 def _delta_by_layers(whole: Direction, ends: Ends, epsilon: float, order: float) -> Ends:
@@ -440,22 +483,10 @@ def _delta_by_layers(whole: Direction, ends: Ends, epsilon: float, order: float)
         layers = layers_through(whole.trimmed(TRIM * size, order), epsilon, math.log(size))
         if layers is None:
             break
-        last, ends = ends, _meet(ends, layers.delta(epsilon))
+        last, ends = ends, meet(ends, layers.delta(epsilon))
         if ends[1] - ends[0] <= 1e-6 * ends[1] or ends[1] - ends[0] > 0.9 * (last[1] - last[0]):
             break
     return ends
-
-
-def _blur(loss: Loss, epsilon: float) -> float:
-    """Return how far rounding of epsilon and of the parameters can move a loss: four ulps of both."""
-    return 4 * ULP * (epsilon + (loss.top if math.isfinite(loss.top) else epsilon))
-
-
-def _single_delta(loss: Loss, epsilon: float) -> Ends:
-    """Evaluate the formula a few ulps to either side of epsilon: near the largest loss it would cancel."""
-    blur = _blur(loss, epsilon)
-    high, low = np.abs(loss.delta(np.asarray([max(epsilon - blur, 0.0), epsilon + blur])))
-    return float(low) * (1 - SLACK), max(min(float(high) * (1 + SLACK), 1.0), SMALLEST)
 
 
 def _raise(direction: Direction, order: float, epsilon: float) -> float:
@@ -465,87 +496,20 @@ def _raise(direction: Direction, order: float, epsilon: float) -> float:
     return order
 
 
-def _chernoff(direction: Direction, epsilon: float) -> Ends:
+def _chernoff(direction: Direction, epsilon: float, start: float | None = None) -> Ends:
     """Return the order that minimizes K(s) - s e + log_conversion(s), and the minimum."""
-
-    def bound(order: float) -> float:
-        return direction.rough(order) - order * epsilon + log_conversion(order)
 
     def certified(order: float) -> float:
         return direction.moment(order) - order * epsilon + log_conversion(order)
 
-    order, rough = minimize(bound)
+    def roughly(order: float) -> float:
+        return direction.rough(order) - order * epsilon + log_conversion(order)
+
+    order = chernoff_order(direction, epsilon, start)
     best = order, certified(order)
     # At enormous orders rounding eats the sums that `rough` looks at; every order gives a bound.
-    while best[1] > rough + 1 and order > SEARCHED:
+    while order > ENORMOUS and best[1] > roughly(order) + 1:
         order *= 0.25
         found = certified(order)
         best = (order, found) if found < best[1] else best
-        rough = bound(order)
     return best
-
-
-def _invert(loss: Loss, delta: float) -> Ends:
-    """Solve loss.delta(e) = delta, then step outward to where both ends of its error interval agree."""
-
-    def at(epsilon: float) -> float:
-        return float(loss.delta(np.asarray([epsilon]))[0])
-
-    start = at(0.0)
-    if start * (1 + SLACK) <= delta:
-        return 0.0, 0.0
-    here = loss.solve(delta)
-    if here is None:
-        here = _scan(loss, delta)
-    # -d log(delta) / de decides how far the granted error reaches; an estimate serves, as each end is confirmed.
-    near, far = loss.delta(np.asarray([here, here * (1 + NUDGE)]))
-    rate = math.log(max(float(near), 1e-320) / max(float(far), 1e-320)) / (NUDGE * max(here, 1e-300))
-    width = max(2 * SLACK / rate if rate > 0 else 0.0, 4e-15 * max(here, 1e-12))
-    if width > 1e-7 * max(here, 1e-3):  # a plateau: the crossing may be a steep step in front of it
-        width = 4e-15 * max(here, 1e-12)
-    blur = _blur(loss, here)
-    return max(_step(at, here, delta, -width) - blur, 0.0), min(_step(at, here, delta, width) + blur, loss.top)
-
-
-def _scan(loss: Loss, delta: float) -> float:
-    """Find the crossing of a falling profile: by powers of two, ever finer grids, each evaluated at once, then secants.
-
-    Nothing here is certified; whatever is returned, `_step` confirms both ends.
-    """
-    points = np.minimum(np.ldexp(1.0, POWERS), loss.top)
-    for _ in range(10):
-        excess = loss.delta(points) / delta - 1
-        under = excess <= 0
-        last = max(int(np.argmax(under)), 1) if under.any() else len(points) - 1
-        low, high = float(points[last - 1]), float(points[last])
-        at_low, at_high = float(excess[last - 1]), float(excess[last])
-        if at_low < NEAR or high - low < 1e-14 * high:
-            break
-        points = np.linspace(low, high, GRID + 1)
-    side = 0
-    for _ in range(12):
-        if not at_low > 0 > at_high:
-            break
-        middle = low + (high - low) * at_low / (at_low - at_high)
-        value = float(loss.delta(np.asarray([middle]))[0]) / delta - 1
-        if abs(value) < SLACK / 8:
-            return middle
-        # An end that stays twice is halved, so that the other side is reached as well (Illinois).
-        if value > 0:
-            low, at_low, at_high = middle, value, at_high * (0.5 if side > 0 else 1.0)
-        else:
-            high, at_high, at_low = middle, value, at_low * (0.5 if side < 0 else 1.0)
-        side = 1 if value > 0 else -1
-    return high
-
-
-def _step(at: Callable[[float], float], here: float, delta: float, step: float) -> float:
-    """Move from the crossing in the direction of the step until the certified inequality holds."""
-    sign = 1 if step > 0 else -1
-    for _ in range(80):
-        point = max(here + step, 0.0)
-        value = at(point) * (1 + sign * SLACK)
-        if (value <= delta) if sign > 0 else (value >= delta or point == 0):
-            return point
-        step *= 2
-    return math.inf if sign > 0 else 0.0

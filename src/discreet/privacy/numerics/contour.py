@@ -26,12 +26,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from discreet.privacy.numerics.loss import ULP, Direction, log_conversion
-from discreet.privacy.numerics.search import crossing, minimize
+from discreet.privacy.numerics.loss import ULP, Direction, log_conversion, log_conversions
+from discreet.privacy.numerics.search import crossing, lowest_below, minimize_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
 
 LOG_TOLERANCE = math.log(1e-9)
-"""How far below delta the alias and the cut-off are pushed."""
+"""How far below delta the alias is pushed, and the cut-off at least."""
+
+LOOSEST, SHARE = 1e-8, 1e-8
+"""The cut-off may be larger, up to the first, where that moves epsilon by about the second share of itself at most."""
 
 PLAIN_NODES = 1 << 16
 """The plain contour is used if it needs at most this many nodes, else the probe."""
@@ -49,6 +53,19 @@ MOST_NODES = 1 << 17
 
 LOST = 12.0
 """How far above log delta the exponent on the line may lie: that many nats of the floats' 36 are spent."""
+
+MODERATE = np.array([1.6, 2.5])
+"""Orders for the alias from the right where moments grow moderately, relative to that of the line."""
+
+LINES = np.array([1.0, 0.97, 0.93, 0.87, 0.8, 0.7, 0.6, 0.5, 0.4])
+RIGHTS = np.array([0.8, 0.9, 1.0, 1.01, 1.04, 1.25, 1.6, 2.2, 3.5])
+"""Lines and orders for that alias where they do not."""
+
+NEIGHBORS = np.array([0.9, 1.0, 1.1])
+"""Orders from which the bend of K is estimated, relative to that of the line."""
+
+FARTHEST = 1e6
+"""An order times epsilon; where a larger one is best, no loss reaches epsilon."""
 
 GAP = 3e-7
 """The width of the interval that the probe aims at, relative to epsilon."""
@@ -167,13 +184,14 @@ class Contour(Inverse):
         shift = float(exponents[0].real)
         waves = np.exp(exponents - shift)
         sizes = np.abs(waves)
-        noise = self.errors + ULP * (8 + 2 * np.abs(self.values) + 2 * np.abs(self.orders) * epsilon)
+        blur, slope, heights = self._sizes
+        noise = blur + slope * epsilon
         scale = self.step / math.pi
         terms = waves * self.weights
         total = scale * float(terms.real.sum())
-        heights = np.abs(self.weights)
-        rounding = scale * float((sizes * heights * np.expm1(np.minimum(noise, 50.0))).sum())
-        rounding += scale * ULP * math.log2(len(sizes) + 2) * float((sizes * heights).sum())
+        heavy = sizes * heights
+        rounding = scale * float((heavy * np.expm1(np.minimum(noise, 50.0))).sum())
+        rounding += scale * ULP * math.log2(len(sizes) + 2) * float(heavy.sum())
         height = float(self.orders[-1].imag)
         cut = math.exp(min(self.cut - self.real * epsilon - shift, 600.0)) / (math.pi * height)
         upper = total + cut + rounding
@@ -187,9 +205,15 @@ class Contour(Inverse):
         high += upper * size * inflate
         return min(low, 1.0), min(max(high, low), 1.0)
 
+    @cached_property
+    def _sizes(self) -> tuple[Reals, Reals, Reals]:
+        """What every evaluation needs: the errors of K and of s e, this per unit of e, and |weights|."""
+        blur = self.errors + ULP * (8 + 2 * np.abs(self.values))
+        return blur, 2 * ULP * np.abs(self.orders), np.abs(self.weights)
+
     def _solve(self, target: float, guess: float) -> float:
         """Solve for the sum alone by Newton's steps, whose derivative the same waves give; else as any profile."""
-        here = guess
+        here, edge = guess, False
         for _ in range(8):
             exponents = self.values - self.orders * here
             shift = float(exponents[0].real)
@@ -205,7 +229,10 @@ class Contour(Inverse):
             move = math.log(total / target) * total / fall
             here = max(here + move, 0.0)
             if -math.inf < self.valid < here:
-                break
+                if edge:
+                    break
+                here, edge = self.valid, True
+                continue
             if abs(move) < 1e-12 * max(here, 1e-6):
                 return here
         return self.solve_slowly(target, guess)
@@ -243,10 +270,10 @@ def line_through(
     direction: Direction, where: Where, epsilon: float, log_delta: float, most: int = PLAIN_NODES
 ) -> Contour | None:
     """Build the contour on a line for answers near epsilon and delta, or None if it would need too many nodes."""
-    heights = nodes_up(lambda height: direction.tail(where.real, height), where, epsilon, log_delta, most)
-    if heights is None or not direction.affordable(where.real, float(heights[-1])):
+    nodes = nodes_up(lambda height: direction.tail(where.real, height), where, epsilon, log_delta, most)
+    if nodes is None or not direction.affordable(where.real, float(nodes[0][-1])):
         return None
-    cut = direction.tail(where.real, float(heights[-1]))
+    heights, cut = nodes
     return integrand(direction, where, heights, direction.line(where.real, heights), cut)
 
 
@@ -257,13 +284,14 @@ def with_probe(direction: Direction, where: Where, epsilon: float, log_delta: fl
     def bound(height: float) -> float:
         return level + _probe_tail(probe, real, height)
 
-    heights = nodes_up(bound, where, epsilon, log_delta, MOST_NODES)
-    if heights is None or not direction.affordable(real, float(heights[-1])):
+    nodes = nodes_up(bound, where, epsilon, log_delta, MOST_NODES)
+    if nodes is None or not direction.affordable(real, float(nodes[0][-1])):
         return None
+    heights, cut = nodes
     values, errors = direction.line(real, heights)
     orders = real + 1j * heights
     values = values + (0.5 * probe * probe) * orders * (orders + 1)
-    return integrand(direction, where, heights, (values, errors), bound(float(heights[-1])), probe=probe)
+    return integrand(direction, where, heights, (values, errors), cut, probe=probe)
 
 
 def integrand(  # noqa: PLR0913  what makes one line
@@ -298,6 +326,11 @@ class Where:
     real: float
     period: float
     right: tuple[tuple[float, float], ...]
+    start: float
+    """Roughly the height from which on the integrand is negligible, if it falls like a Gaussian's."""
+
+    tolerance: float
+    """log of what the cut-off may weigh, relative to delta."""
 
     @property
     def step(self) -> float:
@@ -312,8 +345,8 @@ class Moments(Protocol):
     def top(self) -> float:
         """The largest finite value."""
 
-    def rough(self, order: float) -> float:
-        """Return the logarithm of the moment well enough for a search."""
+    def roughs(self, orders: Reals) -> Reals:
+        """Return the logarithms of the moments at many orders well enough for a search."""
 
     def moment(self, order: float) -> float:
         """Return the logarithm of the moment, rounded up."""
@@ -325,23 +358,24 @@ def place(direction: Moments, order: float, epsilon: float, log_delta: float) ->
     The left alias wants c X large, the right one (r - c) X for some order r whose moment is still small; where moments
     explode beyond the saddle, the line moves left of it. That costs digits: at most exp(LOST) of them.
     """
-    floor = log_delta + LOG_TOLERANCE
+    tolerance, floor = _tolerance(order, epsilon), log_delta + LOG_TOLERANCE
 
-    def exponent(s: float) -> float:
-        value = direction.rough(s) + log_conversion(s) - s * epsilon
-        return value if math.isfinite(value) else math.inf
+    def exponents(orders: Reals) -> list[float]:
+        values = direction.roughs(orders) + log_conversions(orders) - orders * epsilon
+        return [float(value) if math.isfinite(value) else math.inf for value in values]
 
     # Where moments grow moderately, the line through the order itself is as good as any.
     period = -floor / order
-    for factor in (1.6, 2.5):
-        if exponent(factor * order) - floor <= 1.2 * period * (factor - 1) * order:
+    for factor, value in zip(MODERATE.tolist(), exponents(order * MODERATE), strict=True):
+        if value - floor <= 1.2 * period * (factor - 1) * order:
             bound = direction.moment(factor * order) + log_conversion(factor * order)
-            return Where(order, 1.2 * period, ((factor * order, bound),))
-    rights = [(factor * order, exponent(factor * order)) for factor in (0.8, 0.9, 1.0, 1.01, 1.04, 1.25, 1.6, 2.2, 3.5)]
+            start = bend_height(direction, order, epsilon, floor)
+            return Where(order, 1.2 * period, ((factor * order, bound),), start, tolerance)
+    rights = list(zip((order * RIGHTS).tolist(), exponents(order * RIGHTS), strict=True))
     best = (math.inf, order, order)
-    for factor in (1.0, 0.97, 0.93, 0.87, 0.8, 0.7, 0.6, 0.5, 0.4):
+    for factor, value in zip(LINES.tolist(), exponents(order * LINES), strict=True):
         real = factor * order
-        if factor < 1 and exponent(real) > log_delta + LOST:
+        if factor < 1 and value > log_delta + LOST:
             continue
         wide = min(((value - floor) / (r - real), r) for r, value in rights if r > real)
         if direction.top - epsilon < wide[0]:
@@ -349,41 +383,63 @@ def place(direction: Moments, order: float, epsilon: float, log_delta: float) ->
         best = min(best, (max(-floor / real, wide[0]), real, wide[1]))
     period, real, used = best
     right = tuple((r, direction.moment(r) + log_conversion(r)) for r in ([used] if used else []))
-    return Where(real, period * (1 + 1e-6), right)
+    return Where(real, period * (1 + 1e-6), right, bend_height(direction, real, epsilon, floor), tolerance)
+
+
+def _tolerance(order: float, epsilon: float) -> float:
+    """Return log of what may be cut off: -d log(delta) / d epsilon is about the order."""
+    return math.log(min(max(SHARE * order * max(epsilon, 1e-3), math.exp(LOG_TOLERANCE)), LOOSEST))
+
+
+def bend_height(direction: Moments, real: float, epsilon: float, floor: float) -> float:
+    """Return the height at which exp(K(c) - K''(c) t^2 / 2 - c e) / (pi t) falls below the floor, roughly."""
+    below, middle, above = (float(value) for value in direction.roughs(real * NEIGHBORS))
+    bend = (below - 2 * middle + above) / ((NEIGHBORS[2] - 1) * real) ** 2
+    if not 0 < bend < math.inf:
+        return 0.0
+    room = middle - real * epsilon - floor
+    height = math.sqrt(2 * max(room, 1.0) / bend)
+    return 1.15 * math.sqrt(2 * max(room - math.log(math.pi * height), 1.0) / bend)
 
 
 def nodes_up(
     bound: Callable[[float], float], where: Where, epsilon: float, log_delta: float, most: int
-) -> Reals | None:
-    """Return the nodes up to where the rest weighs less than the tolerance, by the proved bound on log |M| alone.
+) -> tuple[Reals, float] | None:
+    """Return the nodes up to where the rest weighs less than the tolerance, and the bound on log |M| above them.
 
-    None if there were more than `most`.
+    The proved bound alone decides. It falls with the height, so one that holds from some height on holds above the next
+    node as well. The height is looked for in few steps, and may be a fifth too large. None if there were more than
+    `most` nodes.
     """
     step = where.step
+    limit = most * step
+    if not 0 < limit < math.inf:
+        return None
+    found = {}
 
     def excess(height: float) -> float:
-        return bound(height) - where.real * epsilon - math.log(math.pi * height) - log_delta - LOG_TOLERANCE
+        found[height] = bound(height)
+        return found[height] - where.real * epsilon - math.log(math.pi * height) - log_delta - where.tolerance
 
-    limit = most * step
-    if not 0 < limit < math.inf or excess(limit) > 0:
+    height = lowest_below(excess, min(where.start, limit), 4 * step, limit)
+    if height is None:
         return None
-    low, height = 4 * step, limit
-    while height > 1.25 * low:  # the bound falls with the height
-        middle = math.sqrt(low * height)
-        if excess(middle) <= 0:
-            height = middle
-        else:
-            low = middle
-    return np.asarray(step * np.arange(max(math.ceil(height / step), 4) + 1))
+    return np.asarray(step * np.arange(max(math.ceil(height / step), 4) + 1)), found[height]
 
 
 def search_order(direction: Direction, log_delta: float, start: float | None = None) -> float:
     """Return roughly the order of the Renyi bound, by a search from a start nearby, where there is one."""
 
-    def bound(order: float) -> float:
-        return (direction.rough(order) + log_conversion(order) - log_delta) / order
+    def bounds(orders: Reals) -> Reals:
+        return (direction.roughs(orders) + log_conversions(orders) - log_delta) / orders
 
-    return minimize(bound, start)[0]
+    return minimize_at_once(bounds, start)
+
+
+def chernoff_order(direction: Direction, epsilon: float, start: float | None = None) -> float:
+    """Return roughly the order s that minimizes K(s) - s e + log_conversion(s)."""
+    order = minimize_at_once(lambda s: direction.roughs(s) - s * epsilon + log_conversions(s), start)
+    return min(order, FARTHEST / max(epsilon, 1e-300))
 
 
 def renyi_bound(direction: Direction, order: float, log_delta: float) -> float:

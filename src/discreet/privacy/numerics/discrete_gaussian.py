@@ -76,6 +76,10 @@ class _Table(FiniteLoss):
         whole = self._inside(order)
         return whole.moment(order) if whole is not None else super().rough(order)
 
+    def roughs(self, orders: Reals) -> Reals:
+        """K by the theta function; where the list ends too early for that, a search has no business."""
+        return self.theta.roughs(orders) if self.theta is not None else super().roughs(orders)
+
     def moment(self, order: float) -> float:
         """K on the real axis; that of the whole law is larger."""
         whole = self._inside(order)
@@ -135,6 +139,11 @@ class DiscreteGaussianLoss(Loss):
         """K on the real axis; the theta quotient differs from 1 by less than exp(-2 pi^2 sigma^2 + 2)."""
         mu = self.shift / self.sigma
         return 0.5 * mu * mu * order * (order + 1) * (1 + 8 * ULP)
+
+    def roughs(self, orders: Reals) -> Reals:
+        """K at many orders."""
+        mu = self.shift / self.sigma
+        return 0.5 * mu * mu * orders * (orders + 1)
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K on a vertical line."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
+
+
+_EXP_MINUS = tuple(1 / math.factorial(k) for k in range(15, 2, -1))
+"""The coefficients of (exp(w) - 1 - w) / w^2 - 1/2; for |w| < 1/2 those left out weigh less than 2^-57."""
+
+_LOG1P_MINUS = tuple(1 / k for k in range(21, 1, -2))
+"""Those of (atanh(r) - r) / r^3 in r^2."""
 
 
 def log1p(z: Complexes) -> Complexes:
@@ -31,20 +39,27 @@ def log1p_minus(x: Reals, ratio: Reals) -> Reals:
     small = np.abs(x) < 0.3
     r = np.where(small, x / (2 + x), 0.0)
     square = r * r
-    series = np.zeros_like(r)
-    for k in range(21, 1, -2):
-        series = series * square + 1 / k
+    series = np.full_like(r, _LOG1P_MINUS[0])
+    for coefficient in _LOG1P_MINUS[1:]:
+        series *= square
+        series += coefficient
     return np.where(small, 2 * r * square * series - x * r, ratio - x)
 
 
 def exp_minus(w: Complexes) -> Complexes:
     """Return exp(w) - 1 - w without cancellation (complex)."""
     small = np.abs(w) < 0.5
-    tiny = np.where(small, w, 0.0)
-    series = np.ones_like(w) / 18
-    for k in range(17, 2, -1):
-        series = (1 + tiny * series) / k
-    near = 0.5 * tiny * tiny * (1 + tiny * series)
+    every = bool(small.all())
+    tiny = w if every else np.where(small, w, 0.0)
+    near = tiny * _EXP_MINUS[0]
+    for coefficient in _EXP_MINUS[1:]:
+        near += coefficient
+        near *= tiny
+    near += 0.5
+    near *= tiny
+    near *= tiny
+    if every:
+        return near
     with np.errstate(over="ignore"):
         return np.where(small, near, np.exp(w) - 1 - w)
 
@@ -60,3 +75,17 @@ def sinhc_minus(x: Complexes) -> Complexes:
     with np.errstate(all="ignore"):
         direct = np.sinh(x) / np.where(x == 0, 1, x) - 1
     return np.where(small, series, direct)
+
+
+def real_sinhc_minus(x: float) -> float:
+    """Return sinh(x)/x - 1 of a real number without cancellation.
+
+    >>> abs(real_sinhc_minus(1e-3) / (1e-6 / 6) - 1) < 1e-7
+    True
+    """
+    if abs(x) >= 1:
+        return math.sinh(x) / x - 1
+    square, series = x * x, 0.0
+    for k in range(12, 0, -1):
+        series = (series + 1) * square / ((2 * k) * (2 * k + 1))
+    return series

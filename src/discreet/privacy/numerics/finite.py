@@ -41,6 +41,9 @@ class FiniteLoss(Loss):
     ceiling: float | None = None
     """The largest value where it is known exactly."""
 
+    mirror: float = 0.0
+    """e where the values are -e and e with odds exp(e), scaled by 1 - infinity; 0 where they are not."""
+
     @property
     def offset(self) -> float:  # type: ignore[override]
         """The smallest value."""
@@ -78,26 +81,34 @@ class FiniteLoss(Loss):
         suffix = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
         return np.asarray(suffix[np.searchsorted(self.values, np.asarray(epsilon), side="right")])
 
-    def solve(self, delta: float) -> float | None:
+    def solve(self, delta: float) -> tuple[float, float] | None:
         """Between two values the profile is a line in exp(epsilon); find the piece by suffix sums, then the point."""
         if not len(self.values) or max(-float(self.values[0]), float(self.values[-1])) > FARTHEST:
             return None  # exp(L) leaves the floats
-        under = np.cumsum((self.masses * np.exp(-self.values))[::-1])[::-1]
-        over = np.cumsum(self.masses[::-1])[::-1] + self.infinity
+        growth = np.exp(self.values)
+        under = (self.masses / growth)[::-1].cumsum()[::-1]
+        over = self.masses[::-1].cumsum()[::-1] + self.infinity
         # The profile at each value, from the line on its left: below delta from some value on.
-        fallen = over - np.exp(self.values) * under <= delta
+        fallen = over - growth * under <= delta
         # At the largest value it is 0, which rounding may put above a tiny delta: then the last piece holds the answer.
-        index = int(np.argmax(fallen)) if fallen.any() else len(fallen) - 1
-        ratio = (float(over[index]) - delta) / float(under[index]) if under[index] > 0 else 0.0
-        return min(max(math.log(ratio), 0.0), self.top) if ratio > 0 else None
+        index = int(fallen.argmax()) if fallen.any() else len(fallen) - 1
+        height, slope = float(over[index]) - delta, float(under[index])
+        if not (slope > 0 and height > 0):
+            return None
+        return min(max(math.log(height / slope), 0.0), self.top), height / delta
 
     def moment(self, order: float) -> float:
         """K on the real axis."""
+        if 0 < (order + 1) * self.mirror < FARTHEST:
+            value, error = self._mirror_moment(order)
+            return value + error
         values, errors = self.line(order, np.zeros(1))
         return float(values[0].real + errors[0])
 
     def rough(self, order: float) -> float:
         """K by the plain sum."""
+        if 0 < (order + 1) * self.mirror < FARTHEST:
+            return self._mirror_moment(order)[0]
         if not len(self.values):
             return -math.inf
         if order * self.values[-1] < 600 and order * self.values[0] > -600:
@@ -105,9 +116,25 @@ class FiniteLoss(Loss):
             return math.log1p(beyond) if beyond > -1 else -math.inf
         return self.moment(order)
 
+    def roughs(self, orders: Reals) -> Reals:
+        """K at many orders by the plain sum."""
+        if not len(self.values) or len(orders) * len(self.values) > MATRIX:
+            return super().roughs(orders)
+        logs = np.multiply.outer(orders, self.values)
+        peaks = logs.max(axis=1)
+        far = peaks > 600
+        beyond = (np.expm1(np.minimum(logs, 600.0)) * self.masses).sum(axis=1) - self.infinity
+        found = np.log1p(np.maximum(beyond, -1.0))
+        if far.any():
+            logs = logs[far] - peaks[far, None]
+            found[far] = peaks[far] + np.log((np.exp(logs) * self.masses).sum(axis=1))
+        return np.asarray(found)
+
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K; for small losses by M - 1 = sum p (exp(sL) - 1 + s (exp(-L) - 1)) - infinity (1 + s) + s floor."""
         largest = max(abs(float(self.values[0])), abs(float(self.values[-1]))) if len(self.values) else 0.0
+        if 0 < (real + 1) * self.mirror < FARTHEST:
+            return self._mirror_line(real, heights)
         if (real + 2) * largest < 1.0 and len(heights) * len(self.values) <= MATRIX:
             return self._near_one(real + 1j * heights)
         logs = real * self.values
@@ -124,6 +151,41 @@ class FiniteLoss(Loss):
         values, errors = within(np.log(np.where(sums == 0, 1e-300, sums)), noise / small)
         return peak + values, errors + ULP * abs(peak)
 
+    def _mirror_line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
+        """K of two values -e and e: M = (1 - infinity) (1 + 2 sinh((s + 1) e/2) sinh(s e/2) / cosh(e/2)).
+
+        Here cosh((s + 1/2) e) / cosh(e/2) is M given that the loss is finite, and the difference of two hyperbolic
+        cosines is a product. Each argument is granted `accuracy` of itself, which moves a sine by at most that times
+        the argument and the cosine of its real part.
+        """
+        e, grant = self.mirror, self.accuracy + 2 * ULP
+        near, far = (0.5 * e) * (real + 1j * heights), (0.5 * e) * (real + 1 + 1j * heights)
+        one, other = np.sinh(near), np.sinh(far)
+        scale = 2 / math.cosh(0.5 * e)
+        total = scale * (one * other)
+        first, second = np.abs(one), np.abs(other)
+        rise = math.cosh(0.5 * e * real), math.cosh(0.5 * e * (real + 1))
+        moved = np.abs(near) * rise[0] * second + np.abs(far) * rise[1] * first
+        error = scale * (grant * moved + (16 * ULP + e * self.accuracy) * first * second)
+        level, doubt = self._level
+        return level + log1p(total), error / np.abs(1 + total) + doubt
+
+    def _mirror_moment(self, order: float) -> tuple[float, float]:
+        """Return K on the real axis by the same formula, and its error."""
+        e = self.mirror
+        near, far = 0.5 * e * order, 0.5 * e * (order + 1)
+        total = 2 * math.sinh(near) * math.sinh(far) / math.cosh(0.5 * e)
+        # On the axis x cosh(x) <= (1 + x) sinh(x).
+        grant = (self.accuracy + 2 * ULP) * (2 + near + far) + 16 * ULP + e * self.accuracy
+        level, doubt = self._level
+        return level + math.log1p(total), grant * total / (1 + total) + 2 * ULP * abs(math.log1p(total)) + doubt
+
+    @cached_property
+    def _level(self) -> tuple[float, float]:
+        """log(1 - infinity) and its error."""
+        level = math.log1p(-self.infinity)
+        return level, self.accuracy * self.infinity / (1 - self.infinity) + 2 * ULP * abs(level)
+
     def _near_one(self, orders: Complexes) -> tuple[Complexes, Reals]:
         pieces = _second_order(orders[:, None], self.values)
         total = (pieces * self.masses).sum(axis=1) - self.infinity * (1 + orders) + orders * self.floor
@@ -135,8 +197,8 @@ class FiniteLoss(Loss):
         moment = self.same_moment(real)
         if len(self.values) != 2 or not self.span:
             return moment
-        width = float(self.values[1] - self.values[0])
-        odds = math.log(self.masses[1] / self.masses[0]) + real * width
+        width = 2 * self.mirror or float(self.values[1] - self.values[0])
+        odds = (self.mirror or math.log(self.masses[1] / self.masses[0])) + real * width
         share = 1 / (1 + math.exp(-abs(odds)))
         drop = 4 * share * (1 - share) * math.sin(min(0.5 * height * width, 0.5 * math.pi)) ** 2
         return moment + 0.5 * math.log1p(-min(drop, 1 - 1e-15)) if share < 1 else moment
@@ -208,4 +270,5 @@ def two_point(epsilon: float, infinity: float = 0.0) -> FiniteLoss:
     fall = math.exp(-epsilon)
     masses = np.array([fall, 1.0]) * ((1 - infinity) / (1 + fall))
     values = np.array([-epsilon, epsilon])
-    return FiniteLoss(values, masses, infinity, 2 * epsilon, infinity, ceiling=epsilon)
+    mirror = epsilon if infinity < 1 else 0.0
+    return FiniteLoss(values, masses, infinity, 2 * epsilon, infinity, ceiling=epsilon, mirror=mirror)

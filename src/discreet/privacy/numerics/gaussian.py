@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,21 @@ from discreet.privacy.numerics.loss import ULP, Loss
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
+
+_HALF = np.array(
+    [
+        (0.1252334085114689, 0.24914704581340277),
+        (0.3678314989981802, 0.2334925365383548),
+        (0.5873179542866175, 0.20316742672306592),
+        (0.7699026741943047, 0.16007832854334622),
+        (0.9041172563704749, 0.10693932599531843),
+        (0.9815606342467192, 0.04717533638651183),
+    ]
+)
+
+NODES = np.concatenate([-_HALF[::-1, 0], _HALF[:, 0]])
+WEIGHTS = np.concatenate([_HALF[::-1, 1], _HALF[:, 1]])
+"""The rule of Gauss and Legendre with twelve nodes on (-1, 1)."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +48,17 @@ class GaussianLoss(Loss):
 
         return np.asarray(ndtr(-0.5 * self.mu - np.asarray(epsilon) / self.mu))
 
+    def solve(self, delta: float) -> tuple[float, float]:
+        """Return roughly the epsilon of this delta; see `gaussian_epsilon`."""
+        return gaussian_epsilon(self.mu, delta)
+
     def moment(self, order: float) -> float:
         """K(s) = s (s + 1) mu^2 / 2."""
         return 0.5 * self.mu * self.mu * order * (order + 1)
+
+    def roughs(self, orders: Reals) -> Reals:
+        """K at many orders."""
+        return 0.5 * self.mu * self.mu * orders * (orders + 1)
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K on a vertical line."""
@@ -66,6 +88,35 @@ def gaussian_delta(mu: float, epsilon: Reals) -> Reals:
     return np.asarray(np.where(epsilon < 0, negative, positive))
 
 
+def gaussian_epsilon(mu: float, delta: float) -> tuple[float, float]:
+    """Return roughly the epsilon >= 0 at which the Gaussian pair has this delta, and -d log(delta) / de there.
+
+    Newton's steps are taken on log delta. That is concave in epsilon, and delta is at most
+    Phi(mu/2 - e/mu) <= exp(-(e/mu - mu/2)^2 / 2) / 2: from where this is delta, the steps descend to the crossing.
+
+    >>> round(gaussian_epsilon(1.0, 0.126937)[0], 4)
+    1.0
+    """
+    from scipy.special import erfcx
+
+    root = math.sqrt(0.5)
+    epsilon = mu * (0.5 * mu + math.sqrt(2 * max(-math.log(2 * delta), 0.0)))
+    rate = 0.0
+    for _ in range(60):
+        z = epsilon / mu - 0.5 * mu
+        beyond = 0.5 * float(erfcx((z + mu) * root))
+        # in units of exp(-z^2 / 2)
+        here = (0.5 * float(erfcx(z * root)) if z > 0 else 0.5 * math.erfc(z * root) * math.exp(0.5 * z * z)) - beyond
+        if not 0 < here < math.inf:
+            break
+        rate = beyond / here
+        move = (math.log(here) - 0.5 * z * z - math.log(delta)) / rate
+        epsilon = max(epsilon + move, 0.0)
+        if abs(move) <= 1e-12 * epsilon or epsilon == 0:
+            break
+    return epsilon, rate
+
+
 def _positive_delta(mu: float, epsilon: Reals) -> Reals:
     """Return delta at epsilon >= 0."""
     from scipy.special import erfcx, ndtr
@@ -74,19 +125,12 @@ def _positive_delta(mu: float, epsilon: Reals) -> Reals:
     with np.errstate(under="ignore"):
         density = np.exp(-0.5 * z * z)
         if mu < 0.5:
-            nodes, weights = _legendre()
-            falls = _mills_fall(z[..., None] + 0.5 * mu * (nodes + 1))
-            return np.asarray(density / math.sqrt(2 * math.pi) * 0.5 * mu * (falls @ weights))
+            falls = _mills_fall(z[..., None] + 0.5 * mu * (NODES + 1))
+            return np.asarray(density / math.sqrt(2 * math.pi) * 0.5 * mu * (falls @ WEIGHTS))
         root = math.sqrt(0.5)
         beyond = erfcx((z + mu) * root)
         tail = 0.5 * density * (erfcx(np.maximum(z, 0.0) * root) - beyond)
         return np.asarray(np.where(z > 0, tail, ndtr(-z) - 0.5 * density * beyond))
-
-
-@cache
-def _legendre() -> tuple[Reals, Reals]:
-    nodes, weights = np.polynomial.legendre.leggauss(12)
-    return nodes, weights
 
 
 def _mills_fall(x: Reals) -> Reals:

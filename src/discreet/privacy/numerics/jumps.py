@@ -17,10 +17,16 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from discreet.privacy.numerics.loss import Direction
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.search import minimize
+from discreet.privacy.numerics.search import minimize_at_once
+
+if TYPE_CHECKING:
+    from discreet.privacy.numerics.loss import Reals
 
 LOG_DOUBT = math.log(1e-11)
 """How unlikely it must be that the other losses outweigh a jump."""
@@ -55,11 +61,11 @@ def _reserve(uses: tuple[tuple[float, float, int], ...]) -> float:
     least = math.fsum(-n * math.log1p(-loss.rate) for loss, n in parts) * (1 + 1e-12)
     farthest = FARTHEST_POWER / max(-math.log1p(-loss.rate) for loss, _ in parts)
 
-    def bound(order: float) -> float:
+    def bounds(orders: Reals) -> Reals:
         # Beyond such orders (K - LOG_DOUBT) / r approaches the least sum from above or has passed its minimum.
-        return (mirror.rough(order) - LOG_DOUBT) / order if order < farthest else least
+        return np.where(orders < farthest, (mirror.roughs(orders) - LOG_DOUBT) / orders, least)
 
-    order = minimize(bound)[0]
+    order = minimize_at_once(bounds)
     if order >= farthest:
         return least
     return min(least, (mirror.moment(order) - LOG_DOUBT) / order)
@@ -67,6 +73,8 @@ def _reserve(uses: tuple[tuple[float, float, int], ...]) -> float:
 
 def without_jumps(direction: Direction, epsilon: float, delta: float, order: float) -> Direction:
     """Cut jumps off, if that cuts earlier than has been done; answers up to this epsilon stay exact."""
+    if any(isinstance(loss, SampledGaussianLoss) and loss.z_of(epsilon) >= loss.cut for loss, _ in direction.parts):
+        return direction  # whatever the reserve is
     level = epsilon + reserve(direction, epsilon)
     uses = sum(n for _, n in direction.parts)
     spare = math.log(uses / delta) + epsilon - LOG_DOUBT

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.elementary import log1p, sinhc_minus
+from discreet.privacy.numerics.elementary import log1p, real_sinhc_minus, sinhc_minus
 from discreet.privacy.numerics.loss import ULP, Loss
 
 if TYPE_CHECKING:
@@ -48,10 +48,22 @@ class LaplaceLoss(Loss):
         e0, share = self.strength, order / (2 * order + 1)
         return order * e0 + math.log1p(-share + share * math.exp(-(2 * order + 1) * e0))
 
+    def roughs(self, orders: Reals) -> Reals:
+        """K at many orders, likewise."""
+        e0, shares = self.strength, orders / (2 * orders + 1)
+        return np.asarray(orders * e0 + np.log1p(-shares + shares * np.exp(-(2 * orders + 1) * e0)))
+
     def moment(self, order: float) -> float:
-        """K on the real axis."""
-        values, errors = self.line(order, np.zeros(1))
-        return float(values[0].real + errors[0])
+        """K on the real axis: what `line` returns there, with its error added."""
+        e0 = self.strength
+        if (order + 1) * e0 < 0.5:
+            first = 2 * math.sinh(0.5 * e0 * (order + 1)) * math.sinh(0.5 * e0 * order)
+            second = 0.5 * e0 * (real_sinhc_minus((order + 0.5) * e0) - real_sinhc_minus(0.5 * e0))
+            total = math.exp(-0.5 * e0) * (first + second)
+            return math.log1p(total) + 24 * ULP * total
+        inner = order / (order + 1) * math.exp(-(2 * order + 1) * e0)
+        value = order * e0 + math.log((order + 1) / (2 * order + 1)) + math.log1p(inner)
+        return value + ULP * (8 + 4 * (order + 1) * e0)
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K through v = s + 1/2: M exp(e0/2) = cosh(v e0) + sinh(v e0) / (2 v), with M - 1 free of cancellation."""

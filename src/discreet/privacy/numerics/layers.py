@@ -31,16 +31,16 @@ from discreet.privacy.numerics.contour import (
     nodes_up,
     place,
 )
-from discreet.privacy.numerics.loss import ULP, Direction, log_conversion
+from discreet.privacy.numerics.loss import ULP, Direction, log_conversion, log_conversions
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
 from discreet.privacy.numerics.sampled_pair import SOFTEST
-from discreet.privacy.numerics.search import minimize
+from discreet.privacy.numerics.search import minimize_at_once
 from discreet.privacy.numerics.split import decay, difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.loss import Loss, Reals
     from discreet.privacy.numerics.split import Uses
 
 LEVELS = tuple(0.8**k for k in range(40))
@@ -67,10 +67,16 @@ LOWEST = 1.0
 SHARPEST = 2e-3
 """Sharper edges take too many nodes."""
 
+FARTHEST = 1e6
+"""Where orders times epsilon are larger, nothing in the layer reaches epsilon."""
+
 MOST_LAYERS = 24
 
 MOST_NODES = 1 << 14
 """The largest number of nodes of one line."""
+
+FIRST_NODES = 30
+"""Nodes with which the search for their number begins."""
 
 ROOM = 1.6
 """The moments of the lowest layer should be moderate up to this times the order of its line."""
@@ -110,10 +116,19 @@ class _Layer:
     """What else is composed."""
     top: float = math.inf
 
+    def roughs(self, orders: Reals) -> Reals:
+        """Return the logarithms at many orders well enough for a search."""
+        whole = np.array([loss.roughs(orders) for loss, _ in self.uses])
+        rare = np.array([loss.roughs(orders) for loss, _ in self.rare])
+        found = [
+            self._bound(list(each), list(rare[:, i])) if len(rare) else self._bound(list(each), [])
+            for i, each in enumerate(whole.T)
+        ]
+        return np.asarray(found) + self.others.roughs(orders)
+
     def rough(self, order: float) -> float:
         """Return the logarithm well enough for a search."""
-        whole = [loss.rough(order) for loss, _ in self.uses]
-        return self._bound(whole, [loss.rough(order) for loss, _ in self.rare]) + self.others.rough(order)
+        return float(self.roughs(np.array([order]))[0])
 
     def moment(self, order: float) -> float:
         """Return the logarithm, rounded up."""
@@ -157,6 +172,8 @@ def layers_through(direction: Direction, epsilon: float, log_delta: float) -> La
         if each and _negligible(moments, order, epsilon, log_delta):
             spare.append((order, moments.moment(order)))
             continue
+        if order * epsilon > FARTHEST:
+            return None
         order = _raise(moments, order, USUAL / -math.expm1(-top), epsilon, log_delta)
         contour = _line(direction, moments, order, epsilon, log_delta)
         if contour is None:
@@ -202,10 +219,10 @@ def _width(sigma: float, level: float) -> float:
 
 def _softened(loss: Loss) -> Loss:
     """Trim the same mass by an edge that is as soft as the others: layers do without sharp ones."""
-    if not isinstance(loss, SampledGaussianLoss) or math.isinf(loss.cut):
+    if not isinstance(loss, SampledGaussianLoss) or math.isinf(loss.cut) or not loss.infinity > 0:
         return loss
     level = float(loss.ratio(np.asarray([loss.cut]))[0])
-    return replace(loss, cut=math.inf).trimmed(loss.infinity, loss.sigma * (0.7 / _width(loss.sigma, level)) ** 2)
+    return replace(loss, cut=math.inf).edged(loss.infinity, _width(loss.sigma, level))
 
 
 def _large(uses: Uses, level: float) -> bool:
@@ -225,7 +242,7 @@ def _exponent(moments: _Layer, order: float, epsilon: float) -> float:
 
 def _order(moments: _Layer, epsilon: float) -> float:
     """Return the order at which a layer's Renyi bound is least."""
-    return minimize(lambda order: _exponent(moments, order, epsilon))[0]
+    return minimize_at_once(lambda orders: moments.roughs(orders) - orders * epsilon + log_conversions(orders))
 
 
 def _negligible(moments: _Layer, order: float, epsilon: float, log_delta: float) -> bool:
@@ -243,17 +260,20 @@ def _raise(moments: _Layer, order: float, highest: float, epsilon: float, log_de
 
 def _line(direction: Direction, moments: _Layer, order: float, epsilon: float, log_delta: float) -> Contour | None:
     """Integrate one layer along the line of this order; None where that takes too many nodes."""
-    where = place(moments, order, epsilon, log_delta)
+    # Several layers add up, so each is cut off early.
+    where = replace(place(moments, order, epsilon, log_delta), tolerance=LOG_TOLERANCE)
     whole, rare, others = list(moments.uses), list(moments.rare), moments.others
     if not rare:
         return line_through(Direction((*whole, *others.parts)), where, epsilon, log_delta, MOST_NODES)
 
     def bound(height: float) -> float:
-        return decay(whole, rare, where.real, height) + others.tail(where.real, height)
+        return decay(whole, rare, where.real, height, -math.inf) + others.tail(where.real, height)
 
-    heights = nodes_up(bound, where, epsilon, log_delta, MOST_NODES)
-    if heights is None:
+    # What the bend of K says does not hold for the difference: a few nodes are tried first.
+    nodes = nodes_up(bound, replace(where, start=FIRST_NODES * where.step), epsilon, log_delta, MOST_NODES)
+    if nodes is None:
         return None
+    heights, cut = nodes
     last = float(heights[-1])
     if not all(loss.affordable(where.real, last) for loss, _ in (*whole, *rare, *others.parts)):
         return None
@@ -262,4 +282,4 @@ def _line(direction: Direction, moments: _Layer, order: float, epsilon: float, l
     errors = errors + blurs + 2 * ULP * np.abs(more)
     if not np.isfinite(values).all():  # nothing is left of the layer in floating point
         return None
-    return integrand(direction, where, heights, (values + more, errors), bound(last))
+    return integrand(direction, where, heights, (values + more, errors), cut)

@@ -96,6 +96,12 @@ class Loss(ABC):
         """Return K at a real order well enough for a search."""
         return self.moment(order)
 
+    def roughs(self, orders: Reals) -> Reals:
+        """Return `rough` at many real orders."""
+        import numpy as np
+
+        return np.array([self.rough(float(order)) for order in orders])
+
     def same_moment(self, order: float) -> float:
         """Return `moment`, remembered for the last order asked for."""
         last: tuple[float, float] | None = self.__dict__.get("_last")
@@ -120,8 +126,8 @@ class Loss(ABC):
         """Return a loss that some mechanism with this promise really has, for lower ends; None if only 0 is known."""
         return self
 
-    def solve(self, delta: float) -> float | None:
-        """Return roughly the epsilon of this delta for a single use, where that is simpler than a search."""
+    def solve(self, delta: float) -> tuple[float, float] | None:
+        """Return roughly the epsilon of this delta for a single use and -d log(delta) / de there; None if unknown."""
         del delta
         return None
 
@@ -162,6 +168,8 @@ class Direction:
     @property
     def infinity(self) -> float:
         """Pr[L = inf] of the composition, 1 - prod (1 - p)^n without cancellation."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            return min(self.parts[0][0].infinity, 1.0)
         total = math.fsum(n * math.log1p(-loss.infinity) for loss, n in self.parts if 0 < loss.infinity < 1)
         if any(loss.infinity >= 1 for loss, _ in self.parts):
             return 1.0
@@ -177,11 +185,25 @@ class Direction:
     def trimmed(self, mass: float, order: float) -> Direction:
         """Send at most so much of the largest losses to infinity, an equal share for each use."""
         share = mass / max(sum(n for _, n in self.parts), 1)
-        return Direction(tuple((loss.trimmed(share, order), n) for loss, n in self.parts))
+        kept = tuple((loss.trimmed(share, order), n) for loss, n in self.parts)
+        return (
+            self
+            if all(one is other for (one, _), (other, _) in zip(kept, self.parts, strict=True))
+            else Direction(kept)
+        )
 
     def rough(self, order: float) -> float:
         """K of the composition on the real axis, well enough for a search."""
         return math.fsum(n * loss.rough(order) for loss, n in self.parts)
+
+    def roughs(self, orders: Reals) -> Reals:
+        """K of the composition at many real orders, well enough for a search."""
+        import numpy as np
+
+        total = np.zeros(len(orders))
+        for loss, count in self.parts:
+            total += count * loss.roughs(orders)
+        return total
 
     @property
     def top(self) -> float:
@@ -262,3 +284,10 @@ def log_conversion(order: float) -> float:
     if order < 1e6:
         return order * math.log(order) - (order + 1) * math.log1p(order)
     return -math.log1p(order) - order * math.log1p(1 / order)
+
+
+def log_conversions(orders: Reals) -> Reals:
+    """Return `log_conversion` at many orders."""
+    import numpy as np
+
+    return np.asarray(-np.log1p(orders) - orders * np.log1p(1 / orders))

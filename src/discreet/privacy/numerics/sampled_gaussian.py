@@ -27,7 +27,7 @@ import numpy as np
 
 from discreet.privacy.numerics.loss import ULP, Loss
 from discreet.privacy.numerics.sampled_nodes import Nodes, Sketch
-from discreet.privacy.numerics.sampled_pair import SOFTEST, SampledPair
+from discreet.privacy.numerics.sampled_pair import FAR, SOFTEST, SampledPair
 from discreet.privacy.numerics.sampled_tail import Tail
 
 if TYPE_CHECKING:
@@ -59,19 +59,25 @@ class SampledGaussianLoss(SampledPair, Loss):
     def trimmed(self, mass: float, order: float) -> SampledGaussianLoss:
         """Send at most this P-mass of the largest losses to infinity.
 
-        Beyond a soft edge the tilted mass has its peak soft^2 a p / sigma further out; half a standard deviation is
-        allowed.
+        How soft the edge is decides how far out the tilted mass reaches, and so how many nodes are needed; no more.
         """
         if self.add or not mass > 0:
             return self
+        return self.edged(mass, min(SOFTEST, 0.7 * math.sqrt(self.sigma / (order + 1))))
+
+    def edged(self, mass: float, soft: float) -> SampledGaussianLoss:
+        """Send at most this P-mass of the largest losses to infinity, by an edge of this width."""
+        return replace(self, cut=self._edge(mass, soft), soft=soft)
+
+    def _edge(self, mass: float, soft: float) -> float:
+        """Return where an edge of this width cuts off at most this P-mass."""
         from scipy.special import ndtri_exp
 
-        soft = min(SOFTEST, 0.7 * math.sqrt(self.sigma / (order + 1)))
         # Both terms of `infinity` below half of the mass.
+        deep = -float(ndtri_exp(min(math.log(0.49 * mass / self.rate), -1e-3)))
+        plain = -float(ndtri_exp(min(math.log(0.49 * mass), -1e-3)))
         spread = math.hypot(1.0, soft)
-        deep = -spread * float(ndtri_exp(min(math.log(0.49 * mass / self.rate), -1e-3))) + 1 / self.sigma
-        plain = -spread * float(ndtri_exp(min(math.log(0.49 * mass), -1e-3)))
-        return replace(self, cut=max(deep, plain, 1.0), soft=soft)
+        return max(spread * deep + 1 / self.sigma, spread * plain, 1.0)
 
     def cut_above(self, level: float, spare: float, order: float) -> SampledGaussianLoss:
         """Take out losses of at least this level; of smaller ones at most a Q-probability of exp(-spare).
@@ -85,9 +91,12 @@ class SampledGaussianLoss(SampledPair, Loss):
 
     def z_of(self, loss: float) -> float:
         """Return the z at which the remove direction has this loss."""
-        from discreet.privacy.numerics.thinned import base_epsilon
-
-        return self.sigma * float(base_epsilon(self.rate, np.asarray([loss]), add=False)[0]) + 0.5 / self.sigma
+        if loss < 36:  # as in `base_epsilon`, for one number
+            inner = math.expm1(loss) / self.rate
+            base = math.log1p(inner) if inner > -1 else -math.inf
+        else:
+            base = loss - math.log(self.rate) + math.log1p(-(1 - self.rate) * math.exp(-loss))
+        return self.sigma * base + 0.5 / self.sigma
 
     @property
     def missing(self) -> float:
@@ -102,6 +111,33 @@ class SampledGaussianLoss(SampledPair, Loss):
         from discreet.privacy.numerics.thinned import sampled_delta
 
         return sampled_delta(lambda e: gaussian_delta(1 / self.sigma, e), self.rate, epsilon, add=self.add)
+
+    def solve(self, delta: float) -> tuple[float, float] | None:
+        """Return roughly the epsilon of a single use where a record is removed, from that of the Gaussian."""
+        if self.add or delta >= self.rate:
+            return None
+        from discreet.privacy.numerics.gaussian import gaussian_epsilon
+
+        base, rate = gaussian_epsilon(1 / self.sigma, delta / self.rate)
+        share = self.rate + (1 - self.rate) * math.exp(-base)  # epsilon = base + log(share)
+        epsilon = base + math.log(share) if base > FAR else math.log1p(self.rate * math.expm1(base))
+        return epsilon, rate * share / self.rate
+
+    def rough_delta(self, epsilon: float) -> float:
+        """Return the profile at one epsilon >= 0, but for what cancels."""
+        if self.add and epsilon >= self.top:
+            return 0.0
+        z = self.z_of(-epsilon if self.add else epsilon)
+        plain, shifted = (0.5 * math.erfc((sign * (z - move)) * math.sqrt(0.5)) for sign, move in self._sides)
+        sampled = (1 - self.rate) * plain + self.rate * shifted
+        first, second = (plain, sampled) if self.add else (sampled, plain)
+        return max(first - math.exp(min(epsilon, 700.0)) * second, 0.0)
+
+    @property
+    def _sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """On which side of a threshold large losses lie, and how far the mixture's second part is moved."""
+        sign = -1.0 if self.add else 1.0
+        return (sign, 0.0), (sign, 1 / self.sigma)
 
     def slope(self, epsilon: Reals) -> Reals:
         """Q[L > e] by the normal distribution function."""
@@ -125,6 +161,16 @@ class SampledGaussianLoss(SampledPair, Loss):
         if not self.add and math.isinf(self.cut):
             return self.moment(order)
         return self._sketch.moment(self.exponent(order))
+
+    def roughs(self, orders: Reals) -> Reals:
+        """K at many orders, from one picture of the loss."""
+        if not self.add and math.isinf(self.cut):
+            return super().roughs(orders)
+        return self._sketch.moments(-orders if self.add else orders + 1)
+
+    def moving(self, order: float, height: float) -> float:
+        """Return roughly the share of the tilted law whose phase at this height is not that of the likeliest loss."""
+        return self._sketch.moving(self.exponent(order), height)
 
     @cached_property
     def _sketch(self) -> Sketch:

@@ -40,8 +40,17 @@ BLOCK = 1 << 17
 FRACTIONS = (0.97, 0.7, 0.45, 0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.005, 0.0025, 0.001, 3e-4, 1e-4, 1e-5)
 """Lines tried, as shares of pi sigma."""
 
-BEYOND = 1500
-"""Cells to the right of the window that are looked at."""
+BEYOND = 250, 1500
+"""Cells to the right of the window that are looked at; the larger number where the smaller is too few."""
+
+TWELFTHS = np.arange(12) / 11
+"""Points of a window that are looked at."""
+
+FARTHEST, LARGEST = 1e4, 1e20
+"""Where modes may lie farther out than this z, or the exponent is larger than this, nothing is summed."""
+
+ENOUGH = 2.0**-40
+"""M - 1 is formed from exp(aL) - 1 and ax where their rounding errors are at most this share of it."""
 
 MOST_NODES = 1 << 17
 """The largest number of nodes in z that is worth a sum."""
@@ -50,12 +59,14 @@ LEAK = math.exp(-38.0)
 """The error of the rule relative to the integral of the absolute integrand on the real line."""
 
 
-def window(loss: SampledPair, a: float) -> tuple[float, float]:
+def window(loss: SampledPair, a: float) -> tuple[float, float, bool]:
     """Return an interval of z outside which the integrand of M is below exp(-45) of its largest value.
 
     It has its modes where z = a p(z) / sigma, p = q exp(l) / (1 + x), all between 0 and a / sigma. For a < 0 it is
     log-concave with curvature at least 1, so its single mode is enclosed and REACH added. For a > 0 the logarithm is
-    scanned in steps of 0.4: its maxima are no sharper than the normal density's.
+    scanned up to REACH beyond `last_mode`, in steps of at most 0.4 and 3 / sqrt(k): its curvature is at least -k, k
+    being `stretch`, so between two points it exceeds the larger by at most 9/8. Also returned is whether M - 1 is to be
+    computed instead of M: nothing is left out, and nowhere do the logarithms grow large.
     """
     move = a / loss.sigma
     if a < 0:
@@ -67,12 +78,40 @@ def window(loss: SampledPair, a: float) -> tuple[float, float]:
             low, high = (low, middle) if move * odds / (1 + odds) < middle else (middle, high)
             if high - low < 0.1:
                 break
-        return low - REACH, high + REACH
-    limit = min(max(move, loss.start) + REACH, loss.cut + REACH)
-    z = np.linspace(-REACH, limit, int(2.5 * (limit + REACH)) + 2)
-    log = a * loss.ratio(z) - 0.5 * z * z + loss.kept(z)
-    keep = np.flatnonzero(log >= float(log.max()) - 45)  # at enormous orders the largest value alone
-    return float(z[max(keep[0] - 1, 0)]), float(z[min(keep[-1] + 1, len(z) - 1)])
+        low, high = low - REACH, high + REACH
+        z: Reals = low + (high - low) * TWELFTHS
+        powers = a * loss.rough_ratio(z)
+    else:
+        limit = last_mode(loss, a) + REACH
+        pieces = int(max(2.5, math.sqrt(loss.stretch) / 3) * (limit + REACH)) + 1
+        if pieces > MOST_NODES:  # all of it: that many nodes are not worth a sum
+            return -REACH, limit, False
+        z = (limit + REACH) / pieces * np.arange(pieces + 1) - REACH
+        powers = a * loss.rough_ratio(z)
+        log = powers - 0.5 * z * z + loss.kept(z)
+        keep = np.flatnonzero(log >= float(log.max()) - 45)  # at enormous orders the largest value alone
+        first, last = max(int(keep[0]) - 1, 0), min(int(keep[-1]) + 1, pieces)
+        low, high = float(z[first]), float(z[last])
+        z, powers = z[first : last + 1], powers[first : last + 1]
+    edges = math.isfinite(loss.start) or bool(loss.higher)
+    return low, high, not edges and _tame(powers, z, loss.sigma)
+
+
+def last_mode(loss: SampledPair, a: float) -> float:
+    """Return a z beyond which the integrand of M, a > 0, falls at least like a normal density around it.
+
+    Its logarithm has the slope -z + a p / sigma without edges, p <= 1, which is negative beyond a / sigma. Beyond an
+    upper edge that adds at most -(z - edge) / width^2, so that the slope is negative beyond edge + width^2 a / sigma as
+    well, and below -(z - that) in either case; further edges only make it steeper. A lower edge is between 1/2 and 1
+    beyond its start, so it lifts the integrand there by a factor of at most 2.
+    """
+    move = a / loss.sigma
+    return min([max(move, loss.start), *(max(edge, loss.start) + width**2 * move for edge, width in loss.ends)])
+
+
+def _tame(powers: Reals, z: Reals, sigma: float) -> bool:
+    """Whether neither exp(aL) nor exp(l) nor the integrand grows large at increasing points z."""
+    return float(powers.max()) < 300 and float(z[-1]) < 300 * sigma and float((powers - 0.5 * z * z).max()) < 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +129,8 @@ class Sketch:
     def of(loss: SampledPair) -> Sketch:
         """Draw it: a trimmed loss ends with its cut; the mode of the add direction lies left of 0, but not far."""
         upper = 10.0 if loss.add else min([loss.cut + 3 * REACH * loss.soft, *(e + REACH * w for e, w in loss.higher)])
-        z = np.arange(-25.0 if loss.add else -10.0, upper, min(0.4, loss.sigma, loss.sharpest))
-        ratio = loss.ratio(z)
+        z = np.arange(-25.0 if loss.add else -10.0, upper, max(min(0.4, loss.sigma, 1.5 * loss.sharpest), 0.06))
+        ratio = loss.rough_ratio(z)
         logs = loss.kept(z) - 0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi))
         return Sketch(ratio, np.expm1(np.minimum(ratio, 690.0)), np.exp(logs), logs, math.isinf(loss.start))
 
@@ -104,6 +143,29 @@ class Sketch:
             return math.log1p(max(beyond, 0.0))
         return peak + math.log(float(np.exp(powers + (self.logs - peak)).sum()))
 
+    def moving(self, a: float, height: float) -> float:
+        """Return the share of the tilted law whose phase differs from that of its mode by more than 1."""
+        logs = a * self.ratio + self.logs
+        mode = int(logs.argmax())
+        masses = np.exp(logs - logs[mode])
+        away = np.abs(self.ratio - self.ratio[mode]) * height > 1
+        return float(masses[away].sum() / masses.sum())
+
+    def moments(self, tilts: Reals) -> Reals:
+        """Return log M for many exponents."""
+        powers = np.multiply.outer(tilts, self.ratio)
+        logs = powers + self.logs
+        peaks = logs.max(axis=1)
+        logs -= peaks[:, None]
+        found = peaks + np.log(np.exp(logs, out=logs).sum(axis=1))
+        near = (peaks < 1) & self.whole
+        if near.any():  # as above
+            few = powers[near]
+            beyond = (np.expm1(np.minimum(few, 600.0, out=few), out=few) * self.weights).sum(axis=1)
+            beyond -= tilts[near] * float((self.x * self.weights).sum())
+            found[near] = np.log1p(np.maximum(beyond, 0.0))
+        return np.asarray(found)
+
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
@@ -114,6 +176,8 @@ class Nodes:
     lower: float
     upper: float
     step: float
+    near: bool
+    """Whether M - 1 is computed instead of M."""
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -138,7 +202,8 @@ class Nodes:
         return self.loss.ratio(self.z)
 
     @cached_property
-    def _kept(self) -> Reals:
+    def kept(self) -> Reals:
+        """Logarithm of what the edges leave at the nodes."""
         return self.loss.kept(self.z)
 
     @cached_property
@@ -157,15 +222,21 @@ class Nodes:
     @cached_property
     def slack(self) -> Reals:
         """How far log(1 + x) may be off at each node."""
-        return self._slope * self._slip + 2 * ULP * np.abs(self.ratio)
+        # x is off by an ulp or two of itself, and dL = dx / (1 + x); |x| / (1 + x) = |exp(-L) - 1|.
+        return self._slope * self._slip + 2 * ULP * self._size
+
+    @cached_property
+    def _size(self) -> Reals:
+        """max(|L|, |x| / (1 + x)): the latter is larger where x is negative."""
+        return np.maximum(np.abs(self.ratio), np.expm1(np.maximum(-self.ratio, 0.0)))
 
     @cached_property
     def log_moment(self) -> tuple[float, float]:
         """K(c), between two ends."""
-        if _is_near_one(self.loss, self.tilt, self.lower, self.upper):
+        if self.near:
             total, error = self._beyond_one()
             return math.log1p(total - error) if total - error > -1 else -math.inf, math.log1p(total + error)
-        log = -0.5 * self.z * self.z + self.tilt * self.ratio + self._kept
+        log = -0.5 * self.z * self.z + self.tilt * self.ratio + self.kept
         peak = float(log.max())
         pieces = np.exp(log - peak)
         mass = float(pieces.sum())
@@ -182,20 +253,21 @@ class Nodes:
         """Return M(c) - 1 and its error bound."""
         a, z = self.tilt, self.z
         x = self.loss.rate * np.expm1(z / self.loss.sigma - 0.5 / self.loss.sigma**2)
-        bend = log1p_minus(x, self.ratio)
-        weights = np.exp(-0.5 * z * z + self._kept) * (self.step / math.sqrt(2 * math.pi))
-        pieces = exp_minus(a * self.ratio) + a * bend
-        total, size = float(pieces @ weights), float(np.abs(pieces) @ weights)
-        # The error of a * ratio moves exp(a ratio) - 1 - a ratio by at most |a ratio| |exp(a ratio) - 1| ulps.
-        growth = np.exp(np.maximum(a * self.ratio, 0.0))
-        second = float((self.ratio**2 * growth) @ weights)
-        error = 8 * ULP * size + 4 * ULP * a * a * second + 4 * ULP * abs(a) * float(np.abs(bend) @ weights)
+        weights = np.exp(-0.5 * z * z + self.kept) * (self.step / math.sqrt(2 * math.pi))
+        powers, size = a * self.ratio, np.abs(x)
+        risen = np.expm1(powers)
+        # |exp(w) - 1| <= |w| exp(max(w, 0))
+        swing = abs(a) * self._size * (np.maximum(risen, 0.0) + 1)
+        total = float((risen - a * x) @ weights)
+        error = 32 * ULP * (float(swing @ weights) + abs(a) * float(size @ weights))
+        if error > ENOUGH * total:
+            total, error = self._without_cancellation(x, weights)
+        error += (8 + len(z)) * ULP * total
         # d/dl of a piece is a p (exp(a ratio) - 1 - x) with p = d ratio / dl.
-        moved = np.abs(a * self.ratio) * growth + np.abs(x)
-        error += abs(a) * float((self._slope * self._slip * moved) @ weights)
+        error += abs(a) * float((self._slope * self._slip * (swing + size)) @ weights)
         # Off the real line the pieces are about a^2 x^2 / 2 with |x| <= q (exp(l) + 1): E[(exp(l) + 1)^2] is
         # exp(1/sigma^2) + 3, below 6 for sigma >= 1, and below four times E[(exp(l) - 1)^2] for smaller sigma.
-        error += LEAK * (4 * size + (6 * (a * self.loss.rate) ** 2 if self.loss.sigma >= 1 else 0.0))
+        error += LEAK * (4 * total + (6 * (a * self.loss.rate) ** 2 if self.loss.sigma >= 1 else 0.0))
         if math.isfinite(self.loss.cut):
             plain, shifted = self.loss.lost
             missing = self.loss.rate * (shifted - plain)
@@ -203,12 +275,22 @@ class Nodes:
             error += 2.0**-40 * (plain + abs(a) * self.loss.rate * (shifted + plain))
         return total, error
 
+    def _without_cancellation(self, x: Reals, weights: Reals) -> tuple[float, float]:
+        """Return E[w ((1 + x)^a - 1 - ax)], all of whose pieces are positive, and the rounding error."""
+        a = self.tilt
+        bend = log1p_minus(x, self.ratio)
+        pieces = exp_minus(a * self.ratio) + a * bend
+        total = float(pieces @ weights)
+        # The error of a * ratio moves exp(a ratio) - 1 - a ratio by at most |a ratio| |exp(a ratio) - 1| ulps.
+        second = float((self.ratio**2 * np.exp(np.maximum(a * self.ratio, 0.0))) @ weights)
+        return total, 8 * ULP * total + 4 * ULP * (a * a * second + abs(a) * float(np.abs(bend) @ weights))
+
     def log_moments(self, heights: Reals) -> tuple[Complexes, Reals]:
         """Return K at real + i heights and the error bounds."""
         real = Nodes.at(self.loss, -self.tilt if self.loss.add else self.tilt - 1, 0.0).log_moment
         center, spread = 0.5 * (real[0] + real[1]), 0.5 * (real[1] - real[0])
         values = self.ratio
-        log = -0.5 * self.z * self.z + self.tilt * values + self._kept
+        log = -0.5 * self.z * self.z + self.tilt * values + self.kept
         weights = np.exp(np.minimum(log - center, 700.0)) * (self.step / math.sqrt(2 * math.pi))
         # Each weight's logarithm is off by a few ulps of its terms.
         blurs = ULP * (8 + 0.5 * self.z * self.z + np.abs(self.tilt * values) + abs(center))
@@ -259,7 +341,7 @@ def _series(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tupl
         factor = factor * (1j * turn)
         total += factor * float(powers @ weights)
     size = float(np.abs(scaled) @ weights)
-    return total, turn * (8 * ULP * size + 2 * float(np.abs(scaled) @ blurs))
+    return total, turn * ((8 + len(values)) * ULP * size + 2 * float(np.abs(scaled) @ blurs))
 
 
 def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:
@@ -267,10 +349,10 @@ def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple
 
     With k = mi + j, a = mihL and b = jhL, exp(i(a + b)) - 1 = (exp(ia) - 1) exp(ib) + (exp(ib) - 1). Each wave minus 1
     is -2 sin^2 + 2i sin cos of half its phase, so that errors are relative to the sines. Sums of N products are granted
-    8 + sqrt(N) ulps.
+    8 + N ulps, which holds in any order.
     """
     count, step = len(heights), float(heights[1]) if len(heights) > 1 else 0.0
-    grant = ((8 + math.sqrt(len(values))) * ULP) * weights + 2 * blurs
+    grant = ((8 + len(values)) * ULP) * weights + 2 * blurs
     phases = 2 * ULP * heights * float(np.abs(values) @ weights)
     if not np.array_equal(heights, step * np.arange(count)):
         wave, sine = _waves(heights, values)
@@ -292,22 +374,18 @@ def _waves(heights: Reals, values: Reals) -> tuple[Complexes, Reals]:
 
 
 @lru_cache(maxsize=1024)
-def _placed(loss: SampledPair, real: float, height: float) -> tuple[float, float, float]:
-    """Return the ends of the nodes and their step: three numbers, kept for many more losses than nodes are."""
+def _placed(loss: SampledPair, real: float, height: float) -> tuple[float, float, float, bool]:
+    """Return the ends of the nodes, their step, and what is computed: little, kept for many more losses than nodes."""
     tilt = loss.exponent(real)
-    lower, upper = window(loss, tilt)
-    if _is_near_one(loss, tilt, lower, upper):
+    if tilt > 0 and (last_mode(loss, tilt) > FARTHEST or tilt > LARGEST):
+        return 0.0, 1.0, 0.0, False  # no step: not affordable
+    lower, upper, near = window(loss, tilt)
+    if near:
         lower, upper = min(lower, -REACH), max(upper, min(REACH + 1 / loss.sigma, loss.cut + REACH))
-    return lower, upper, _real_step(loss, tilt) if height == 0 else _step(loss, tilt, lower, upper, height)
-
-
-def _is_near_one(loss: SampledPair, a: float, lower: float, upper: float) -> bool:
-    """Decide whether M - 1 is computed instead of M: nothing is left out, and nowhere do the logarithms grow large."""
-    if math.isfinite(loss.start) or loss.higher:
-        return False
-    z = np.linspace(lower, upper, 12)
-    log = a * loss.ratio(z)
-    return float(log.max()) < 300 and upper / loss.sigma < 300 and float((log - 0.5 * z * z).max()) < 5
+        z = lower + (upper - lower) * TWELFTHS
+        near = _tame(tilt * loss.rough_ratio(z), z, loss.sigma)
+    step = _real_step(loss, tilt) if height == 0 else _step(loss, tilt, lower, upper, height)
+    return lower, upper, step, near
 
 
 def _real_step(loss: SampledPair, a: float) -> float:
@@ -322,7 +400,10 @@ def _real_step(loss: SampledPair, a: float) -> float:
     for fraction in FRACTIONS:
         theta = min(math.pi * fraction, 9.5 / loss.sigma)
         growth = 0.5 * (theta * loss.sigma) ** 2 * loss.stretch - a * -math.log(math.cos(0.5 * theta))
-        best = max(best, 2 * math.pi * theta * loss.sigma / (growth + 41.0))
+        found = 2 * math.pi * theta * loss.sigma / (growth + 41.0)
+        if found < best:  # smaller lines are worse still
+            break
+        best = found
     return best
 
 
@@ -333,32 +414,72 @@ def _step(loss: SampledPair, a: float, lower: float, upper: float, height: float
     exp(t theta) cannot lift the integrand above exp(-45) of the largest value. Within a cell arg is taken at the
     right end.
     """
-    width = min(0.3, 0.5 * loss.sharpest, 0.3 * max(loss.sigma, 0.1))
-    z = np.arange(lower, upper + BEYOND * width, width)
-    exponent = z / loss.sigma - 0.5 / loss.sigma**2
-    odds = np.exp(np.minimum(exponent + math.log(loss.rate) - math.log1p(-loss.rate), 300.0))
-    normal = loss.kept(z) - 0.5 * z * z
-    inside = int((upper - lower) / width) + 2
-    growing = np.log1p(odds)
-    base = normal[:inside] + a * growing[:inside]
-    center = float(base.max())
-    total = math.log(float(np.exp(base - center).sum())) + center
-    largest = normal + max(a, 0.0) * growing
-
-    def step(theta: float) -> float:
-        above = np.flatnonzero(largest + height * theta >= center - 45)
-        if not len(above) or above[-1] + 2 >= len(z):  # too far to look
-            return 0.0
-        end = max(int(above[-1]) + 2, inside)
-        real, imag = 1 + odds[:end] * math.cos(theta), odds[:end] * math.sin(theta)
-        turn = height * np.arctan2(imag, real)
-        line = normal[:end] + (0.5 * a) * np.log(real * real + imag * imag) + np.append(turn[1:], turn[-1])
-        top = float(line.max())
-        growth = math.log(float(np.exp(line - top).sum())) + top - total
-        growth = max(growth, 0.0) + 0.5 * (theta * loss.sigma) ** 2 * loss.stretch
-        return 2 * math.pi * theta * loss.sigma / (growth + 41.0)
-
     angles = [math.pi * fraction for fraction in FRACTIONS] + [k / height for k in (160.0, 80.0, 40.0, 20.0, 10.0)]
     usable = sorted(theta for theta in angles if theta <= 0.97 * math.pi and theta * loss.sigma <= 40)
-    first = min(range(len(usable)), key=lambda i: abs(math.log(usable[i] * height / 30.0)), default=0)
-    return climb(lambda i: step(usable[i]), len(usable), first)[0] if usable else 0.0
+    if not usable:
+        return 0.0
+    # On the real axis d^2 stretch / 2 = 41 would be best, and higher up it is a little less.
+    likely = math.log(0.7 * math.sqrt(82.0 / loss.stretch) / loss.sigma)
+    first = min(range(len(usable)), key=lambda i: abs(math.log(usable[i]) - likely))
+    best = 0.0
+    for beyond in BEYOND:
+        lines = _Lines.beside(loss, a, height, (lower, upper, beyond))
+        best = max(best, climb(lambda i, lines=lines: lines.step(usable[i]), len(usable), first)[0])  # type: ignore[misc]
+        if not lines.reached_end:
+            break
+    return best
+
+
+@dataclass(eq=False)
+class _Lines:
+    """The integrand on lines off the real axis, on a coarse grid."""
+
+    loss: SampledPair
+    a: float
+    height: float
+    odds: Reals
+    normal: Reals
+    largest: Reals
+    inside: int
+    """Cells within the window."""
+    center: float
+    total: float
+    """Logarithms of the largest value and of the sum on the real axis."""
+    reached_end: bool = False
+    """Whether the grid did not reach far enough for some line."""
+
+    @staticmethod
+    def beside(loss: SampledPair, a: float, height: float, span: tuple[float, float, int]) -> _Lines:
+        """Prepare the grid over a window and at least so many cells beyond it, with all modes of the integrand."""
+        lower, upper, beyond = span
+        width = min(0.3, 0.5 * loss.sharpest, 0.3 * max(loss.sigma, 0.1))
+        end = max(upper + beyond * width, last_mode(loss, a) + width if a > 0 else upper)
+        z = np.arange(lower, end, width)
+        shift = -0.5 / loss.sigma**2 + math.log(loss.rate) - math.log1p(-loss.rate)
+        odds = np.exp(np.minimum(z / loss.sigma + shift, 300.0))
+        normal = loss.kept(z) - 0.5 * z * z
+        inside = int((upper - lower) / width) + 2
+        growing = np.log1p(odds)
+        base = normal[:inside] + a * growing[:inside]
+        center = float(base.max())
+        total = math.log(float(np.exp(base - center).sum())) + center
+        return _Lines(loss, a, height, odds, normal, normal + max(a, 0.0) * growing, inside, center, total)
+
+    def step(self, theta: float) -> float:
+        """Return the step for the line at this angle; 0 where the grid does not reach far enough to tell."""
+        loss, height = self.loss, self.height
+        above = np.flatnonzero(self.largest + height * theta >= self.center - 45)
+        if not len(above) or above[-1] + 2 >= len(self.largest):
+            self.reached_end = True
+            return 0.0
+        end = max(int(above[-1]) + 2, self.inside)
+        odds = self.odds[:end]
+        real, imag = 1 + odds * math.cos(theta), odds * math.sin(theta)
+        turn = height * np.arctan2(imag, real)
+        line = self.normal[:end] + (0.5 * self.a) * np.log(real * real + imag * imag)
+        line[:-1] += turn[1:]
+        line[-1] += turn[-1]
+        top = float(line.max())
+        growth = math.log(float(np.exp(line - top).sum())) + top - self.total
+        growth = max(growth, 0.0) + 0.5 * (theta * loss.sigma) ** 2 * loss.stretch
+        return 2 * math.pi * theta * loss.sigma / (growth + 41.0)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 SOFTEST = 0.4
 """The largest width of a trimmed edge, in standard deviations: softer edges need fewer nodes."""
 
+FAR = 30.0
+"""From this exponent l on, 1 + x is formed from exp(l) itself."""
+
 
 @dataclass(frozen=True)
 class SampledPair:
@@ -47,15 +50,19 @@ class SampledPair:
         return -order if self.add else order + 1
 
     def ratio(self, z: Reals) -> Reals:
-        """Return log(1 + x) at each z."""
+        """Return log(1 + x) at each z, in increasing order."""
         exponent = z / self.sigma - 0.5 / self.sigma**2
-        inside = np.log1p(self.rate * np.expm1(np.minimum(exponent, 30.0)))
-        if float(z[-1]) / self.sigma < 30.0:
-            return np.asarray(inside)
-        outside = (
-            math.log(self.rate) + exponent + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(exponent, 30.0)))
-        )
-        return np.asarray(np.where(exponent < 30.0, inside, outside))
+        if float(exponent[-1]) < FAR:
+            return np.asarray(np.log1p(self.rate * np.expm1(exponent)))
+        far = int(exponent.searchsorted(FAR))
+        beyond = exponent[far:]
+        outside = math.log(self.rate) + beyond + np.log1p((1 - self.rate) / self.rate * np.exp(-beyond))
+        return np.concatenate([np.log1p(self.rate * np.expm1(exponent[:far])), outside])
+
+    def rough_ratio(self, z: Reals) -> Reals:
+        """Return log(1 + x) with a small absolute error."""
+        shift = math.log(self.rate) - 0.5 / self.sigma**2
+        return np.asarray(np.logaddexp(math.log1p(-self.rate), z / self.sigma + shift))
 
     def kept(self, z: Reals) -> Reals:
         """Return the logarithm of what the edges leave at each z; 0 where there are none."""
@@ -70,18 +77,18 @@ class SampledPair:
             kept = kept + log_ndtr((z - self.start) / self.rise)
         return np.asarray(kept)
 
-    @property
+    @cached_property
     def ends(self) -> tuple[tuple[float, float], ...]:
         """The edges above which losses are left out, each with its width."""
         return ((self.cut, self.soft), *self.higher) if math.isfinite(self.cut) else ()
 
-    @property
+    @cached_property
     def widths(self) -> list[float]:
         """The widths of all edges."""
         lower = [self.rise] if math.isfinite(self.start) else []
         return [*(width for _, width in self.ends), *lower]
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether there are no edges."""
         return not self.widths
@@ -91,12 +98,12 @@ class SampledPair:
         """The factor of d^2 / 2 in log of the growth of the lower edge on the line Im z = d."""
         return 0.0 if math.isinf(self.start) else self.rise**-2
 
-    @property
+    @cached_property
     def stretch(self) -> float:
         """The factor of d^2 / 2 in log of the growth of phi(z) and the edges on the line Im z = d."""
         return 1.0 + math.fsum(width**-2 for width in self.widths)
 
-    @property
+    @cached_property
     def sharpest(self) -> float:
         """The width of the sharpest edge; inf if there is none."""
         return min(self.widths, default=math.inf)

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 ANGLES = 0.5 * math.pi * 0.5 ** np.arange(19)
 """From a right angle down to 6e-6."""
 
-BLOCK = 1 << 14
+BLOCK = 1 << 9
 """Entries of one block of lines."""
 
-USUAL = 3
+USUAL = 4
 """The place of the angle at which a search begins."""
 
 OUTSIDE = 1e-18
@@ -63,6 +63,10 @@ class Tail:
     """The angles that are tried, a right angle first: any of them gives a bound."""
     leak: Reals
     odds: Reals
+    base: Reals
+    """Logarithm of the part of the integrand that is the same on all lines."""
+    brink: Reals | None
+    """The same for the end of the path, where the loss is trimmed."""
     blocks: dict[int, Block]
 
     @staticmethod
@@ -72,7 +76,13 @@ class Tail:
         sigma, z = loss.sigma, nodes.z
         angles = ANGLES[ANGLES * sigma < 36.0]
         odds = np.exp(np.minimum(z / sigma - 0.5 / sigma**2 + math.log(loss.rate) - math.log1p(-loss.rate), 600.0))
-        return Tail(nodes, angles, _leak(loss, nodes.tilt, angles, nodes.step), odds, {})
+        a = nodes.tilt
+        scale = math.log(nodes.step / math.sqrt(2 * math.pi)) - nodes.log_moment[0] + a * math.log1p(-loss.rate)
+        log = scale - 0.5 * z * z
+        brink = None
+        if math.isfinite(loss.cut):
+            brink = log + a * np.log1p(odds) + _log_ends(loss, z)
+        return Tail(nodes, angles, _leak(loss, a, angles, nodes.step), odds, log + nodes.kept, brink, {})
 
     @property
     def _size(self) -> int:
@@ -93,13 +103,29 @@ class Tail:
         part = slice(place * self._size, (place + 1) * self._size)
         block = self.blocks.get(place)
         if block is None:
-            block = self.blocks[place] = _block(self.nodes, self.odds, self.angles[part, None])
+            block = self.blocks[place] = self._block(self.angles[part, None])
         sizes = (block.weights * np.exp(-height * block.angles)).sum(axis=1) + self.leak[part]
         if block.edges is None:
             return float(sizes.min())
         fall = np.maximum(height * block.rates, 1e-12)
         ends = (block.edges * (-np.expm1(-fall) / fall)).sum(axis=1)
         return float(np.minimum(sizes + ends, sizes * block.growth).min())
+
+    def _block(self, theta: Reals) -> Block:
+        """Evaluate the integrand on lines of these angles."""
+        loss, odds = self.nodes.loss, self.odds
+        along, across = 1 + odds * np.cos(theta), odds * np.sin(theta)
+        angles = np.arctan2(across, along)
+        lift = 0.5 * (theta * loss.sigma) ** 2 * (1 + loss.rising)
+        log = self.base + lift + (0.5 * self.nodes.tilt) * np.log(along * along + across * across)
+        weights = np.exp(np.minimum(log, 600.0))
+        if self.brink is None:
+            return Block(weights, angles, None, angles, np.ones(1))
+        edges = 2.2 * theta * loss.sigma * np.exp(np.minimum(self.brink + lift, 600.0))
+        rates = np.minimum(angles, theta * (odds / (1 + odds)))
+        sharp = math.fsum(width**-2 for _, width in loss.ends)
+        growth = np.exp(0.5 * (theta[:, 0] * loss.sigma) ** 2 * sharp)  # infinite where that is no use
+        return Block(weights, angles, edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1), growth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,23 +141,6 @@ class Block:
     rates: Reals
     growth: Reals
     """How much more the integrand may be if the trimmed edge is carried along instead of cut off."""
-
-
-def _block(nodes: Nodes, odds: Reals, theta: Reals) -> Block:
-    """Evaluate the integrand on lines of these angles."""
-    loss, a, z = nodes.loss, nodes.tilt, nodes.z
-    along, across = 1 + odds * np.cos(theta), odds * np.sin(theta)
-    angles = np.arctan2(across, along)
-    scale = math.log(nodes.step / math.sqrt(2 * math.pi)) - nodes.log_moment[0] + a * math.log1p(-loss.rate)
-    log = -0.5 * z * z + scale + 0.5 * (theta * loss.sigma) ** 2 * (1 + loss.rising)
-    weights = np.exp(np.minimum(log + (0.5 * a) * np.log(along * along + across * across) + loss.kept(z), 600.0))
-    if math.isinf(loss.cut):
-        return Block(weights, angles, None, angles, np.ones(1))
-    edges = 2.2 * theta * loss.sigma * np.exp(np.minimum(log + a * np.log1p(odds) + _log_ends(loss, z), 600.0))
-    rates = np.minimum(angles, theta * (odds / (1 + odds)))
-    sharp = math.fsum(width**-2 for _, width in loss.ends)
-    growth = np.exp(0.5 * (theta[:, 0] * loss.sigma) ** 2 * sharp)  # infinite where that is no use
-    return Block(weights, angles, edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1), growth)
 
 
 def _log_ends(loss: SampledPair, z: Reals) -> Reals:

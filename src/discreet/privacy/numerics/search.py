@@ -5,8 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from discreet.privacy.numerics.loss import Reals
+
+COARSE = 4.0 ** np.arange(-3, 9)
+"""Orders among which the least value is looked for first, where no start is known."""
+
+CLOSE = 1.5 ** np.arange(-2.0, 3.0)
+"""Orders around a start, relative to it."""
+
+BETWEEN = np.arange(-3.0, 4.0) / 4
+"""Where to look between the neighbors of the best order so far."""
 
 
 def minimize(bound: Callable[[float], float], start: float | None = None) -> tuple[float, float]:
@@ -45,6 +58,30 @@ def minimize(bound: Callable[[float], float], start: float | None = None) -> tup
             at_right = bound(math.exp(right))
     best = min((value, center), (at_left, math.exp(left)), (at_right, math.exp(right)))
     return best[1], best[0]
+
+
+def minimize_at_once(bounds: Callable[[Reals], Reals], start: float | None = None) -> float:
+    """Return the order of the least value of a quasi-convex function that is evaluated at many orders at once.
+
+    Like `minimize`, it is good to some percent, also where the function has a cusp.
+    """
+    orders, factor = (COARSE, 4.0) if start is None else (start * CLOSE, 1.5)
+    values = _finite(bounds(orders))
+    best = int(values.argmin())
+    while best in {0, len(orders) - 1} and 1e-30 < orders[best] < 1e30:  # the least value lies farther out
+        orders = orders * (orders[best] / orders[len(orders) // 2])
+        values = _finite(bounds(orders))
+        best = int(values.argmin())
+    for _ in range(2 if start is None else 1):
+        orders, factor = orders[best] * factor**BETWEEN, factor**0.25
+        values = _finite(bounds(orders))
+        best = int(values.argmin())
+    return float(orders[best])
+
+
+def _finite(values: Reals) -> Reals:
+    """Put infinity where there is no number."""
+    return np.asarray(np.where(np.isnan(values), np.inf, values))
 
 
 Point = tuple[float, float]
@@ -88,6 +125,38 @@ def climb(value: Callable[[int], float], count: int, first: int) -> tuple[float,
                 break
             best, place = found, place + way
     return best, place
+
+
+def lowest_below(excess: Callable[[float], float], start: float, least: float, most: float) -> float | None:
+    """Return a point where a falling function is at most 0, not much larger than the first such one.
+
+    It begins at a start, which is taken if it serves already, and goes on along secants. What it returns was
+    evaluated; None if the function is positive at `most`.
+    """
+    point = min(max(start, 1.02 * least), most)
+    low = point, excess(point)
+    if low[1] <= 0:
+        return point
+    point = min(point * (4.0 if low[1] > 12 else 1.5 if low[1] > 6 else 1.25), most)
+    for turn in range(40):
+        value = excess(point)
+        if value <= 0:
+            break
+        if point >= most:
+            return None
+        slope = (low[1] - value) / (point - low[0])
+        low, guess = (point, value), point + 1.1 * value / slope if slope > 0 else math.inf
+        point = most if guess > 4 * most or turn > 6 else min(max(guess, 1.5 * point), 12 * point, most)
+    high = point, value
+    while high[0] > 1.25 * low[0]:
+        share = low[1] / (low[1] - high[1])
+        line, power = low[0] + share * (high[0] - low[0]), low[0] * (high[0] / low[0]) ** share
+        if high[0] < 1.15 * line:
+            break
+        point = min(max(1.02 * math.sqrt(line * power), 1.1 * low[0]), 0.9 * high[0])
+        value = excess(point)
+        low, high = ((point, value), high) if value > 0 else (low, (point, value))
+    return high[0]
 
 
 def crossing(excess: Callable[[float], float], above: float, rate: float) -> float:
