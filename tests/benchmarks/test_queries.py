@@ -175,7 +175,7 @@ def test_every_peer_has_pins_and_a_title() -> None:
 
 def test_a_peer_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "why_missing", lambda peer: f"no {peer}")
-    found = run_worker("pipelinedp", ["accuracy", "1", "1"], mechanisms.Progress(1))
+    found = run_worker("pipelinedp", ["accuracy", "1", "1"], mechanisms.Progress(1), 60.0)
     assert found == {"missing": "no pipelinedp", "versions": {}, "rows": []}
 
 
@@ -252,7 +252,7 @@ def test_spark_without_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_worker_prints_json(tmp_path: Path) -> None:
     rows = people(2, 20)
     rows.save(tmp_path / "rows.npz")
-    found = run_worker("discreet", ["speed", "1", "1", str(tmp_path / "rows.npz")], mechanisms.Progress(1))
+    found = run_worker("discreet", ["speed", "1", "1", str(tmp_path / "rows.npz")], mechanisms.Progress(1), 60.0)
     assert found["missing"] == ""
     assert json.dumps(found["rows"])
     assert found["rows"][0]["cpu"] > 0
