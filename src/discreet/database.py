@@ -36,8 +36,8 @@ class Database:
     Parquet files, a DuckDB file, a PostgreSQL or Spark address. Without it, the policy's own. `ledger` keeps the
     budget: a `Ledger`, a path, `postgresql://…` or `"memory"`. Without one it is the policy's (`[ledger] url`); a
     policy that comes from no file and names no ledger is kept in memory, and opening the data again starts its budget
-    anew. Who hands out answers gives a durable one; `discreet.open` always does. `analyst` is whose rights and budget
-    count, `purpose` what the answers are for.
+    anew. Who hands out answers gives a durable one; `discreet.open` does, unless the policy's `[ledger] url` is
+    "memory". `analyst` is whose rights and budget count, `purpose` what the answers are for.
 
     >>> import pyarrow as pa
     >>> from discreet.plans import aggregates as agg

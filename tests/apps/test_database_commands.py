@@ -79,7 +79,7 @@ def test_a_person_sees_the_value_its_error_the_promise_and_what_is_left(
     assert "ε = 1; charged ε = 1; head 2:" in text
     assert "left: ε = 1" in text
     assert main(["query", clinic, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "1"]) == 0
-    assert "asked before, so free" in capsys.readouterr().out
+    assert "asked before, so nothing charged" in capsys.readouterr().out
 
 
 def test_a_preview_spends_nothing(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import discreet as dp
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.sql.running import SQLEngine
 from discreet.errors import BudgetError, EngineError, LedgerError, ParameterError
 from discreet.ledgers import SQLiteLedger
@@ -455,7 +456,7 @@ def test_a_dead_source_leaves_no_charge_for_answers_of_others(policy: Path, monk
     policy.write_text(policy.read_text() + ANN_AND_BOB)
     with dp.open(policy, analyst="ann") as db:
         db.sql(COUNT).release(epsilon="0.2")
-    monkeypatch.setattr(SQLEngine, "alive", lambda _: False)
+    monkeypatch.setattr(DuckDB, "alive", lambda _: False)
     with dp.open(policy, analyst="bob") as db:
         left = db.remaining
         with pytest.raises(EngineError, match="nothing was spent"):

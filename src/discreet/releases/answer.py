@@ -273,7 +273,8 @@ class Answer:
     def _paid(self) -> str:
         """What was charged, and what is behind the answer."""
         if self.repeated:
-            return "answered before: nothing charged to the dataset"
+            made = f", made of {self.combined} releases" if self.combined > 1 else ""
+            return f"answered before{made}: nothing charged to the dataset"
         with_others = f", combined with {self.combined - 1} earlier" if self.combined > 1 else ""
         return f"charged {self.cost!r}{with_others}"
 

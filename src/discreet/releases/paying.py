@@ -100,10 +100,11 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
 
 
 def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protection]) -> None:
-    """Refuse to buy the first of two questions unless the second would fit as well; what is known already is free."""
+    """Refuse to buy the first of two questions unless the second would fit as well; what was seen already is free."""
     (question, protection), entry = first, _entry(*first)
-    whole = protection.cost + second[1].cost
-    if _known(question, protection, entry) is None and not question.purse.admits(whole, entry):
+    known = _known(question, protection, entry)
+    whole = (protection.cost if known is None else known.cost) + second[1].cost
+    if (known is None or known.owed) and not question.purse.admits(whole, entry):
         left = question.purse.remaining_for(question.analyst, question.purpose)
         msg = f"{whole!r} does not fit: {left!r} is left. Nothing was spent; ask for less."
         raise BudgetError(msg)
@@ -117,13 +118,18 @@ def _parted(
     twins: dict[int, list[int]] = {}
     for place in places:
         cost = _amounts(asked[place][1].cost)
-        same = (other for other in new if entries[other].question == entries[place].question)
+        same = (other for other in new if _asked(entries[other]) == _asked(entries[place]))
         first = next((other for other in same if _amounts(asked[other][1].cost) == cost), None)
         if first is None:
             new.append(place)
         else:
             twins.setdefault(first, []).append(place)
     return new, twins
+
+
+def _asked(entry: Entry) -> tuple[str, str | None, str | None]:
+    """What is asked, by whom and what for: an answer is shared only by those who are charged for it."""
+    return entry.question, entry.analyst, entry.purpose
 
 
 def _entry(question: Asked, protection: Protection) -> Entry:
@@ -236,7 +242,9 @@ def _recorded(question: Asked, protection: Protection, answer: Answer, reservati
     if len(kept) == 1 and not head:
         return answer
     found = merged(kept)
-    return replace(answer, recipe=found.recipe, numbers=found.numbers, head=head, combined=len(kept))
+    return replace(
+        answer, recipe=found.recipe, numbers=found.numbers, promise=_promised(kept), head=head, combined=len(kept)
+    )
 
 
 def _repeated(question: Asked, cost: Currency, found: Repeat) -> Answer:
@@ -248,13 +256,18 @@ def _repeated(question: Asked, cost: Currency, found: Repeat) -> Answer:
         whole.recipe,
         best.groups,
         whole.numbers,
-        protection.promise,
+        _promised(parts),
         protection.cost * 0,
         protection.price,
         head=found.head,
         repeated=True,
         combined=len(parts),
     )
+
+
+def _promised(parts: Sequence[Stored]) -> str:
+    """State the promises of all releases that an answer is made of."""
+    return " + ".join(part.protection.promise for part in parts)
 
 
 def _stored(plan: Plan, answers: Iterable[Mapping[str, Any]]) -> list[Stored]:

@@ -203,9 +203,10 @@ class Question:
         close = replace(self, plan=narrowed_plan(self.plan, bounds_of(self.plan, row)))
         protection = Protection.of(close.recipe, rest.price)
         found = pay(close, protection)
-        return replace(
-            found, promise=replace(protection, price=price).promise, cost=bounds.cost + found.cost, bounds=bounds
-        )
+        promise = replace(protection, price=price).promise
+        if bounds.repeated or found.repeated or found.combined > 1:  # made of releases that had prices of their own
+            promise = f"{bounds.promise} + {found.promise}"
+        return replace(found, promise=promise, cost=bounds.cost + found.cost, bounds=bounds)
 
     def ready(self, protection: Protection) -> Callable[[], Answer]:
         """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""

@@ -62,6 +62,9 @@ class Questions:
         if any(question.purse is not purse for question in questions):
             msg = "a question belongs to another database; ask it there."
             raise ParameterError(msg)
+        if len({(question.analyst, question.purpose) for question in questions}) > 1:
+            msg = "the questions are of several analysts or purposes; ask those of each by themselves."
+            raise ParameterError(msg)
         object.__setattr__(self, "questions", tuple(questions))
         object.__setattr__(self, "purse", purse)
 

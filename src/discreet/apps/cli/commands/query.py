@@ -25,7 +25,9 @@ _MOST_LAID_OUT = 2000
 @app.command()
 @asking
 def query(asked: Asked, *, as_json: Json = False) -> None:
-    """Answer a question in SQL: each value with its ±, charged to the ledger. A repeated question is free.
+    """Answer a question in SQL: each value with its ±, charged to the ledger.
+
+    A question that was asked before costs the dataset nothing.
 
     The source is the policy's: CSV, Parquet or Arrow files, a DuckDB file, or the address of a database.
 
@@ -53,6 +55,7 @@ def _record(answer: Answer, confidence: float) -> dict[str, object]:
         "promise": answer.promise,
         "charge": amounts(answer.cost),
         "repeated": answer.repeated,
+        "combined": answer.combined,
         "head": answer.head,
     }
 
@@ -73,5 +76,7 @@ def _show(answer: Answer, confidence: float) -> None:
         screen().print(table(answer.columns, texts, numbers=numeric))
     else:  # so many rows are for another program, and would take minutes to lay out
         typer.echo("\n".join("\t".join(row) for row in [list(answer.columns), *texts]))
-    charged = "asked before, so free" if answer.repeated else f"charged {charge_text(answer.cost)}"
+    charged = (
+        "asked before, so nothing charged to the dataset" if answer.repeated else f"charged {charge_text(answer.cost)}"
+    )
     typer.echo(f"each ± holds with probability {confidence:g}; {answer.promise}; {charged}; head {answer.head}")

@@ -26,7 +26,7 @@ Head = Annotated[
 def verify(policy: PolicyFile, *, head: Head = None, as_json: Json = False) -> None:
     """Check every hash, every sum and every budget of the ledger; the exit code is 5 if something is wrong.
 
-    Example: discreet verify hospital.toml --head 12:9f86d081884c7d65
+    Example: discreet verify hospital.toml --head 12:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
     """
     from discreet.ledgers import verify_ledger
 
