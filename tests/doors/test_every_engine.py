@@ -179,4 +179,4 @@ def test_a_question_that_is_answered_does_reach_the_rows(monkeypatch: pytest.Mon
     with DuckDB(POLICY, arrow_tables(POLICY, ROWS)) as engine:
         monkeypatch.setattr(engine, "_results", Untouched())
         with pytest.raises(AssertionError, match="an engine was asked"):
-            dp.Database(POLICY, engine).sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
+            dp.Database(POLICY, engine).sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.1")

@@ -29,11 +29,12 @@ def test_a_question_without_end_is_interrupted_and_the_next_one_answered() -> No
 
 
 def test_one_thread_watches_all_questions_and_ends_with_the_connection() -> None:
+    before = watches()  # of engines that other tests leave open
     with DuckDB(POLICY, DATA) as engine:
         for _ in range(5):
             assert engine._results(["SELECT 1::BIGINT AS one"]) is not None
-        assert len(watches()) == 1
-    assert watches() == []
+        (own,) = [each for each in watches() if each not in before]
+    assert own not in watches()
 
 
 def test_a_later_question_has_its_own_limit() -> None:
