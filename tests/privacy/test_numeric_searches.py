@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,9 @@ from discreet.privacy.numerics.gaussian import NODES, WEIGHTS, GaussianLoss, gau
 from discreet.privacy.numerics.laplace import LaplaceLoss
 from discreet.privacy.numerics.loss import ULP, Direction, log_conversion, log_conversions
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.sampled_nodes import last_mode, window
 from discreet.privacy.numerics.search import lowest_below, minimize_at_once
+from discreet.privacy.numerics.transform import exponential_sums
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Loss, Reals
@@ -120,3 +123,46 @@ def test_a_direction_is_left_out_only_where_it_is_the_better_one(sigma: float, r
     assert dominated(add, upper * (1 + 1e-4), 1e-6)
     assert not dominated(add, lower * (1 - 1e-6), 1e-6)
     assert delta_interval(add, upper * (1 + 1e-4))[1] <= 1e-6
+
+
+def test_sums_over_crowded_cells_stay_within_their_error() -> None:
+    """Thousands of losses near one value share a cell; the error that is granted does not grow with their number."""
+    rng = np.random.default_rng(5)
+    points = np.sort(np.concatenate([-1e-5 * rng.random(6000), rng.random(500)]))
+    weights = rng.random(len(points))
+    sums, errors = exponential_sums(points, weights, 2.0, 64)
+    for k in (0, 1, 7, 63):
+        phases = (2.0 * k) * points
+        truth = complex(math.fsum(weights * np.cos(phases)), math.fsum(weights * np.sin(phases)))
+        assert abs(sums[k] - truth) <= errors[k] + 1e-16 * len(points)
+    assert float(errors.max()) < 2e-13 * float(weights.sum())
+
+
+@pytest.mark.parametrize(
+    "sigma, rate, tilt", [(0.5, 1e-3, 40.0), (1.4, 1e-3, 300.0), (3.0, 0.02, 2e4), (3.0, 0.02, 9.0)]
+)
+def test_beyond_the_last_mode_the_integrand_falls_with_any_number_of_edges(
+    sigma: float, rate: float, tilt: float
+) -> None:
+    loss = SampledGaussianLoss(sigma, rate, add=False)
+    first = replace(loss, cut=loss.z_of(0.5), soft=0.2)
+    second = replace(first, cut=loss.z_of(0.1), soft=0.02, higher=first.ends)
+    for each in (loss, first, second, replace(second, cut=loss.z_of(0.05), soft=0.3, higher=second.ends)):
+        mode = last_mode(each, tilt)
+        z = mode + np.linspace(1e-3, 9.0, 400)
+        logs = tilt * each.ratio(z) - 0.5 * z * z + each.kept(z)
+        slopes, middles = np.diff(logs) / np.diff(z), 0.5 * (z[1:] + z[:-1])
+        assert (slopes <= -(middles - mode) + 1e-6 * (1 + np.abs(slopes))).all()
+
+
+def test_a_window_holds_a_mode_that_is_sharper_than_a_coarse_scan() -> None:
+    """Just below a sharp edge the integrand rises and falls by many orders of magnitude within 0.4."""
+    loss = SampledGaussianLoss(0.03, 1e-3, add=False)
+    for edge in np.linspace(17.0, 17.4, 9):
+        sharp = replace(loss, cut=float(edge), soft=0.004)
+        for tilt in (13.0, 14.0, 16.0):
+            lower, upper, _ = window(sharp, tilt)
+            z = np.linspace(-9.0, edge + 1.0, 40_001)
+            logs = tilt * sharp.ratio(z) - 0.5 * z * z + sharp.kept(z)
+            outside = logs[(z < lower) | (z > upper)]
+            assert float(outside.max(initial=-math.inf)) <= float(logs.max()) - 43
