@@ -255,7 +255,7 @@ def _refine(direction: Direction, order: float, guess: float, delta: float, boun
         lower, upper = meet((lower, upper), (0.0, bound()))
         lower, upper = _by_layers(direction, (lower, upper), delta, target)
     if _wide(lower, upper):  # heavy tails: no decay, or no digits left
-        lower, upper = meet((lower, upper), solve(direction, upper, math.exp(target)))
+        lower, upper = meet((lower, upper), solve(direction, upper, math.exp(target), delta))
     if _wide(lower, upper) and contour is None:
         lower, upper = _by_probes(direction, order, (lower, upper), delta, target)
     if upper - lower > LOOSE * upper:

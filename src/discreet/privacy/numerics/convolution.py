@@ -158,12 +158,16 @@ class Convolution(Inverse):
         return min(max(value - error - folded, 0.0) + least, high), high
 
 
-def solve(direction: Direction, upper: float, delta: float) -> tuple[float, float]:
-    """Return (lower, upper) around the epsilon of this delta, given an upper bound, in a few rounds of convolution."""
+def solve(direction: Direction, upper: float, delta: float, whole: float) -> tuple[float, float]:
+    """Return (lower, upper) around an epsilon, given an upper bound, in a few rounds of convolution.
+
+    The upper end is that of `delta`, from which all that may be at infinity was taken, the lower end that of `whole`.
+    """
     work = _work(direction, delta)
+    known = upper
     if work is None:
-        return 0.0, upper
-    if upper >= direction.top:
+        return 0.0, known
+    if upper >= direction.top:  # where to look; nothing is known of this point
         upper = direction.top * (1 - 1e-9)
     lower, start, goal, rate, left = 0.0, upper / 8, ROUGH, 0.0, 2
     for _ in range(12):
@@ -172,18 +176,20 @@ def solve(direction: Direction, upper: float, delta: float) -> tuple[float, floa
             break
         low, high = made.delta(start)
         if high <= delta:  # the answer lies below
-            upper, start = start, start / 8
+            known = upper = start
+            start /= 8
         elif low <= delta:  # too rough to tell
             goal /= 30
         else:
             ends = made.epsilon(delta, upper)
-            lower, upper = max(lower, ends[0]), min(upper, ends[1])
+            below = ends[0] if whole == delta else made.epsilon(whole, upper)[0]
+            lower, upper, known = max(lower, below), min(upper, ends[1]), min(known, ends[1])
             left -= goal <= FINE
             if upper - lower <= 1e-6 * max(upper, 1e-3) or not left:
                 break
             rate = made.rate(upper, delta)
             start, goal = max(start, 0.97 * lower), FINE if upper - lower < 0.02 * upper else goal / 30
-    return lower, upper
+    return lower, known
 
 
 def convolve_at(direction: Direction, epsilon: float, delta: float) -> Convolution | None:

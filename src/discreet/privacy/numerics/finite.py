@@ -192,17 +192,6 @@ class FiniteLoss(Loss):
         size = np.abs(pieces) @ self.masses + (self.infinity + self.floor) * np.abs(1 + orders)
         return log1p(total), (self.accuracy + 8 * ULP) * size / np.abs(1 + total)
 
-    def tail(self, real: float, height: float) -> float:
-        """Two values on a lattice: |M|^2 = M(c)^2 (1 - 4 r (1 - r) sin^2(t w / 2)), falling on half a period."""
-        moment = self.same_moment(real)
-        if len(self.values) != 2 or not self.span:
-            return moment
-        width = 2 * self.mirror or float(self.values[1] - self.values[0])
-        odds = (self.mirror or math.log(self.masses[1] / self.masses[0])) + real * width
-        share = 1 / (1 + math.exp(-abs(odds)))
-        drop = 4 * share * (1 - share) * math.sin(min(0.5 * height * width, 0.5 * math.pi)) ** 2
-        return moment + 0.5 * math.log1p(-min(drop, 1 - 1e-15)) if share < 1 else moment
-
 
 def _sums(values: Reals, weights: Reals, heights: Reals, span: float) -> tuple[Complexes, Reals]:
     """Return sum w exp(i t L) at each height t: a fast transform for many, repeated products on a lattice."""
