@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from discreet.releases.pictures import intervals
 from discreet.releases.stored import write_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -87,11 +88,11 @@ class Answer:
         return tuple(self.plan.columns)
 
     @cached_property
-    def _order(self) -> tuple[int, ...]:
+    def _order(self) -> Sequence[int]:
         """Which groups are shown, in which order: HAVING, ORDER BY and LIMIT on released values."""
         request = self.plan.request
         if request.having is None and not request.order:
-            return tuple(range(len(self.groups)))[: request.limit]
+            return range(len(self.groups))[: request.limit]
         rows = self._usual
         values = [{name: cell.value for name, cell in row.items()} for row in rows]
         kept = [
@@ -217,15 +218,17 @@ class Answer:
         }
         places = {key.column: place for place, key in enumerate(self.plan.aggregate.keys)}
         keys = {name: places[self.plan.key_column(name)] for name, _ in self.plan.request.keys}
-        order = np.array(self._order, dtype=np.intp)
+        order = self._order
+        rows = slice(len(order)) if isinstance(order, range) else np.array(order, dtype=np.intp)
         found: dict[str, Any] = {}
         for name, expression in outputs:
             array = arrays.get(name)
             if array is not None:
                 counted = isinstance(measures[expression.name], _COUNTS)  # type: ignore[attr-defined]
-                found[name] = np.maximum(array[order], 0) if self.from_zero and counted else array[order]
+                found[name] = np.maximum(array[rows], 0) if self.from_zero and counted else array[rows]
             elif isinstance(expression, Column) and expression.name in keys:
-                found[name] = [self.groups[place][keys[expression.name]] for place in self._order]
+                groups = self.groups[rows] if isinstance(rows, slice) else (self.groups[place] for place in order)
+                found[name] = list(map(itemgetter(keys[expression.name]), groups))
             else:
                 found[name] = [_plain(row[name].value) for row in self._shown]
         return found

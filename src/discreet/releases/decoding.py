@@ -89,7 +89,7 @@ class _Numbers:
 
     def array(self, index: int) -> NDArray[np.float64]:
         """One number of all groups."""
-        return np.array(self._values[index])
+        return self.noisy.array(self.recipe.terms.get(self.places[index], ()))
 
     def reach_of_ratio(self, index: int, confidence: float) -> float:
         """Bound |z - r z'| for the noise z of a sum and z' of its count, for every r that a mean can be.

@@ -48,12 +48,16 @@ class NoisyNumbers:
     noises: tuple[Noise | RankChoice, ...]
     _known: dict[tuple[Terms, float], float] = field(default_factory=dict, compare=False, repr=False)
 
-    def values(self, terms: Terms) -> list[float]:
+    def array(self, terms: Terms) -> NDArray[np.float64]:
         """Evaluate a linear combination for all groups; the numbers are noisy, so floats do."""
         total = np.zeros(len(self.blocks[0]))
         for block, column, coefficient in terms:
             total += float(coefficient) * self.blocks[block][:, column].astype(np.float64)
-        found: list[float] = total.tolist()
+        return total
+
+    def values(self, terms: Terms) -> list[float]:
+        """Give the same as Python's numbers."""
+        found: list[float] = self.array(terms).tolist()
         return found
 
     def reach(self, terms: Terms, confidence: float) -> float:
