@@ -216,7 +216,11 @@ def column_cases() -> st.SearchStrategy[Column]:
         st.builds(
             lambda n, k, o, z: Column(n, keys=k, other="~" if o else None, null_key=z),
             names,
-            st.lists(st.text(max_size=3).filter(lambda t: t != "~"), min_size=1, unique=True),
+            st.lists(
+                st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=3).filter(lambda t: t != "~"),
+                min_size=1,
+                unique=True,
+            ),
             st.booleans(),
             st.booleans(),
         ),
