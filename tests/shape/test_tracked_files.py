@@ -78,7 +78,8 @@ def versioned(root: Path, files: dict[str, str]) -> Path:
 
 @pytest.mark.parametrize("path", ["/home" + "/ann/x", "/root" + "/x", "/Users" + "/ann", "C:\\" + "Users\\ann"])
 def test_a_machine_path_is_seen(tmp_path: Path, path: str) -> None:
-    files = {"good.py": "see docs/root/x, the root/branch, https://example.org/home", "bad.txt": f"one\nopen('{path}')"}
+    good = "see docs" + "/root" + "/x, the root/branch, https://example.org/home"
+    files = {"good.py": good, "bad.txt": f"one\nopen('{path}')"}
     assert machine_paths(versioned(tmp_path, files)) == ["bad.txt:2"]
 
 
