@@ -7,10 +7,10 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.sql.reading import castable
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.plans.expressions import Cast
-from discreet.plans.facts import Facts
 from discreet.tables.kinds import INT64, Kind
 
 if TYPE_CHECKING:
@@ -105,19 +105,9 @@ def _cell(value: object, kind: Kind, *, whole: bool) -> Value:
     given = Kind.of(plain)
     if given is kind:
         return plain
-    if not _castable(given, kind):
+    if not castable(given, kind):
         return None
     return Cast((), kind).compute(plain)
-
-
-def _castable(given: Kind, wanted: Kind) -> bool:
-    from discreet.errors import QueryRefused
-
-    try:
-        Cast((), wanted).derive((Facts(given),))
-    except QueryRefused:
-        return False
-    return True
 
 
 def _plain(value: object) -> Value:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.engines.sql.writing import Writing
     from discreet.tables import Column, Table, Value
 
-__all__ = ["conditions", "read_cell", "unread_cell"]
+__all__ = ["castable", "conditions", "read_cell", "unread_cell"]
 
 
 def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: bool = False) -> SQL:
@@ -26,7 +26,7 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
     A unit is not rounded: 1.4 is no unit where units are whole numbers.
     """
     found = rows.dialect.stored(raw, stored, rows)
-    if found is None or not _castable(found[1], column.kind):
+    if found is None or not castable(found[1], column.kind):
         msg = (
             f"column {column.name!r} is stored as {stored} and declared as {column.kind.value}; such values cannot be "
             "read. Declare another type, or store the column as text."
@@ -57,7 +57,12 @@ def unread_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> Unread 
     return Unread(found[0], float_up(low), float_down(high))
 
 
-def _castable(given: Kind, wanted: Kind) -> bool:
+def castable(given: Kind, wanted: Kind) -> bool:
+    """Tell whether values of a kind can be read as another.
+
+    >>> castable(Kind.INTEGER, Kind.FLOAT), castable(Kind.BOOLEAN, Kind.DATE)
+    (True, False)
+    """
     try:
         Cast((), wanted).derive((Facts(given),))
     except QueryRefused:
