@@ -235,6 +235,14 @@ def loaded(code: str) -> set[str]:
 HEAVY = {"duckdb", "scipy.stats", "pandas", "polars", "torch", "pyspark", "fastapi", "starlette", "uvicorn", "sqlglot"}
 
 
+def test_no_line_of_the_help_is_cut_on_a_usual_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    assert "…" not in capsys.readouterr().out
+
+
 def test_help_and_a_bare_import_load_nothing_heavy() -> None:
     assert not loaded("import discreet") & (HEAVY | {"typer", "rich", "numpy"})
     shown = loaded("from discreet.apps.cli import main; main(['--help'])")

@@ -1,4 +1,4 @@
-"""`discreet demo`: a hospital in ten seconds: answers, a budget, a refusal, two attacks."""
+"""`discreet demo`: a hospital: answers, a budget, a refusal, two attacks."""
 
 from __future__ import annotations
 

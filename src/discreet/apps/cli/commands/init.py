@@ -1,4 +1,4 @@
-"""`discreet init`: propose a policy for data, from column names and declared types alone."""
+"""`discreet init`: propose a policy from the names and declared types of columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet mechanisms`: what there is, what it promises, how wrong it may be, who proved it."""
+"""`discreet mechanisms`: what there is, its promise, its error, who proved it."""
 
 from __future__ import annotations
 
