@@ -109,6 +109,8 @@ class Database:
     def ask_all(self, questions: Iterable[str | Question]) -> Questions:
         """Plan several questions under one price: `.release(epsilon=1)` answers all of them for it, or none.
 
+        The price is the most that they cost together, in the dataset's budget and in every one that has a limit.
+
         >>> import pyarrow as pa
         >>> from discreet.tables import Column, Table
         >>> table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])

@@ -79,7 +79,25 @@ def test_a_person_sees_the_value_its_error_the_promise_and_what_is_left(
     assert "ε = 1; charged ε = 1; head 2:" in text
     assert "left: ε = 1" in text
     assert main(["query", clinic, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "1"]) == 0
-    assert "asked before, so nothing charged" in capsys.readouterr().out
+    assert "asked before; charged nothing; head 2:" in capsys.readouterr().out
+
+
+def test_what_others_paid_for_is_said_to_be_charged_to_who_sees_it(
+    clinic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(clinic).write_text(f"{POLICY}[analysts.ann]\n[analysts.bob]\nepsilon = 1\n")
+    record(capsys, "query", clinic, COUNT, "--epsilon", "0.5", "--analyst", "ann")
+    asked = (clinic, COUNT, "--epsilon", "0.5", "--analyst", "bob")
+    assert main(["preview", *asked]) == 0
+    assert "asked before; would charge nothing to dataset, ε = 0.5 to analyst bob; left: ε = 1" in (
+        capsys.readouterr().out
+    )
+    coming, answer = record(capsys, "preview", *asked), record(capsys, "query", *asked)
+    assert coming["charge"] == answer["charge"] == {"epsilon": "1/2"}
+    assert coming["charges"] == answer["charges"] == {"dataset": {"epsilon": "0"}, "analyst bob": {"epsilon": "1/2"}}
+    assert coming["repeated"] is answer["repeated"] is True
+    again = record(capsys, "query", *asked)
+    assert (again["charge"], again["rows"]) == ({"epsilon": "0"}, answer["rows"])
 
 
 def test_a_preview_spends_nothing(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
