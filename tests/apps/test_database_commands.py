@@ -371,3 +371,71 @@ def test_nothing_that_was_asked_or_found_commands_the_terminal(clinic: str, caps
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
     with SQLiteLedger(Path(clinic).with_name("clinic.ledger.sqlite")) as ledger:
         assert not any("\x1b" in str(line) for line in ledger.entries())
+
+
+@pytest.fixture
+def exported(clinic: str, capsys: pytest.CaptureFixture[str]) -> Path:
+    record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    file = Path(clinic).with_name("clinic.jsonl")
+    assert record(capsys, "ledger", "export", clinic, str(file))["entries"] == 3
+    return file
+
+
+def test_a_ledger_that_was_lost_comes_back_from_its_export(
+    clinic: str, exported: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = record(capsys, "verify", clinic)
+    first = record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    for path in Path(clinic).parent.glob("clinic.ledger.sqlite*"):
+        path.unlink()
+    assert "its head file" in complaint(capsys, 1, "query", clinic, COUNT, "--epsilon", "1")
+    found = record(capsys, "ledger", "import", clinic, str(exported))
+    assert (found["entries"], found["head"], found["dataset"]) == (3, before["head"], "clinic")
+    assert record(capsys, "verify", clinic) == before
+    again = record(capsys, "query", clinic, COUNT, "--epsilon", "1")
+    assert (again["rows"], again["repeated"]) == (first["rows"], True)
+
+
+def test_an_import_forgets_nothing(clinic: str, exported: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "not empty" in complaint(capsys, 1, "ledger", "import", clinic, str(exported))
+    record(capsys, "query", clinic, "SELECT SUM(cost) AS s FROM visits", "--epsilon", "1/2")
+    for path in Path(clinic).parent.glob("clinic.ledger.sqlite*"):
+        path.unlink()
+    assert "entries are missing" in complaint(capsys, 1, "ledger", "import", clinic, str(exported))
+    assert not list(Path(clinic).parent.glob("clinic.ledger.sqlite"))  # else it would be a ledger with nothing spent
+    Path(clinic).with_name("clinic.ledger.head").unlink()  # elsewhere, or the owner is sure
+    text = exported.read_text()
+    wrong = Path(clinic).with_name("wrong.jsonl")
+    for content, words in (
+        (text[: text.rindex("\n", 0, -1)], "no end line"),
+        (text.replace('"epsilon":"1"', '"epsilon":"0"'), "was edited"),
+        ("", "no end line"),
+    ):
+        wrong.write_text(content)
+        assert words in complaint(capsys, 1, "ledger", "import", clinic, str(wrong))
+    wrong.write_bytes(bytes(range(256)))
+    assert "is no text" in complaint(capsys, 1, "ledger", "import", clinic, str(wrong))
+    assert "there is no file" in complaint(capsys, 2, "ledger", "import", clinic, "nowhere.jsonl")
+    Path(clinic).write_text(POLICY.replace('"clinic"', '"another"'))
+    assert "a ledger keeps it for ever" in complaint(capsys, 1, "ledger", "import", clinic, str(exported))
+    assert not list(Path(clinic).parent.glob("clinic.ledger.sqlite"))
+
+
+def test_an_export_is_new_private_and_of_a_ledger_in_order(
+    clinic: str, exported: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exported.stat().st_mode & 0o777 == 0o600
+    text = exported.read_text()
+    assert "is there already" in complaint(capsys, 2, "ledger", "export", clinic, str(exported))
+    assert exported.read_text() == text
+    target = exported.with_name("second.jsonl")
+    for nowhere in (str(exported / "x.jsonl"), str(exported.parent), "a\0b"):
+        complaint(capsys, 2, "ledger", "export", clinic, nowhere)
+    with sqlite3.connect(Path(clinic).with_name("clinic.ledger.sqlite")) as ledger:
+        ledger.execute("UPDATE amounts SET amount = replace(amount, '1', '0')")
+    assert "not in order" in complaint(capsys, 1, "ledger", "export", clinic, str(target))
+    fresh = exported.with_name("fresh.toml")
+    fresh.write_text(POLICY)
+    assert "there is no ledger" in complaint(capsys, 1, "ledger", "export", str(fresh), str(target))
+    assert sorted(path.name for path in exported.parent.glob("*second*")) == []
+    assert not fresh.with_name("fresh.ledger.sqlite").exists()

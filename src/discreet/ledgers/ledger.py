@@ -334,15 +334,19 @@ class Ledger(ABC):
             self._enter(page, policy)
 
     def _import(self, lines: list[Line]) -> None:
-        """Write an export; one that lacks an entry which the head file knows is older than the ledger was."""
+        """Write an export."""
+        self._require_head_in(lines)
+        with self._page(write=True) as target:
+            copy_into(target, lines)
+
+    def _require_head_in(self, lines: Iterable[Line]) -> None:
+        """Refuse an export that lacks an entry which the head file knows: it is older than the ledger was."""
         kept = self._heads.read() if self._heads is not None else None
         if kept is not None:
             page = MemoryPage.empty()
             copy_into(page, lines)
             page.commit()
             self._recognize(page, kept)
-        with self._page(write=True) as target:
-            copy_into(target, lines)
 
     def _recognize(self, page: Page, kept: Head) -> None:
         line = page.line(kept.number)

@@ -98,6 +98,17 @@ def _unjoined(policy: Policy | None, address: str | Path | None, file: str | Pat
     return SQLiteLedger.unjoined(_path(found, mark, rest, file))
 
 
+def _require_durable(policy: Policy) -> None:
+    """Refuse a policy file that names the memory: it would promise a budget for ever, and keep it for a moment."""
+    if policy.ledger == _MEMORY:
+        msg = (
+            f"ledger.url is {_MEMORY!r} in a policy file: the budget would end with this process, and whoever opens "
+            "the file next would have all of it again. Leave [ledger] out (the ledger then lies beside the file), or "
+            "name a path or postgresql://…. To try something out, give ledger='memory' to discreet.open."
+        )
+        raise PolicyError(msg)
+
+
 def _head_file(file: str | Path | None) -> Path | None:
     return None if file is None else ledger_beside(file).with_suffix(".head")
 
@@ -142,19 +153,12 @@ def open_ledger(
             raise ParameterError(msg)
         return address
     found = policy.ledger if address is None else address
-    if address is None and found == _MEMORY and file is not None:
-        msg = (
-            f"ledger.url is {_MEMORY!r} in a policy file: the budget would end with this process, and whoever opens the "
-            "file next would have all of it again. Leave [ledger] out (the ledger then lies beside the file), or name a "
-            "path or postgresql://…. To try something out, give ledger='memory' to discreet.open."
-        )
-        raise PolicyError(msg)
-    if found is None:
-        if file is None:
-            return MemoryLedger(policy, export=export)
-        return SQLiteLedger(ledger_beside(file), policy, export=export)
-    if found == _MEMORY:
+    if address is None and file is not None:
+        _require_durable(policy)
+    if found == _MEMORY or (found is None and file is None):
         return MemoryLedger(policy, export=export)
+    if found is None:
+        return SQLiteLedger(ledger_beside(file or ""), policy, export=export)
     if not isinstance(found, str | Path):
         msg = f"ledger is {shown(found)}; it must be a Ledger, a path, 'memory' or postgresql://…."
         raise ParameterError(msg)
