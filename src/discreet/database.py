@@ -36,8 +36,8 @@ class Database:
     Parquet files, a DuckDB file, a PostgreSQL or Spark address. Without it, the policy's own. `ledger` keeps the
     budget: a `Ledger`, a path, `postgresql://…` or `"memory"`. Without one it is the policy's (`[ledger] url`); a
     policy that comes from no file and names no ledger is kept in memory, and opening the data again starts its budget
-    anew. Who hands out answers gives a durable one; `discreet.open` does, unless the policy's `[ledger] url` is
-    "memory". `analyst` is whose rights and budget count, `purpose` what the answers are for.
+    anew. Who hands out answers gives a durable one; `discreet.open` does, and refuses a policy file whose
+    `[ledger] url` is "memory". `analyst` is whose rights and budget count, `purpose` what the answers are for.
 
     >>> import pyarrow as pa
     >>> from discreet.plans import aggregates as agg
@@ -108,6 +108,8 @@ class Database:
 
     def ask_all(self, questions: Iterable[str | Question]) -> Questions:
         """Plan several questions under one price: `.release(epsilon=1)` answers all of them for it, or none.
+
+        The price is the most that they cost together, in the dataset's budget and in every one that has a limit.
 
         >>> import pyarrow as pa
         >>> from discreet.tables import Column, Table
@@ -232,7 +234,8 @@ def open(  # noqa: A001 - used as discreet.open
     r"""Open the database of a policy file; its source is relative to the file.
 
     What is spent is kept in a durable ledger: the policy's own (`[ledger] url`), else `<policy stem>.ledger.sqlite`
-    beside the file. Opening the data again, in this process or another, continues it.
+    beside the file. Opening the data again, in this process or another, continues it. A policy file that names
+    "memory" there is refused; `ledger="memory"`, for a budget that ends with the process, is for who opens it to say.
 
     >>> import pathlib, tempfile
     >>> text = '[source]\nurl = "."\n[budget]\nepsilon = 1\n[tables.people]\nrow_is_unit = true\n'

@@ -50,7 +50,8 @@ def leaves(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str,
 
 
 LEAVES = sorted(leaves())
-# How each command is called well; P is the policy, D its data. A command that is missing here fails the tests below.
+# How each command is called well; P is the policy, D its data, N a new file, X an export and E a policy without ledger.
+# A command that is missing here fails the tests below.
 CALLS: dict[tuple[str, ...], list[str]] = {
     ("budget",): ["P"],
     ("calibrate", "gaussian"): ["--epsilon", "1", "--delta", "1e-6"],
@@ -59,6 +60,8 @@ CALLS: dict[tuple[str, ...], list[str]] = {
     ("demo",): [],
     ("explain",): ["--epsilon", "1"],
     ("init",): ["D", "--output", "N"],
+    ("ledger", "export"): ["P", "N"],
+    ("ledger", "import"): ["E", "X"],
     ("log",): ["P"],
     ("mechanisms",): [],
     ("preview",): ["P", COUNT, "--epsilon", "1"],
@@ -76,12 +79,22 @@ def policy(tmp_path: Path) -> Path:
     file = tmp_path / "p.toml"
     file.write_text(POLICY)
     assert main(["query", str(file), COUNT, "--epsilon", "1"]) == 0
+    assert main(["ledger", "export", str(file), str(tmp_path / "p.jsonl")]) == 0
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "p.toml").write_text(POLICY)
     return file
 
 
 def filled(call: list[str], policy: Path) -> list[str]:
-    words = {"P": str(policy), "D": str(policy.with_name("visits.csv")), "N": str(policy.with_name("new.toml"))}
-    return [words.get(each, each) for each in call]
+    names = {"P": "p.toml", "D": "visits.csv", "N": "new.toml", "X": "p.jsonl", "E": "elsewhere/p.toml"}
+    return [str(policy.parent / names[each]) if each in names else each for each in call]
+
+
+def cleared(policy: Path) -> None:
+    """Remove what a command makes, so that it can be called again."""
+    policy.with_name("new.toml").unlink(missing_ok=True)
+    for path in (policy.parent / "elsewhere").glob("p.ledger.*"):
+        path.unlink()
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
@@ -105,7 +118,7 @@ def test_every_command_answers_in_plain_text_or_json(
     shown = capsys.readouterr()
     assert shown.out.strip()
     assert "\x1b" not in shown.out + shown.err
-    policy.with_name("new.toml").unlink(missing_ok=True)
+    cleared(policy)
     assert main([*call, "--json"]) == 0
     lines = capsys.readouterr().out.strip().splitlines()
     assert lines
@@ -146,9 +159,9 @@ TROUBLES: dict[str, Callable[[Path], object]] = {
 }
 # What a command has no need to read does not stop it; an edited entry is for `verify` and `log` to meet.
 HARMLESS = {
-    "no data": {"budget", "log", "verify", "version"},
+    "no data": {"budget", "ledger", "log", "verify", "version"},
     "an edited ledger": {"budget", "check", "preview", "query", "version"},
-    "another unit": {"verify"},
+    "another unit": {"ledger", "verify"},
 }
 
 

@@ -10,8 +10,8 @@ import pytest
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.sql.running import SQLEngine
-from discreet.errors import BudgetError, EngineError, LedgerError, ParameterError
-from discreet.ledgers import SQLiteLedger
+from discreet.errors import BudgetError, EngineError, LedgerError, ParameterError, PolicyError
+from discreet.ledgers import SQLiteLedger, verify_ledger
 from discreet.plans import Bounding
 from discreet.privacy import ZCDP, Approximate, Pure
 from discreet.privacy.curve import Curve
@@ -191,6 +191,25 @@ def test_promise_4_the_policy_may_name_another_place(policy: Path) -> None:
     with SQLiteLedger(policy.parent / "books" / "all.sqlite") as ledger:
         assert ledger.head.number == 2
     assert not policy.with_name("hospital.ledger.sqlite").exists()
+
+
+def test_promise_4_a_policy_file_does_not_name_a_budget_that_ends_with_the_process(policy: Path) -> None:
+    policy.write_text(TOML + '[ledger]\nurl = "memory"\n')
+    with pytest.raises(PolicyError, match="whoever opens the file next would have all of it again"):
+        dp.open(policy)
+    with pytest.raises(LedgerError, match="ends with its process"):
+        verify_ledger(file=policy)
+    assert not list(policy.parent.glob("*.sqlite"))
+    with dp.open(policy, ledger="memory") as db:  # who opens it says so
+        db.sql(COUNT).release(epsilon="0.1")
+
+
+def test_promise_4_a_ledger_is_verified_where_the_policy_says_it_is(policy: Path) -> None:
+    policy.write_text(TOML + '[ledger]\nurl = "other.sqlite"\n')
+    with dp.open(policy) as db:
+        db.sql(COUNT).release(epsilon="0.1")
+    found = verify_ledger(file=policy)
+    assert (found.ok, found.entries) == (True, 3)
 
 
 def test_promise_4_a_new_version_is_not_a_new_budget(policy: Path) -> None:
@@ -445,8 +464,8 @@ def test_questions_refused_together_leave_no_charge_for_answers_of_others(policy
         assert db.remaining == Pure(1)
         assert lines_of(policy, "shared") == []
         # Seeing Ann's answer is charged to Bob, so its part is not given to the other question.
-        first, second = db.ask_all([COUNT, SUM]).release(epsilon="0.4")
-        assert (first.repeated, second.repeated) == (True, False)
+        first, second = db.ask_all([COUNT, SUM]).release(epsilon=1, weights=[4, 1])
+        assert (first.repeated, second.cost) == (True, Pure("0.2"))
         assert db.remaining == Pure(0)
     assert [line.kind for line in lines_of(policy)][-3:] == ["shared", "reserved", "recorded"]
 
@@ -462,7 +481,7 @@ def test_a_dead_source_leaves_no_charge_for_answers_of_others(policy: Path, monk
         with pytest.raises(EngineError, match="nothing was spent"):
             db.ask_all([COUNT, SUM]).release(epsilon="0.2")
         assert db.remaining == left
-        assert db.sql(COUNT).release(epsilon="0.1").repeated  # it needs no source
+        assert db.sql(COUNT).release(epsilon="0.2").repeated  # it needs no source
         assert db.remaining != left
 
 

@@ -48,10 +48,14 @@ def test_questions_of_several_analysts_are_not_asked_together(ledger: MemoryLedg
 
 def test_bounds_that_another_bought_are_not_taken_unless_the_question_fits_as_well(ledger: MemoryLedger) -> None:
     with opened(ledger, "ann") as ann, opened(ledger, "bob") as bob:
-        ann.sql(SUM).narrowed(epsilon="0.95")
+        ann.sql(SUM).narrowed(epsilon="0.9")
         with pytest.raises(BudgetError, match="Nothing was spent"):
-            bob.sql(SUM).release(epsilon=1, narrow="0.9")
+            bob.sql(SUM).release(epsilon="1.125", narrow="0.8")
         assert bob.remaining == Pure(1)
+        bounds = bob.sql(SUM).release(epsilon=1, narrow="0.9").bounds
+        assert bounds is not None
+        assert bounds.repeated
+        assert bob.remaining == Pure(0)
 
 
 def test_an_answer_of_several_releases_promises_all_of_them(ledger: MemoryLedger) -> None:

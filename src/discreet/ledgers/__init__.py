@@ -12,7 +12,7 @@ from discreet.ledgers.heads import Head, HeadFile
 from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
 from discreet.ledgers.memory import MemoryLedger
-from discreet.ledgers.opening import ledger_beside, open_ledger, verify_ledger
+from discreet.ledgers.opening import export_ledger, ledger_beside, open_ledger, verify_ledger
 from discreet.ledgers.postgres import PostgresLedger
 from discreet.ledgers.sqlite import SQLiteLedger
 from discreet.ledgers.statement import Account, Statement
@@ -29,6 +29,7 @@ __all__ = [
     "SQLiteLedger",
     "Statement",
     "Verification",
+    "export_ledger",
     "ledger_beside",
     "open_ledger",
     "verify_ledger",

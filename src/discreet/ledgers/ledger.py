@@ -134,12 +134,20 @@ class Ledger(ABC):
             found = least(found, each)
         return found
 
+    def budgets(self, entry: Entry) -> tuple[Scope, ...]:
+        """Name the budgets that a cost is charged to: the dataset's, the analyst's, the purpose's."""
+        return tuple(scopes(entry.analyst, entry.purpose))
+
     def admits(self, cost: Currency, entry: Entry) -> bool:
         """Tell whether a cost would fit into all budgets now."""
+        return self.affords(dict.fromkeys(self.budgets(entry), cost))
+
+    def affords(self, charges: Mapping[Scope, Currency]) -> bool:
+        """Tell whether charges to several budgets would fit now, each for itself."""
         with self._page(write=False) as page:
             try:
-                for scope in scopes(entry.analyst, entry.purpose):
-                    self._admit(page, scope, cost)
+                for scope, charge in charges.items():
+                    self._admit(page, scope, charge)
             except BudgetError:
                 return False
         return True
@@ -326,15 +334,19 @@ class Ledger(ABC):
             self._enter(page, policy)
 
     def _import(self, lines: list[Line]) -> None:
-        """Write an export; one that lacks an entry which the head file knows is older than the ledger was."""
+        """Write an export."""
+        self._require_head_in(lines)
+        with self._page(write=True) as target:
+            copy_into(target, lines)
+
+    def _require_head_in(self, lines: Iterable[Line]) -> None:
+        """Refuse an export that lacks an entry which the head file knows: it is older than the ledger was."""
         kept = self._heads.read() if self._heads is not None else None
         if kept is not None:
             page = MemoryPage.empty()
             copy_into(page, lines)
             page.commit()
             self._recognize(page, kept)
-        with self._page(write=True) as target:
-            copy_into(target, lines)
 
     def _recognize(self, page: Page, kept: Head) -> None:
         line = page.line(kept.number)
@@ -487,8 +499,15 @@ class Ledger(ABC):
         text = page.amount(entry.question, *DATASET)
         if not lines or text is None or not covers(self._amount(text), cost):
             return None
-        found = repeat_of(lines, self._amount(text), self._head(page))
-        return replace(found, owed=bool(self._unseen(page, lines, entry)))
+        return self._told(page, lines, entry, self._amount(text))
+
+    def _told(self, page: Page, lines: Sequence[Line], entry: Entry, cost: Currency) -> Repeat:
+        """Give answers with what is known of them in the budgets of who asks and what for."""
+        own = {scope: seen(page, entry.question, *scope) for scope in scopes(entry.analyst, entry.purpose)[1:]}
+        unseen = [frozenset(scope for scope, known in own.items() if line.reservation not in known) for line in lines]
+        limited = frozenset(scope for scope in own if self._limits.of(scope) is not None)
+        found = repeat_of(lines, cost, self._head(page))
+        return replace(found, unseen=tuple(unseen), limited=limited)
 
     def _owed(self, page: Page, repeat: Repeat, entry: Entry) -> list[Charge]:
         lines = self._answers(page, entry.question)
@@ -502,13 +521,14 @@ class Ledger(ABC):
             msg = "these are no answers to this question in this ledger; look first."
             raise ParameterError(msg)
         charges = self._unseen(page, lines, entry)
-        head = self._head(page)
-        if charges:
-            for scope, name, charge in charges:
-                self._admit(page, (scope, name), charge)
-            numbers = [line.reservation for line in lines]
-            head = self._append(page, "shared", {**about(entry), "reservations": numbers, "charges": plain(charges)})
-        return repeat_of(lines, self._total(lines), head)
+        found = self._told(page, lines, entry, self._total(lines))
+        if not charges:
+            return found
+        for scope, name, charge in charges:
+            self._admit(page, (scope, name), charge)
+        numbers = [line.reservation for line in lines]
+        head = self._append(page, "shared", {**about(entry), "reservations": numbers, "charges": plain(charges)})
+        return replace(found, head=str(head))
 
     def _reserved(self, page: Page, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost; earlier answers come along as far as who asks and what for have seen them all the same."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
+from discreet.errors import LedgerError, ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.memory import MemoryLedger
 from discreet.ledgers.postgres import PostgresLedger
 from discreet.ledgers.sqlite import SQLiteLedger
+from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from discreet.ledgers.verification import Verification
-    from discreet.tables import Policy
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["ledger_beside", "open_ledger", "verify_ledger"]
+    from discreet.ledgers.verification import Verification
+
+__all__ = ["export_ledger", "ledger_beside", "open_ledger", "verify_ledger"]
+
+_MEMORY = "memory"
 
 
 def ledger_beside(file: str | Path) -> Path:
@@ -38,7 +42,8 @@ def verify_ledger(
 ) -> Verification:
     """Verify a ledger without opening it for anything else, so that one which was tampered with can be looked at too.
 
-    The ledger is found as by `open_ledger`; nothing is written.
+    The ledger is found as by `open_ledger`; a policy that is not given is read from its file, if that is there. Nothing
+    is written.
 
     >>> import tempfile
     >>> from discreet.tables import Policy
@@ -48,17 +53,60 @@ def verify_ledger(
     ...     print(str(verify_ledger(policy, file=file))[:9])
     1 entries
     """
+    with _unjoined(policy, address, file) as ledger:
+        return ledger.verify(head=head)
+
+
+def export_ledger(
+    policy: Policy | None = None, address: str | Path | None = None, *, file: str | Path | None = None
+) -> Iterator[str]:
+    """Give a ledger as lines of JSON, as `Ledger.export` does, without opening it for anything else.
+
+    It is found as by `verify_ledger`, and verified first: of one that is not in order nothing is given. Nothing is
+    created or written.
+
+    >>> import tempfile
+    >>> from discreet.tables import Policy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     policy, file = Policy([], epsilon=1), Path(folder) / "hospital.toml"
+    ...     open_ledger(policy, file=file).close()
+    ...     len(list(export_ledger(policy, file=file)))
+    2
+    """
+    with _unjoined(policy, address, file) as ledger:
+        found = ledger.verify()
+        if not found.ok:
+            msg = f"the ledger is not in order: {found.problems[0]} Nothing was exported. Run verify; restore a backup."
+            raise LedgerError(msg)
+        yield from ledger.export()
+
+
+def _unjoined(policy: Policy | None, address: str | Path | None, file: str | Path | None) -> Ledger:
+    """Open a ledger to look at it."""
+    if policy is None and address is None and file is not None and Path(file).is_file():
+        policy = Policy.read(file)
     found = address if address is not None else policy.ledger if policy is not None else None
     if found is None and file is None:
         msg = "nothing says which ledger; give an address, or the policy's file."
         raise ParameterError(msg)
+    if found == _MEMORY:
+        msg = f"the ledger {_MEMORY!r} ends with its process; there is none to look at."
+        raise LedgerError(msg)
     scheme, mark, rest = str(found).partition("://") if found is not None else ("", "", "")
     if mark and scheme in {"postgresql", "postgres"}:
-        ledger: Ledger = PostgresLedger.unjoined(str(found), _head_file(file))
-    else:
-        ledger = SQLiteLedger.unjoined(_path(found, mark, rest, file))
-    with ledger:
-        return ledger.verify(head=head)
+        return PostgresLedger.unjoined(str(found), _head_file(file))
+    return SQLiteLedger.unjoined(_path(found, mark, rest, file))
+
+
+def _require_durable(policy: Policy) -> None:
+    """Refuse a policy file that names the memory: it would promise a budget for ever, and keep it for a moment."""
+    if policy.ledger == _MEMORY:
+        msg = (
+            f"ledger.url is {_MEMORY!r} in a policy file: the budget would end with this process, and whoever opens "
+            "the file next would have all of it again. Leave [ledger] out (the ledger then lies beside the file), or "
+            "name a path or postgresql://…. To try something out, give ledger='memory' to discreet.open."
+        )
+        raise PolicyError(msg)
 
 
 def _head_file(file: str | Path | None) -> Path | None:
@@ -73,7 +121,11 @@ def _path(found: str | Path | None, mark: str, rest: str, file: str | Path | Non
 
 
 def open_ledger(
-    policy: Policy, address: str | Path | Ledger | None = None, *, file: str | Path | None = None
+    policy: Policy,
+    address: str | Path | Ledger | None = None,
+    *,
+    file: str | Path | None = None,
+    export: Iterable[str] | None = None,
 ) -> Ledger:
     """Open the ledger of a policy.
 
@@ -83,7 +135,10 @@ def open_ledger(
     - a path, or `sqlite:///path`: a `SQLiteLedger`.
 
     Without an address it is the policy's own (`[ledger] url`), else the file beside the policy's `file`; a policy that
-    comes from no file is kept in memory. Paths are relative to the policy's file.
+    comes from no file is kept in memory. Paths are relative to the policy's file. A policy file that names `"memory"`
+    is refused: whoever opens it next would have the whole budget again. Who wants that gives the address.
+
+    With `export`, the lines of an export, the ledger is made from them, and must not be there yet.
 
     >>> from discreet.tables import Policy
     >>> open_ledger(Policy([], epsilon=1, dataset="hospital"))
@@ -93,19 +148,24 @@ def open_ledger(
         if address.policy.hash != policy.hash:
             msg = "ledger is that of another policy; open it with the policy of the database, or give its address."
             raise ParameterError(msg)
+        if export is not None:
+            msg = "export makes a new ledger; give an address where there is none yet."
+            raise ParameterError(msg)
         return address
     found = policy.ledger if address is None else address
+    if address is None and file is not None:
+        _require_durable(policy)
+    if found == _MEMORY or (found is None and file is None):
+        return MemoryLedger(policy, export=export)
     if found is None:
-        return MemoryLedger(policy) if file is None else SQLiteLedger(ledger_beside(file), policy)
-    if found == "memory":
-        return MemoryLedger(policy)
+        return SQLiteLedger(ledger_beside(file or ""), policy, export=export)
     if not isinstance(found, str | Path):
         msg = f"ledger is {shown(found)}; it must be a Ledger, a path, 'memory' or postgresql://…."
         raise ParameterError(msg)
     scheme, mark, rest = str(found).partition("://")
     if mark and scheme in {"postgresql", "postgres"}:
-        return PostgresLedger(str(found), policy, head_file=_head_file(file))
+        return PostgresLedger(str(found), policy, head_file=_head_file(file), export=export)
     if mark and scheme != "sqlite":
         msg = f"ledger is {shown(scheme)}://…; it must be a path, sqlite:///…, 'memory' or postgresql://…."
         raise ParameterError(msg)
-    return SQLiteLedger(_path(found, mark, rest, file), policy)
+    return SQLiteLedger(_path(found, mark, rest, file), policy, export=export)

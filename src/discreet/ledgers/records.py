@@ -59,7 +59,9 @@ def repeat_of(lines: Sequence[Line], cost: Currency, head: Head) -> Repeat:
     ()
     """
     numbers = tuple(line.reservation for line in lines if line.reservation is not None)
-    return Repeat(tuple(line.body["answer"] for line in lines), cost, str(head), numbers)
+    costs = tuple(line.cost for line in lines if line.cost is not None)
+    unseen = tuple(frozenset[tuple[str, str]]() for _ in lines)
+    return Repeat(tuple(line.body["answer"] for line in lines), cost, str(head), numbers, costs, unseen)
 
 
 def table_names(value: object) -> list[str]:

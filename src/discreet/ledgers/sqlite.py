@@ -215,7 +215,9 @@ class SQLiteLedger(Ledger):
             if export is None:
                 self._refuse_to_forget(policy, heads)
             else:  # an export that is refused must leave no file behind: it would be a ledger with nothing spent
-                export = list(written(checked(export)))
+                lines = checked(export)
+                self._require_head_in(lines)
+                export = list(written(lines))
             self._begin()
         super().__init__(policy, name=str(path), heads=heads, export=export)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,8 @@ _USUAL = 0.95
 class Answer:
     """What a question was answered with: rows of keys and noisy values.
 
-    `cost` is what the dataset was charged, nothing if the question was answered before. `head` names the last entry of
+    `cost` is what the dataset was charged, nothing if the question was answered before; `charges` has what each budget
+    was charged, by its title: the dataset's, the analyst's and the purpose's. `head` names the last entry of
     the ledger: whoever keeps it can tell later whether entries were cut off.
 
     Everything in it was protected before: HAVING, ORDER BY, LIMIT and arithmetic were applied to noisy values, and
@@ -76,6 +77,8 @@ class Answer:
     """The answer that chose the bounds between which values were clamped, where the price bought some."""
     from_zero: bool = False
     """Whether counts below 0 are shown as 0; see `nonnegative`."""
+    charges: Mapping[str, Currency] = field(default_factory=dict)
+    """What each budget was charged, by its title, such as "analyst ann"."""
 
     @property
     def plan(self) -> Plan:
@@ -269,17 +272,26 @@ class Answer:
         return [f"clamped, which no ± counts: {', '.join(texts)}; chosen for {self.bounds.promise}"]
 
     @property
+    def _dataset_pays(self) -> bool:
+        return self.cost != self.cost * 0
+
+    @property
     def _head(self) -> str:
         return f"; head of the ledger {self.head}" if self.head else ""
 
     @property
     def _paid(self) -> str:
         """What was charged, and what is behind the answer."""
-        if self.repeated:
+        if self.repeated and not self._dataset_pays:
             made = f", made of {self.combined} releases" if self.combined > 1 else ""
-            return f"answered before{made}: nothing charged to the dataset"
+            return f"answered before{made}: nothing charged to the dataset{self._own_charges}"
         with_others = f", combined with {self.combined - 1} earlier" if self.combined > 1 else ""
-        return f"charged {self.cost!r}{with_others}"
+        return f"charged {self.cost!r}{self._own_charges}{with_others}"
+
+    @property
+    def _own_charges(self) -> str:
+        """What was charged to budgets of who asks, where it is not what the dataset was."""
+        return "".join(f", {charge!r} to {title}" for title, charge in self.charges.items() if charge != self.cost)
 
 
 def _is_number(cell: Cell) -> bool:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import BudgetError, EngineError
 from discreet.releases.answer import Answer
 from discreet.releases.fitting import largest_epsilon
 from discreet.releases.purse import Entry, Repeat
-from discreet.releases.stored import Stored, merged, needed, read_stored
+from discreet.releases.repeats import alike, amounts, shown_again
+from discreet.releases.stored import Stored, merged, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from fractions import Fraction
 
     from discreet.engines import Engine
     from discreet.plans import Plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.releases.purse import Purse, Reservation
     from discreet.releases.recipe import Recipe
 
-__all__ = ["Asked", "known_answer", "pay", "pay_all", "require_room"]
+__all__ = ["Asked", "Foreseen", "foresee", "pay", "pay_all", "promised", "require_room"]
 
 
 class Asked(Protocol):
@@ -84,29 +84,31 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
     reservations, repeats = _taken(
         [(*asked[place], entries[place]) for place in new],
-        [(asked[place][0], repeat, entries[place]) for place, repeat in known],
+        [((*asked[place], entries[place]), repeat) for place, repeat in known],
     )
     found = {}
-    for (place, _), repeat in zip(known, repeats, strict=True):
-        found[place] = _repeated(asked[place][0], asked[place][1].cost, repeat)
+    for (place, chosen), repeat in zip(known, repeats, strict=True):
+        again = repeat.only([repeat.numbers.index(number) for number in chosen.numbers])  # the dearest first
+        found[place] = _repeated(asked[place][0], entries[place], again)
     for (place, compute), reservation in zip(runs, reservations, strict=True):
-        answer = compute()
+        charges = _charges(asked[place][0], entries[place], reservation.cost, None)
+        answer = replace(compute(), charges=charges)
         found[place] = _recorded(*asked[place], answer, reservation)
         for twin in twins.get(place, ()):
             records = (json.loads(answer.to_json()), *reservation.earlier)
-            repeat = Repeat(records, reservation.cost, found[place].head)
-            found[twin] = _repeated(asked[twin][0], asked[twin][1].cost, repeat)
+            found[twin] = _repeated(asked[twin][0], entries[twin], Repeat(records, reservation.cost, found[place].head))
     return [found[place] for place in range(len(asked))]
 
 
 def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protection]) -> None:
     """Refuse to buy the first of two questions unless the second would fit as well; what was seen already is free."""
     (question, protection), entry = first, _entry(*first)
-    known = _known(question, protection, entry)
-    whole = (protection.cost if known is None else known.cost) + second[1].cost
-    if (known is None or known.owed) and not question.purse.admits(whole, entry):
+    known, cost = _known(question, protection, entry), second[1].cost
+    owed = dict.fromkeys(question.purse.budgets(entry), protection.cost) if known is None else known.owed
+    whole = {budget: owed.get(budget, cost * 0) + cost for budget in question.purse.budgets(entry)}
+    if owed and not question.purse.affords(whole):
         left = question.purse.remaining_for(question.analyst, question.purpose)
-        msg = f"{whole!r} does not fit: {left!r} is left. Nothing was spent; ask for less."
+        msg = f"{max(whole.values(), key=amounts)!r} does not fit: {left!r} is left. Nothing was spent; ask for less."
         raise BudgetError(msg)
 
 
@@ -117,9 +119,9 @@ def _parted(
     new: list[int] = []
     twins: dict[int, list[int]] = {}
     for place in places:
-        cost = _amounts(asked[place][1].cost)
+        cost = amounts(asked[place][1].cost)
         same = (other for other in new if _asked(entries[other]) == _asked(entries[place]))
-        first = next((other for other in same if _amounts(asked[other][1].cost) == cost), None)
+        first = next((other for other in same if amounts(asked[other][1].cost) == cost), None)
         if first is None:
             new.append(place)
         else:
@@ -158,123 +160,118 @@ def _require_source(engine: Engine) -> None:
 _Due = tuple[Asked, "Protection", Entry]
 
 
-def known_answer(question: Asked, protection: Protection) -> Repeat | None:
-    """Give the stored releases that a question would be answered with at this price, free for the dataset; or None."""
-    return _known(question, protection, _entry(question, protection))
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a release would do: charge these budgets, by title, and show these stored releases, or make a new one."""
+
+    charges: dict[str, Currency]
+    stored: tuple[Stored, ...] = ()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no budget is charged."""
+        return not any(any(amounts(charge)) for charge in self.charges.values())
+
+
+def foresee(question: Asked, protection: Protection) -> Foreseen:
+    """Say what a release at this price would charge to whom, and what it would show again; nothing is spent."""
+    entry = _entry(question, protection)
+    found = _known(question, protection, entry)
+    charges = _charges(question, entry, protection.cost, found)
+    return Foreseen(charges, () if found is None else tuple(_stored(question.plan, found.answers)))
 
 
 def _known(question: Asked, protection: Protection, entry: Entry) -> Repeat | None:
-    """Find the stored releases that are worth the price, in a form that this version of the package reads."""
+    """Find the stored releases to be shown for a price, in a form that this version of the package reads."""
     found = question.purse.look(protection.cost, entry)
-    if found is None:
-        return None
-    read = [read_stored(question.plan, record) for record in found.answers]
-    parts = _worth([part for part in read if part is not None], protection.cost)
-    places = [place for place, part in enumerate(read) if any(part is each for each in parts)]
-    if not places:
-        return None
-    return replace(
-        found,
-        answers=tuple(found.answers[place] for place in places),
-        numbers=tuple(found.numbers[place] for place in places),
-    )
+    return None if found is None else shown_again(question.plan, found, protection.cost)
 
 
-def _worth(kept: Sequence[Stored], cost: Currency) -> list[Stored]:
-    """The stored releases that can be shown together and are worth a cost, the dearest first; empty if none are.
-
-    Costs of releases that combine add up. Of those that do not (groups found in data, chosen points, bins) one alone
-    must be worth it.
-    """
-    found = []
-    for best in kept:
-        alike = [best, *(part for part in kept if part is not best and _alike(best, part))]
-        paid = best.protection.cost
-        if best.recipe.combines:
-            paid = sum((part.protection.cost for part in alike[1:]), start=paid)
-        else:
-            alike = needed(alike)  # who is shown the answer pays for what it is made of, and for no more
-        if all(have >= need for have, need in zip(_amounts(paid), _amounts(cost), strict=True)):
-            found.append(alike)
-    return max(found, key=lambda alike: _amounts(alike[0].protection.cost), default=[])
+def _charges(question: Asked, entry: Entry, cost: Currency, repeat: Repeat | None) -> dict[str, Currency]:
+    """What each budget is charged, by the title that a statement gives it."""
+    owed = {} if repeat is None else repeat.owed
+    budgets = question.purse.budgets(entry)
+    each = {budget: cost if repeat is None else owed.get(budget, cost * 0) for budget in budgets}
+    return {f"{scope} {name}".strip(): charge for (scope, name), charge in each.items()}
 
 
-def _amounts(cost: Currency) -> list[Fraction]:
-    """The numbers of a cost, the delta last; all costs of one question are in one currency."""
-    return list(cast("dict[str, Fraction]", cost.fields()).values())
-
-
-def _taken(
-    new: Sequence[_Due], known: Sequence[tuple[Asked, Repeat, Entry]]
-) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
+def _taken(new: Sequence[_Due], known: Sequence[tuple[_Due, Repeat]]) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
     """Take all costs; a refusal says what would still fit."""
     costs = [(protection.cost, entry) for _, protection, entry in new]
-    purse = (new or known)[0][0].purse
+    every = [*new, *(due for due, _ in known)]
     try:
-        return purse.take(costs, [(repeat, entry) for _, repeat, entry in known])
+        return every[0][0].purse.take(costs, [(repeat, entry) for (_, _, entry), repeat in known])
     except BudgetError as error:
-        if len(new) + len(known) > 1:
-            more = f"The {len(new) + len(known)} questions were refused together."
-        elif new:
-            more = _fitting(*new[0])
-        else:
-            more = (
-                "The question was answered for somebody else or another purpose, and seeing that answer counts here "
-                "with its whole cost; no price makes it less."
-            )
+        more = f"The {len(every)} questions were refused together." if len(every) > 1 else _fitting(*every[0])
         msg = f"{error} {more}"
         raise BudgetError(msg) from None
 
 
 def _fitting(question: Asked, protection: Protection, entry: Entry) -> str:
-    """Say what the budget would still pay for."""
-    largest = largest_epsilon(question.recipe, protection.price, lambda cost: question.purse.admits(cost, entry))
-    if largest is None:
-        return "Nothing of this question fits any more."
-    return f"For this question {largest} would still fit."
+    """Say what the budget would still pay for, and what is stored and free for the dataset."""
+    stored = question.purse.look(protection.cost * 0, entry)
+
+    def fits(cost: Currency) -> bool:
+        again = None if stored is None else shown_again(question.plan, stored, cost)
+        return question.purse.admits(cost, entry) or (again is not None and not again.owed)
+
+    largest = largest_epsilon(question.recipe, protection.price, fits)
+    found = "Nothing of this question fits any more." if largest is None else ""
+    dearer = None if stored is None else _dearer(question, stored)
+    return " ".join(filter(None, (found or f"For this question {largest} would still fit.", dearer)))
+
+
+def _dearer(question: Asked, stored: Repeat) -> str:
+    """Name the least price at which a stored answer of others could be seen."""
+    found = []
+    for part in _stored(question.plan, stored.answers):
+        cost = part.protection.cost
+        again = shown_again(question.plan, stored, cost)
+        if again is not None and again.owed and question.purse.affords(again.owed):
+            found.append((amounts(cost), part.protection.promise))
+    if not found:
+        return ""
+    price = min(found)[1]
+    return f"It was answered for somebody else or another purpose: for {price} that answer costs the dataset nothing."
 
 
 def _recorded(question: Asked, protection: Protection, answer: Answer, reservation: Reservation) -> Answer:
     """Record an answer, and combine it with earlier ones that were paid for as well."""
     head = question.purse.record(reservation, answer)
     own = Stored(question.recipe, protection, answer.groups, answer.numbers)
-    kept = [own, *(part for part in _stored(question.plan, reservation.earlier) if _alike(own, part))]
+    kept = [own, *(part for part in _stored(question.plan, reservation.earlier) if alike(own, part))]
     if len(kept) == 1 and not head:
         return answer
     found = merged(kept)
     return replace(
-        answer, recipe=found.recipe, numbers=found.numbers, promise=_promised(kept), head=head, combined=len(kept)
+        answer, recipe=found.recipe, numbers=found.numbers, promise=promised(kept), head=head, combined=len(kept)
     )
 
 
-def _repeated(question: Asked, cost: Currency, found: Repeat) -> Answer:
-    """Put the stored releases of a question together that are worth a cost."""
-    parts = _worth(_stored(question.plan, found.answers), cost)
-    best = parts[0]
-    whole, protection = merged(parts), best.protection
+def _repeated(question: Asked, entry: Entry, found: Repeat) -> Answer:
+    """Put the first of stored releases together with those that can be combined with it."""
+    kept = _stored(question.plan, found.answers)
+    parts = [part for part in kept if alike(kept[0], part)]
+    best, whole = parts[0], merged(parts)
+    nothing = best.protection.cost * 0
     return Answer(
         whole.recipe,
         best.groups,
         whole.numbers,
-        _promised(parts),
-        protection.cost * 0,
-        protection.price,
+        promised(parts),
+        nothing,
+        best.protection.price,
         head=found.head,
         repeated=True,
         combined=len(parts),
+        charges=_charges(question, entry, nothing, found),
     )
 
 
-def _promised(parts: Sequence[Stored]) -> str:
+def promised(parts: Sequence[Stored]) -> str:
     """State the promises of all releases that an answer is made of."""
     return " + ".join(part.protection.promise for part in parts)
 
 
 def _stored(plan: Plan, answers: Iterable[Mapping[str, Any]]) -> list[Stored]:
     return [part for record in answers if (part := read_stored(plan, record)) is not None]
-
-
-def _alike(first: Stored, second: Stored) -> bool:
-    """Tell whether two releases can be combined: the same blocks for the same groups, and groups not found in data."""
-    same = first.recipe.blocks == second.recipe.blocks and first.recipe.plan.aggregate == second.recipe.plan.aggregate
-    return first is second or (same and first.protection.selection is None and first.groups == second.groups)

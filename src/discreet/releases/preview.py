@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ from discreet.releases.numbers import reach_of
 from discreet.releases.recipe import levels_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions import Expression
     from discreet.privacy.currencies import Currency
@@ -32,6 +34,9 @@ __all__ = ["Preview", "previewed"]
 class Preview:
     """The ± of each column before anything is spent; where it depends on the data, a formula or a reason.
 
+    `cost` is what the dataset would be charged, `charges` what each budget would be, by its title, as `Answer` has
+    them; `repeated` tells whether stored releases would be shown, whose ± and promise these are then.
+
     >>> Preview({"n": 3.0}, {"cost": "12 / n"}, "ε = 1", None, None).errors["n"]
     3.0
     """
@@ -41,6 +46,8 @@ class Preview:
     promise: str
     cost: Currency | None
     remaining: Currency | None
+    charges: Mapping[str, Currency] = field(default_factory=dict)
+    repeated: bool = False
 
     @staticmethod
     def of(
@@ -59,7 +66,15 @@ class Preview:
     def __str__(self) -> str:
         lines = [f"{name} ± {error:.4g}" for name, error in self.errors.items() if error is not None]
         lines += [f"{name}: {note}" for name, note in self.notes.items()]
-        return "\n".join([*lines, f"promise: {self.promise}; charge: {self.cost!r}; left before: {self.remaining!r}"])
+        return "\n".join([*lines, f"promise: {self.promise}; {self._charge}; left before: {self.remaining!r}"])
+
+    @property
+    def _charge(self) -> str:
+        """What would be charged, and to whom if not to all alike."""
+        own = "".join(f", {each!r} to {title}" for title, each in self.charges.items() if each != self.cost)
+        return (
+            f"answered before: charge nothing to the dataset{own}" if self.repeated else f"charge: {self.cost!r}{own}"
+        )
 
 
 def previewed(recipe: Recipe, protection: Protection, name: str, confidence: float) -> tuple[float | None, str]:

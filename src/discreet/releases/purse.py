@@ -88,18 +88,43 @@ class Reservation:
 class Repeat:
     """A question that was paid for before: its stored releases as JSON objects, and what they cost together.
 
-    `numbers` are the reservations that paid for them, one each; `owed` tells whether seeing them all would still be
-    charged to who asks or what for.
+    Of each release `numbers` has the reservation that paid for it, `costs` what it cost, and `unseen` in which budgets
+    of who asks and what for it does not count yet; `limited` are those of these budgets that have a limit.
 
-    >>> Repeat((), Pure(1)).cost
-    Pure(epsilon=1)
+    >>> bob = frozenset({("analyst", "bob")})
+    >>> found = Repeat(({}, {}), Pure(3), "", (1, 5), (Pure(1), Pure(2)), (frozenset(), bob))
+    >>> found.owed, found.only([0]).owed
+    ({('analyst', 'bob'): Pure(epsilon=2)}, {})
     """
 
     answers: tuple[Mapping[str, Any], ...]
     cost: Currency
     head: str = ""
     numbers: tuple[int, ...] = ()
-    owed: bool = False
+    costs: tuple[Currency, ...] = ()
+    unseen: tuple[frozenset[tuple[str, str]], ...] = ()
+    limited: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def owed(self) -> dict[tuple[str, str], Currency]:
+        """What seeing all of them would still be charged, by budget; nothing in those that paid already."""
+        found: dict[tuple[str, str], Currency] = {}
+        for cost, budgets in zip(self.costs, self.unseen, strict=True):
+            for budget in sorted(budgets):
+                found[budget] = found[budget] + cost if budget in found else cost
+        return found
+
+    def only(self, places: Sequence[int]) -> Repeat:
+        """Keep some of the releases, at least one, by their places."""
+        costs = [self.costs[place] for place in places]
+        return replace(
+            self,
+            answers=tuple(self.answers[place] for place in places),
+            cost=sum(costs[1:], start=costs[0]),
+            numbers=tuple(self.numbers[place] for place in places),
+            costs=tuple(costs),
+            unseen=tuple(self.unseen[place] for place in places),
+        )
 
 
 class Purse(Protocol):
@@ -118,8 +143,14 @@ class Purse(Protocol):
     def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
         """What may still be spent in one piece by somebody for something: the least of all budgets that count."""
 
+    def budgets(self, entry: Entry) -> tuple[tuple[str, str], ...]:
+        """Name the budgets that a cost is charged to, by scope and name: the dataset's, then those of who asks."""
+
     def admits(self, cost: Currency, entry: Entry) -> bool:
         """Tell whether a cost would fit now; asking is free."""
+
+    def affords(self, charges: Mapping[tuple[str, str], Currency]) -> bool:
+        """Tell whether charges to several budgets would fit now, each for itself."""
 
     def look(self, cost: Currency, entry: Entry) -> Repeat | None:
         """Give what was released for the same question, if at least this cost was paid for it; not yet to be shown."""
@@ -188,10 +219,19 @@ class MemoryPurse:
         """What was reserved, in order."""
         return tuple(self._reserved)
 
+    def budgets(self, entry: Entry) -> tuple[tuple[str, str], ...]:
+        """The dataset's budget alone."""
+        del entry
+        return (("dataset", ""),)
+
     def admits(self, cost: Currency, entry: Entry) -> bool:
         """Tell whether a cost would fit now."""
         del entry
         return bool(self._filter.admits(cost))
+
+    def affords(self, charges: Mapping[tuple[str, str], Currency]) -> bool:
+        """Tell whether a charge to the dataset would fit now; other budgets are not kept."""
+        return all(self._filter.admits(charge) for (scope, _), charge in charges.items() if scope == "dataset")
 
     def look(self, cost: Currency, entry: Entry) -> Repeat | None:
         """Find nothing: a purse keeps no answers for others to see."""

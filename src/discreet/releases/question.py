@@ -17,10 +17,11 @@ from discreet.releases.blocks import Choice, Parts
 from discreet.releases.choices import RankChoice
 from discreet.releases.narrowing import bounds_of, bounds_plan, narrowed_plan, share_of
 from discreet.releases.numbers import add_noise, confident
-from discreet.releases.paying import pay, require_room
+from discreet.releases.paying import foresee, pay, promised, require_room
 from discreet.releases.preview import Preview
 from discreet.releases.protection import Price, Protection
 from discreet.releases.recipe import Recipe
+from discreet.releases.stored import merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
     from discreet.noise import BitSource
     from discreet.plans import Plan
+    from discreet.privacy.currencies import Currency
     from discreet.releases.purse import Purse
     from discreet.tables import Value
 
@@ -104,19 +106,23 @@ class Question:
     ) -> Preview:
         """Say what a release at this price would promise, cost and err by; nothing is read or spent.
 
+        The charges are those of a release that follows at once, to each budget that counts: nothing where who asks has
+        paid for enough already, and for what others bought the budgets of who asks alone.
+
         With `within` in place of a price, it is the least epsilon for which the columns are within that distance: one
         for all of them, or by name. The ± of a mean depends on the number of rows, which is private: give the number
         that you expect in a group, or get a formula.
 
         With `narrow`, the part of the price that buys closer bounds (see `release`), each ± is that of the policy's
-        bounds for the rest of the price: chosen ones make it smaller.
+        bounds for the rest of the price: chosen ones make it smaller. Charges are then the most that it can be: between
+        bounds that are still to be chosen, the question may turn out to be answered already.
         """
         self._allowed("preview")
         confidence = confident(confidence)
         left = self.purse.remaining_for(self.analyst, self.purpose)
         if narrow is None:
             protection = self._protection(epsilon, rho, delta, within, confidence)
-            return Preview.of(self.recipe, protection, left, expected_count, confidence)
+            return self._foreseen(protection, left, expected_count, confidence)
         price, bought, first, rest = self._divided(epsilon, rho, delta, within, narrow, cut)
         found = Preview.of(self.recipe, rest, left, expected_count, confidence)
         whole = replace(rest, price=price)
@@ -125,7 +131,37 @@ class Question:
         note = (
             f"chosen first, at the levels {levels}, for {first.promise}; each ± is for the policy's bounds, so at most."
         )
-        return replace(found, notes=found.notes | {"bounds": note}, promise=whole.promise, cost=first.cost + rest.cost)
+        charges = self._charges_of_both(bought, first, rest)
+        notes = found.notes | {"bounds": note}
+        return replace(found, notes=notes, promise=whole.promise, cost=charges["dataset"], charges=charges)
+
+    def _foreseen(
+        self, protection: Protection, left: Currency, expected_count: int | None, confidence: float
+    ) -> Preview:
+        """Preview a release, or what would be shown again in its place."""
+        coming = foresee(self, protection)
+        recipe = self.recipe
+        if coming.stored:
+            whole = merged(coming.stored)
+            recipe, protection = whole.recipe, replace(whole.protection, noises=whole.numbers.noises)
+        found = Preview.of(recipe, protection, left, expected_count, confidence)
+        promise = promised(coming.stored) or found.promise
+        charges, repeated = coming.charges, bool(coming.stored)
+        return replace(found, promise=promise, cost=charges["dataset"], charges=charges, repeated=repeated)
+
+    def _charges_of_both(self, bought: Question, first: Protection, rest: Protection) -> dict[str, Currency]:
+        """What bounds and the question between them would be charged; bounds are read only if they are paid for."""
+        bounds = foresee(bought, first)
+        after = dict.fromkeys(bounds.charges, rest.cost)
+        if bounds.is_free:
+            close = self._between(pay(bought, first))
+            after = foresee(close, Protection.of(close.recipe, rest.price)).charges
+        return {title: charge + after[title] for title, charge in bounds.charges.items()}
+
+    def _between(self, bounds: Answer) -> Question:
+        """The same question about values that are clamped to bounds that were bought."""
+        (row,) = bounds.to_dicts()
+        return replace(self, plan=narrowed_plan(self.plan, bounds_of(self.plan, row)))
 
     def release(  # noqa: PLR0913 - prices and how they are divided
         self,
@@ -140,8 +176,13 @@ class Question:
     ) -> Answer:
         """Answer the question; `epsilon` or `rho` is the price of all of it, or what `within` needs: see `preview`.
 
-        What was answered before for at least this price is free for the dataset; see `discreet.releases.paying` for the
-        order of everything else. What fails after the reservation stays spent, as a refund would depend on the data.
+        The price is the most that the dataset's budget is charged, and every budget of who asks that has a limit. What
+        who asks has paid for already, for at least this price, is shown again for nothing. What others paid for is
+        shown for nothing from the dataset, and counts once in the budgets of who asks and what for with what it cost;
+        where that is more than the price in a budget with a limit, the question is answered anew.
+
+        See `discreet.releases.paying` for the order of everything. What fails after the reservation stays spent, as a
+        refund would depend on the data.
 
         With `narrow`, such as "0.1", that part of the price first buys bounds: the quantiles `cut` and 1 - `cut` of
         everything that is summed, over all groups. The rest pays for the question about values clamped between them.
@@ -173,8 +214,7 @@ class Question:
         bound may fall anywhere.
         """
         bought = replace(self, plan=bounds_plan(self.plan, cut))
-        (row,) = bought.release(epsilon=epsilon, rho=rho, delta=delta).to_dicts()
-        return replace(self, plan=narrowed_plan(self.plan, bounds_of(self.plan, row)))
+        return self._between(bought.release(epsilon=epsilon, rho=rho, delta=delta))
 
     def _divided(  # noqa: PLR0913, PLR0917 - as `release`
         self,
@@ -199,14 +239,14 @@ class Question:
         price, bought, first, rest = divided
         require_room((bought, first), (self, rest))
         bounds = pay(bought, first)
-        (row,) = bounds.to_dicts()
-        close = replace(self, plan=narrowed_plan(self.plan, bounds_of(self.plan, row)))
+        close = self._between(bounds)
         protection = Protection.of(close.recipe, rest.price)
         found = pay(close, protection)
         promise = replace(protection, price=price).promise
         if bounds.repeated or found.repeated or found.combined > 1:  # made of releases that had prices of their own
             promise = f"{bounds.promise} + {found.promise}"
-        return replace(found, promise=promise, cost=bounds.cost + found.cost, bounds=bounds)
+        charges = {title: charge + found.charges[title] for title, charge in bounds.charges.items()}
+        return replace(found, promise=promise, cost=charges["dataset"], charges=charges, bounds=bounds)
 
     def ready(self, protection: Protection) -> Callable[[], Answer]:
         """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""

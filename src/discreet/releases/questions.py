@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
-from discreet.releases.paying import known_answer, pay_all
+from discreet.releases.paying import foresee, pay_all
 from discreet.releases.protection import Price, Protection
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ class Questions:
 
     Each has an equal part, or one in proportion to its weight: the errors of different questions have different units,
     so only who asks can say which matters more. The same question asked twice has one part, the larger. A question
-    whose stored answer is worth its part, and which who asks has seen, is free, and its part goes to the others.
+    whose stored answer is worth its part, and which who asks has paid for, is free, and its part goes to the others.
+    One that others paid for is shown for what it cost them, in the budgets of who asks alone, if that is at most its
+    part, or if these have no limit; else it is answered anew. So the price is the most that all questions together are
+    charged, in the dataset's budget and in every other that has a limit.
 
     Of a price in rho a question with the share w may cost rho w. A price in epsilon is divided in one of two ways, by
     which has less noise: epsilon w and delta w each (basic composition), or, where the ledger counts in zCDP and a
@@ -82,15 +85,19 @@ class Questions:
         expected_count: int | None = None,
         confidence: float = 0.95,
     ) -> list[Preview]:
-        """Say for each question what its part of the price promises, costs and errs by; nothing is read or spent."""
-        found = []
+        """Say for each question what its part of the price promises, costs and errs by; nothing is read or spent.
+
+        The same question asked again is charged with its first.
+        """
+        found: list[Preview] = []
+        paid: set[str] = set()
         for question in self.questions:
             question._allowed("preview")  # noqa: SLF001 - a question knows its own rights
         for question, part in zip(self.questions, self._parts(epsilon, rho, delta, weights), strict=True):
             given = {"epsilon": part.epsilon} if part.epsilon is not None else {"rho": part.rho}
-            found.append(
-                question.preview(**given, delta=part.delta, expected_count=expected_count, confidence=confidence)
-            )
+            each = question.preview(**given, delta=part.delta, expected_count=expected_count, confidence=confidence)
+            found.append(_shared(each) if question.plan.key in paid else each)
+            paid.add(question.plan.key)
         return found
 
     def release(
@@ -125,8 +132,7 @@ class Questions:
 
     @staticmethod
     def _is_free(question: Question, part: Price) -> bool:
-        found = known_answer(question, Protection.of(question.recipe, part))
-        return found is not None and not found.owed
+        return foresee(question, Protection.of(question.recipe, part)).is_free
 
     def _divided(
         self, price: Price, questions: Mapping[str, Question], weights: Mapping[str, Fraction]
@@ -144,6 +150,12 @@ class Questions:
         rho = zcdp_allowance(budget, share=1).rho
         divided = {key: Price(None, rho * share, Fraction(0)) for key, share in shares.items()}
         return min(plain, divided, key=lambda parts: _noise(questions, parts))
+
+
+def _shared(found: Preview) -> Preview:
+    """The preview of a question that another one pays for."""
+    charges = {title: charge * 0 for title, charge in found.charges.items()}
+    return replace(found, cost=charges["dataset"], charges=charges, repeated=True)
 
 
 def _weights(given: Sequence[Number] | None, count: int) -> list[Fraction]:

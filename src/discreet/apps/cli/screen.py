@@ -9,14 +9,24 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
     from discreet.privacy.currencies import Currency
 
-__all__ = ["amounts", "cell_text", "charge_text", "left_text", "screen", "table", "working"]
+__all__ = [
+    "amounts",
+    "cell_text",
+    "charge_text",
+    "charges_record",
+    "charges_text",
+    "left_text",
+    "screen",
+    "table",
+    "working",
+]
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
@@ -101,6 +111,36 @@ def charge_text(cost: Currency) -> str:
     ('ρ = 0.1225, δ = 5e-10', 'ε = 1')
     """
     return _amount(cost, ROUND_CEILING)
+
+
+def charges_text(charges: Mapping[str, Currency]) -> str:
+    """Write what budgets are charged: once where it is the same for all, else one by one; nothing is left out.
+
+    >>> from discreet.privacy import Pure
+    >>> charges_text({"dataset": Pure(0), "analyst bob": Pure("0.5"), "purpose care": Pure("0.5")})
+    'nothing to dataset, ε = 0.5 to analyst bob and purpose care'
+    >>> charges_text({"dataset": Pure(1), "analyst bob": Pure(1)}), charges_text({"dataset": Pure(0)})
+    ('ε = 1', 'nothing')
+    """
+    titles: dict[str, list[str]] = {}
+    for title, charge in charges.items():
+        titles.setdefault(charge_text(charge) if charge != charge * 0 else "nothing", []).append(title)
+    if len(titles) == 1:
+        return next(iter(titles))
+    return ", ".join(f"{text} to {' and '.join(those)}" for text, those in titles.items())
+
+
+def charges_record(charges: Mapping[str, Currency]) -> dict[str, object]:
+    """Write for a program what budgets are charged: each of them, and the most that one is.
+
+    >>> from discreet.privacy import Pure
+    >>> charges_record({"dataset": Pure(0), "analyst bob": Pure("0.5")})["charge"]
+    {'epsilon': '1/2'}
+    """
+    each = {title: amounts(charge) for title, charge in charges.items()}
+    names = list(dict.fromkeys(name for found in each.values() for name in found))
+    most = {name: str(max(Fraction(found[name]) for found in each.values())) for name in names}
+    return {"charge": most, "charges": each}
 
 
 def left_text(left: Currency) -> str:

@@ -14,7 +14,6 @@ from discreet.apps.cli.screen import screen, working
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.engines.sql.checks import Declared
     from discreet.tables import Policy
 
 __all__ = ["SECTION", "app"]
@@ -35,12 +34,13 @@ Final = Annotated[
 
 @app.command()
 def check(policy: PolicyFile, *, final: Final = False, as_json: Json = False) -> None:
-    """Read all rows and tell whether declared uniqueness and rows per unit hold; what does is recorded for the version.
+    """Read all rows and tell whether declared uniqueness and rows per unit hold.
 
-    This is for the owner: what it prints are exact facts about private rows. What does not hold is enforced all the
-    same. With --final, unique columns that hold are believed until the policy or the version changes, which makes
-    questions quicker and joins less noisy; rows that change all the same would not be protected by it. Exit code 5:
-    columns that are declared unique repeat. Tables and columns that are missing are named.
+    This is for the owner: what it prints are exact facts about private rows. The ledger, which analysts may see, only
+    records that a check was made. What does not hold is enforced all the same. With --final, if all unique columns
+    hold, that is recorded too, and believed until the next check, version or edit of the policy, which makes questions
+    quicker and joins less noisy; rows that change all the same would not be protected by it. Exit code 5: columns that
+    are declared unique repeat, and nothing is believed. Tables and columns that are missing are named.
 
     Example: discreet check hospital.toml
     """
@@ -56,8 +56,9 @@ def check(policy: PolicyFile, *, final: Final = False, as_json: Json = False) ->
             "exceeded": [str(fact) for fact, holds in found.items() if not holds and fact.most > 1],
             "broken": [str(fact) for fact, holds in found.items() if not holds and fact.most == 1],
         }
-        tables = _unique_tables(stated, found) if final else []
-        facts = {"version": stated.version, "verified": outcome["holds"], "final": final, "tables": tables}
+        tables = _unique_tables(stated) if final and not outcome["broken"] else []
+        # Who may read the ledger must not learn what was found: a check that failed looks like one that was not final.
+        facts = {"version": stated.version, "final": bool(tables), "tables": tables}
         head = ledger.note("check", "declared facts", facts)
     if as_json:
         print_json({"version": stated.version, **outcome, "believed": tables, "head": str(head)})
@@ -66,10 +67,9 @@ def check(policy: PolicyFile, *, final: Final = False, as_json: Json = False) ->
     raise typer.Exit(5 if outcome["broken"] else 0)
 
 
-def _unique_tables(policy: Policy, found: Mapping[Declared, bool]) -> list[str]:
-    """The private tables all of whose unique columns are unique."""
-    broken = {fact.table for fact, holds in found.items() if not holds and fact.most == 1}
-    return [table.name for table in policy.tables if table.private and table.unique and table.name not in broken]
+def _unique_tables(policy: Policy) -> list[str]:
+    """The private tables with unique columns."""
+    return [table.name for table in policy.tables if table.private and table.unique]
 
 
 def _show(policy: Policy, outcome: Mapping[str, list[str]], tables: list[str], head: str) -> None:
@@ -85,4 +85,8 @@ def _show(policy: Policy, outcome: Mapping[str, list[str]], tables: list[str], h
     if tables:
         names = escape(", ".join(tables))
         lines.print(f"unique columns of {names} are believed in version {policy.version}, and not enforced again")
-    lines.print(f"recorded what holds; head {head}")
+        lines.print(f"recorded this, and nothing else that was found; head {head}")
+        return
+    if outcome["broken"]:
+        lines.print("nothing is believed; all of it is enforced in each question")
+    lines.print(f"recorded that a check was made, and not what it found; head {head}")

@@ -66,7 +66,8 @@ def _said(line: Line) -> str:
     if line.kind == "policy":
         return "; ".join(map(str, body.get("changes", ())))
     if line.kind == "check":
-        return "; ".join(map(str, body.get("verified", ()))) or str(body.get("what", ""))
+        tables = ", ".join(map(str, body.get("tables", ())))
+        return f"unique columns of {tables} are believed" if tables else str(body.get("what", ""))
     promise = f"  ({body['promise']})" if body.get("promise") else ""
     return f"{body.get('asked') or body.get('what') or body.get('dataset') or ''}{promise}"
 

@@ -8,7 +8,7 @@ import typer
 
 from discreet.apps.cli.asking import Asked, asking
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import amounts, charge_text, left_text
+from discreet.apps.cli.screen import amounts, charges_record, charges_text, left_text
 
 if TYPE_CHECKING:
     from discreet.releases import Preview
@@ -54,8 +54,11 @@ def _show(found: Preview, plan: str | None) -> None:
             typer.echo(f"{name} ± {cost_text(error, 4)}")
     for name, note in found.notes.items():
         typer.echo(f"{name}: {note}")
-    if found.cost is not None and found.remaining is not None:
-        typer.echo(f"{found.promise}; would charge {charge_text(found.cost)}; left: {left_text(found.remaining)}")
+    told = "asked before; " if found.repeated else ""
+    if found.remaining is not None:
+        typer.echo(
+            f"{found.promise}; {told}would charge {charges_text(found.charges)}; left: {left_text(found.remaining)}"
+        )
 
 
 def _record(found: Preview, plan: str | None) -> dict[str, object]:
@@ -63,7 +66,8 @@ def _record(found: Preview, plan: str | None) -> dict[str, object]:
         "errors": found.errors,
         "notes": found.notes,
         "promise": found.promise,
-        "charge": None if found.cost is None else amounts(found.cost),
+        **charges_record(found.charges),
+        "repeated": found.repeated,
         "left": None if found.remaining is None else amounts(found.remaining),
         **({} if plan is None else {"plan": plan}),
     }

@@ -8,7 +8,7 @@ import typer
 
 from discreet.apps.cli.asking import Asked, asking
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import amounts, cell_text, charge_text, left_text, screen, table, working
+from discreet.apps.cli.screen import cell_text, charges_record, charges_text, left_text, screen, table, working
 
 if TYPE_CHECKING:
     from discreet.releases import Answer
@@ -27,7 +27,8 @@ _MOST_LAID_OUT = 2000
 def query(asked: Asked, *, as_json: Json = False) -> None:
     """Answer a question in SQL: each value with its ±, charged to the ledger.
 
-    A question that was asked before costs the dataset nothing.
+    The price is the most that is charged to the dataset, and to a budget with a limit. A question that was asked before
+    costs the dataset nothing; what somebody else paid for counts once in the budgets of who asks.
 
     The source is the policy's: CSV, Parquet or Arrow files, a DuckDB file, or the address of a database.
 
@@ -53,7 +54,7 @@ def _record(answer: Answer, confidence: float) -> dict[str, object]:
         "errors": [{name: cell.error for name, cell in row.items()} for row in rows],
         "confidence": confidence,
         "promise": answer.promise,
-        "charge": amounts(answer.cost),
+        **charges_record(answer.charges),
         "repeated": answer.repeated,
         "combined": answer.combined,
         "head": answer.head,
@@ -76,7 +77,5 @@ def _show(answer: Answer, confidence: float) -> None:
         screen().print(table(answer.columns, texts, numbers=numeric))
     else:  # so many rows are for another program, and would take minutes to lay out
         typer.echo("\n".join("\t".join(row) for row in [list(answer.columns), *texts]))
-    charged = (
-        "asked before, so nothing charged to the dataset" if answer.repeated else f"charged {charge_text(answer.cost)}"
-    )
+    charged = f"{'asked before; ' if answer.repeated else ''}charged {charges_text(answer.charges)}"
     typer.echo(f"each ± holds with probability {confidence:g}; {answer.promise}; {charged}; head {answer.head}")
