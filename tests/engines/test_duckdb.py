@@ -233,3 +233,16 @@ def test_odd_numbers_are_read_and_snapped_at_once(low: float, high: float, kind:
             aggregate = plan_sql(policy, sql).aggregate
             found = opened(engine.prepare(aggregate).run(), aggregate)
             assert found == interpreter.groups_of(aggregate, {"t": rows})
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(38, 2), pa.decimal128(38, 20), pa.decimal128(38, 0)])
+def test_decimal_units_are_told_apart(kind: pa.Decimal128Type) -> None:
+    """As doubles the first two, and the last two, would be one unit."""
+    policy = Policy([Table("t", unit="id", rows_per_unit=1, columns=[Column("id", type="integer")])], epsilon=1)
+    ids = ["9007199254740992", "9007199254740993", "-5", None, "0", "7", *(["7.01", "6.5"] if kind.scale else [])]
+    rows = pa.table({"id": pa.array([None if each is None else Decimal(each) for each in ids], kind)})
+    plan = plan_sql(policy, "SELECT COUNT(*), COUNT(DISTINCT id) FROM t")
+    for source in (rows, rows.to_pandas()):
+        with DuckDB(policy, {"t": source}) as engine:
+            found = engine.prepare(plan.aggregate).run()
+            assert [int(found.unprotected(place)[0, 0]) for place in (0, 1)] == [5, 5]

@@ -10,6 +10,7 @@ import pytest
 from pyarrow import feather
 
 from discreet.engines import open_engine
+from discreet.engines.spark.engine import _viewed
 from discreet.engines.sql.checks import Declared
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql
@@ -61,6 +62,23 @@ def test_a_file_that_is_no_arrow_file_is_refused_without_its_content(tmp_path: P
         open_engine(POLICY, tmp_path)
     assert "SECRET" not in str(raised.value)
     assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize("name", ["a[b]", "st*r", "wh?"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_path_that_means_other_files_is_refused_before_a_question_is_paid(
+    tmp_path: Path, name: str, ending: str
+) -> None:
+    folder = tmp_path / name
+    for each in (folder, tmp_path / "ab"):
+        each.mkdir()
+        write(each / f"visits.{ending}")
+    with pytest.raises(ParameterError, match=r"holds one of"):
+        open_engine(POLICY, folder)
+    with open_engine(POLICY, tmp_path / "ab"):
+        pass
+    with pytest.raises(ParameterError, match=r"holds one of"):
+        _viewed(None, VISITS, folder, "view")  # before the session is asked for anything
 
 
 @pytest.mark.parametrize(

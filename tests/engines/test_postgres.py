@@ -100,6 +100,22 @@ def test_units_are_not_rounded() -> None:
         assert found.unprotected(0)[:, 0].tolist() == [0, 2]
 
 
+@pytest.mark.parametrize("stored", ["numeric", "numeric(38,2)", "numeric(38,0)"])
+def test_decimal_units_are_told_apart(stored: str) -> None:
+    """As doubles the first two would be one unit."""
+    policy = Policy([Table("long", unit="id", rows_per_unit=1, columns=[Column("id", type="integer")])], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DROP TABLE IF EXISTS long")
+        connection.execute(f"CREATE TABLE long (id {stored})")
+        connection.execute("INSERT INTO long VALUES (9007199254740992), (9007199254740993), (-5), ('NaN'), (1e25), (0)")
+        if stored != "numeric(38,0)":
+            connection.execute("INSERT INTO long VALUES (1.25), (0.01)")
+    with Postgres(policy, postgres(), rank_key=KEY) as engine:
+        plan = plan_sql(policy, "SELECT COUNT(*), COUNT(DISTINCT id) FROM long")
+        found = engine.prepare(plan.aggregate).run()
+        assert [int(found.unprotected(place)[0, 0]) for place in (0, 1)] == [4, 4]
+
+
 def test_a_table_that_is_missing_is_named() -> None:
     with pytest.raises(ParameterError, match="in schema 'nowhere'"):
         Postgres(POLICY, postgres(), schema="nowhere")

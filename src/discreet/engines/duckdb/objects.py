@@ -99,6 +99,8 @@ def _array(cells: list[Value], kind: Kind) -> object:
 
 def _cell(value: object, kind: Kind, *, whole: bool) -> Value:
     """Read one cell as a kind; NULL if it is none, as in a typed column that may be cast. A unit is not rounded."""
+    if whole and kind is Kind.INTEGER and isinstance(value, Decimal):  # as doubles, long ones would be one unit
+        value = int(value) if value.is_finite() and abs(value) < 2**64 and value == value.to_integral_value() else None
     plain = _plain(value)
     if plain is None or (whole and kind is Kind.INTEGER and isinstance(plain, float) and not plain.is_integer()):
         return None

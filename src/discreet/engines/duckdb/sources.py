@@ -81,6 +81,9 @@ def _files(
             connection.register(f"file {table.name}", typed(arrow_table(path), table))
             found[table.name] = (_SCHEMA, f"file {table.name}")
             continue
+        if any(mark in str(path) for mark in "*?["):  # DuckDB would look for other files, and may read none
+            msg = f"the path of {path.name} holds one of * ? [, which stand for other names; rename the folder or file."
+            raise ParameterError(msg)
         text = exp.Literal.string(str(path)).sql("duckdb")
         # Bytes that are no text are read as question marks: one such cell must not refuse every question.
         parquet = f"read_parquet({text}, utf8_validation = 'replace')"

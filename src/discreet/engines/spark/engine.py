@@ -197,6 +197,9 @@ def _viewed(session: Any, table: Table, folder: Path, prefix: str) -> str:  # no
     if path is None:
         msg = f"the folder has no {table.name}.parquet and no {table.name}.csv."
         raise ParameterError(msg)
+    if any(mark in str(path) for mark in "*?[{"):  # Spark would read other files
+        msg = f"the path of {path.name} holds one of * ? [ {{, which stand for other names; rename the folder or file."
+        raise ParameterError(msg)
     name = f"{prefix}_{table.name}"
     if path.suffix == ".parquet":
         frame = session.read.parquet(str(path))

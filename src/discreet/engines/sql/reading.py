@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["castable", "conditions", "read_cell", "unread_cell"]
 
+_DECIMALS = ("decimal", "numeric")
+
 
 def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: bool = False) -> SQL:
     """Read one column: what cannot be read is NULL; a column of a type that is never read is refused at opening.
@@ -34,6 +36,8 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
         raise ParameterError(msg)
     value, kind = found
     low, high = column.bounds.lower, column.bounds.upper
+    if unit and kind is Kind.FLOAT and stored.lower().startswith(_DECIMALS):
+        return _whole_decimal(raw, rows)
     if kind is Kind.FLOAT and column.kind is Kind.FLOAT and low is not None and high is not None:
         return rows.dialect.read_bounded(value, float_up(low), float_down(high), rows)
     if kind is Kind.FLOAT:
@@ -46,6 +50,14 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
     if kind is Kind.TEXT and column.kind is Kind.FLOAT:
         value = rows.dialect.settled(value, Facts(Kind.FLOAT), rows)
     return _listed(column, _clamped(column, value, rows), rows)
+
+
+def _whole_decimal(raw: SQL, rows: Writing) -> SQL:
+    """Read a decimal that is a whole number as that; others are NULL. As doubles, long ones would be one unit."""
+    x = rows.bind(raw)
+    text = rows.bind(rows.dialect.to(x, Kind.TEXT))
+    whole = case((rows.dialect.matches(text, "-?[0-9]{1,19}([.]0+)?"), x))
+    return rows.dialect.narrowed(rows.bind(whole), rows)
 
 
 def unread_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> Unread | None:

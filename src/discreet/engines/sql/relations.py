@@ -16,7 +16,7 @@ from discreet.engines.sql.expressions import aligned
 from discreet.engines.sql.ranks import rank
 from discreet.engines.sql.reading import conditions, read_cell, unread_cell
 from discreet.engines.sql.rows import Rows
-from discreet.engines.sql.statistics import finished, unit_statistic_sql
+from discreet.engines.sql.statistics import count_rows, finished, unit_statistic_sql
 from discreet.engines.sql.words import (
     SQL,
     alias,
@@ -229,8 +229,27 @@ class Emitter:
             equalities.append(binary("=", *aligned(cells, rows)))
         return left, right, all_of(equalities)
 
+    def _alone(self, found: Relation, columns: Collection[str]) -> Relation:
+        """Leave out rows that are alike in some columns.
+
+        Rows of a public table can be repeated after they were checked: each private row must meet one at most.
+        """
+        names = found.names
+        cells = [
+            alias(column(name) if of in columns else self.dialect.smallest(column(name), found.schema[of].kind), name)
+            for of, name in names.items()
+        ]
+        keys = [column(names[each]) for each in columns]
+        query = select([*cells, alias(count_rows(), "n")], found.query, group=keys)
+        once = binary("=", column("n"), number(1))
+        return Relation(select([column(name) for name in names.values()], query, where=once), found.schema, None)
+
     def _join(self, node: Join) -> Relation:
         left, right, condition = self._sides(node)
+        if node.left.private and not node.right.private:
+            right = self._alone(right, dict.fromkeys(theirs for _, theirs in node.on))
+        elif node.right.private and not node.left.private:
+            left = self._alone(left, dict.fromkeys(ours for ours, _ in node.on))
         width = len(left.schema)
         columns = [alias(column(f"c{place}", "a"), f"c{place}") for place in range(width)]
         columns += [alias(column(f"c{place}", "b"), f"c{place + width}") for place in range(len(right.schema))]

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.sql.binding import Cell
 from discreet.engines.sql.words import SQL, all_of, binary, call, case, clamp, not_null, number
+from discreet.plans.facts import Facts
 from discreet.plans.statistics import (
     DistinctCount,
     Moment,
@@ -25,11 +27,10 @@ from discreet.plans.statistics import (
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.binding import Cell
     from discreet.engines.sql.dialect import Dialect
     from discreet.engines.sql.writing import Writing
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Facts, Schema
+    from discreet.plans.facts import Schema
     from discreet.plans.statistics import Snapped, Statistic, UnitStatistic
 
 __all__ = [
@@ -69,12 +70,18 @@ def is_narrow(statistic: Statistic) -> bool:
 
 
 def steps_sql(factor: Snapped, rows: Writing) -> SQL:
-    """Write clamp(round(x / step), lower, upper); 1 / step is a power of two, so the product is exact."""
+    """Write clamp(round(x / step), lower, upper); 1 / step is a power of two, so the product is exact.
+
+    Integers on a grid of more than 1 become doubles first.
+    """
     cell, dialect = rows.cell(factor.value), rows.dialect
 
     def counted() -> SQL:
         if cell.kind is Kind.FLOAT:
             return dialect.steps(cell, rows.unread(factor.value), factor, rows)
+        if factor.step != 1:
+            real = Facts(Kind.FLOAT, cell.facts.bounds.outward(), nullable=cell.facts.nullable)
+            return dialect.steps(Cell(rows.bind(dialect.to(cell.sql, Kind.FLOAT)), real), None, factor, rows)
         return clamp(rows.bind(cell.sql), *(dialect.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)))
 
     found = rows.once(replace(factor, center=0), counted)

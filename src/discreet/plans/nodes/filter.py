@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from discreet.tables.kinds import Value
 
 __all__ = ["Filter"]
+
+_EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -104,13 +107,22 @@ class Filter(Node):
 
 
 def _inward(bounds: Bounds, given: Kind | None, kind: Kind) -> Bounds:
-    """The part of an interval that values of a kind can lie in: whole ends for integers, nothing across kinds."""
+    """The part of an interval that values of a kind can lie in: whole ends for integers, nothing across kinds.
+
+    Integers and floats are compared as doubles. The double of an integer column is below an end only if the integer is,
+    unless the end is so large that integers are rounded to it; an integer constant beside floats is its double.
+    """
     if given is None or not (given is kind or (given.numeric and kind.numeric)):
         return Bounds()
+    ends = bounds.lower, bounds.upper
+    if given is not kind and kind is Kind.FLOAT:
+        ends = tuple(None if end is None else Fraction(float(end)) for end in ends)  # type: ignore[assignment]  # two
     if kind is not Kind.INTEGER:
-        return bounds
-    low = None if bounds.lower is None else math.ceil(bounds.lower)
-    high = None if bounds.upper is None else math.floor(bounds.upper)
+        return Bounds(*ends)
+    if given is not kind:
+        ends = tuple(None if end is None or abs(end) >= _EXACT else end for end in ends)  # type: ignore[assignment]  # two
+    low = None if ends[0] is None else math.ceil(ends[0])
+    high = None if ends[1] is None else math.floor(ends[1])
     empty = low is not None and high is not None and low > high  # no row passes: nothing is claimed
     return Bounds() if empty else Bounds(low, high)
 

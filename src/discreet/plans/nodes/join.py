@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING
 from discreet.plans.expressions.comparison import comparable
 from discreet.plans.nodes.node import Node, Spread, product
 from discreet.plans.refusals import refuse
+from discreet.tables.bounds import Bounds
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.plans.facts import Facts
 
 __all__ = ["Join", "JoinKind", "require_joinable"]
+
+_EXACT = Bounds(-(2**53), 2**53)
+"""Whole numbers that are told apart as doubles."""
 
 
 class JoinKind(Enum):
@@ -66,10 +71,14 @@ class Join(Node):
 
     1. Public with public: no units.
     2. Private with public, on columns that contain a unique set of the public side: each private row meets at most one
-       public row, so a unit has at most as many rows as before. With LEFT, the private side is the left one.
+       public row, so a unit has at most as many rows as before. With LEFT, the private side is the left one. Engines
+       leave out public rows that repeat all the same: a table may change after it was checked.
     3. Private with private of the same kind, on the unit and perhaps more: a unit's rows meet only its own. With at
        most k1 and k2 rows there are at most k1 * k2 pairs (with LEFT, a row without a partner counts as one, and k2
        >= 1). If the other columns contain, together with the unit, a set that is unique on the right, at most k1.
+
+    Whole numbers beyond 2**53 do not stay apart beside floats, as doubles they are equal to several others: such a
+    column counts for no unique set.
 
     Facts. Columns keep theirs; with LEFT the right side may be NULL. Uniqueness is dropped.
 
@@ -97,7 +106,7 @@ class Join(Node):
                     why="Rows of one unit would meet rows of another, so one unit could move any number of rows.",
                     instead=f"a join that contains the unit, such as ON a.{_unit(left)} = b.{_unit(right)}.",
                 )
-        elif left.private and not self._single(right, [theirs for _, theirs in self.on]):
+        elif left.private and not _single(right, left, [(theirs, ours) for ours, theirs in self.on]):
             self._refuse_many([theirs for _, theirs in self.on])
         elif right.private and self.how is JoinKind.LEFT:
             refuse(
@@ -105,20 +114,15 @@ class Join(Node):
                 why="Public rows without a partner would show that nobody has one.",
                 instead="the private table on the left, or an inner JOIN.",
             )
-        elif right.private and not self._single(left, [ours for ours, _ in self.on]):
+        elif right.private and not _single(left, right, list(self.on)):
             self._refuse_many([ours for ours, _ in self.on])
-
-    @staticmethod
-    def _single(side: Node, columns: list[str]) -> bool:
-        """Tell whether at most one row of a side has given values in these columns."""
-        return any(unique <= set(columns) for unique in side.unique)
 
     @staticmethod
     def _refuse_many(columns: list[str]) -> None:
         refuse(
             "JOIN",
             why=f"The public table may hold several rows for one {', '.join(columns)}, each repeating a unit.",
-            instead='a join on columns that the policy declares as unique = ["…"] for the public table.',
+            instead='a join on columns of one type that the policy declares as unique = ["…"] for the public table.',
         )
 
     @property
@@ -145,7 +149,7 @@ class Join(Node):
         """See the three shapes above."""
         left, right = self.left, self.right
         if left.private and right.private:
-            single = self._single(right, [theirs for _, theirs in self.on])
+            single = _single(right, left, [(theirs, ours) for ours, theirs in self.on])
             return left.rows if single else product(left.rows, right.rows)
         return left.rows if left.private else right.rows
 
@@ -170,6 +174,17 @@ class Join(Node):
     def describe(self) -> str:
         """Name the equalities."""
         return f"{self.how.value} join on {', '.join(f'{a} = {b}' for a, b in self.on)}"
+
+
+def _single(side: Node, other: Node, pairs: list[tuple[str, str]]) -> bool:
+    """Tell whether at most one row of a side is equal to a given row of the other one in these pairs of columns."""
+    apart = set()
+    for name, theirs in pairs:
+        facts = side.schema[name]
+        rounded = facts.kind is Kind.INTEGER and other.schema[theirs].kind is Kind.FLOAT
+        if not rounded or facts.bounds.within(_EXACT):
+            apart.add(name)
+    return any(unique <= apart for unique in side.unique)
 
 
 def _unit(node: Node) -> str:

@@ -29,6 +29,8 @@ With |s| <= 2**16 a product is at most 2**32; times 10**4 rows per unit, over an
 within what integer noise can be drawn for. The rounding moves a square by less than 2**-15 of the squared range.
 """
 
+_LEAST_WIDTH = Fraction(1, 2**900)
+
 
 @dataclass(frozen=True, slots=True)
 class Snapped:
@@ -67,6 +69,8 @@ class Snapped:
             )
         whole = facts.kind is Kind.INTEGER
         width = high - low or abs(high) or Fraction(1)
+        if width < _LEAST_WIDTH:
+            refuse(part, why="The bounds are closer together than any grid of doubles.", instead="x times a constant.")
         grid = Grid.below(width, bits=bits or (INTEGER_BITS if whole else FLOAT_BITS))
         if whole and grid.step < 1:
             return Snapped(value, int(-(-low // 1)), int(high // 1), 0, Fraction(1))
