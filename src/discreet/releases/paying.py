@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from discreet.errors import BudgetError, EngineError
 from discreet.releases.answer import Answer
 from discreet.releases.fitting import largest_epsilon
 from discreet.releases.purse import Entry, Repeat
+from discreet.releases.stopping import TAKING, interruptible, what_stays
 from discreet.releases.stored import Stored, merged, needed, read_stored
 
 if TYPE_CHECKING:
@@ -82,20 +84,24 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     if new:
         _require_source(asked[new[0]][0].engine)
     runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
-    reservations, repeats = _taken(
-        [(*asked[place], entries[place]) for place in new],
-        [(asked[place][0], repeat, entries[place]) for place, repeat in known],
-    )
+    with interruptible(TAKING):
+        reservations, repeats = _taken(
+            [(*asked[place], entries[place]) for place in new],
+            [(asked[place][0], repeat, entries[place]) for place, repeat in known],
+        )
     found = {}
-    for (place, _), repeat in zip(known, repeats, strict=True):
-        found[place] = _repeated(asked[place][0], asked[place][1].cost, repeat)
-    for (place, compute), reservation in zip(runs, reservations, strict=True):
-        answer = compute()
-        found[place] = _recorded(*asked[place], answer, reservation)
-        for twin in twins.get(place, ()):
-            records = (json.loads(answer.to_json()), *reservation.earlier)
-            repeat = Repeat(records, reservation.cost, found[place].head)
-            found[twin] = _repeated(asked[twin][0], asked[twin][1].cost, repeat)
+    with interruptible(
+        lambda: what_stays([(asked[place][1].cost, partial(known_answer, *asked[place])) for place in new])
+    ):
+        for (place, _), repeat in zip(known, repeats, strict=True):
+            found[place] = _repeated(asked[place][0], asked[place][1].cost, repeat)
+        for (place, compute), reservation in zip(runs, reservations, strict=True):
+            answer = compute()
+            found[place] = _recorded(*asked[place], answer, reservation)
+            for twin in twins.get(place, ()):
+                records = (json.loads(answer.to_json()), *reservation.earlier)
+                repeat = Repeat(records, reservation.cost, found[place].head)
+                found[twin] = _repeated(asked[twin][0], asked[twin][1].cost, repeat)
     return [found[place] for place in range(len(asked))]
 
 
