@@ -25,6 +25,7 @@ def turn(path: Path) -> Iterator[None]:
     Two locks in a row, like a turnstile: whoever holds the outer one is next at the inner one, so the process that just
     left must queue again behind the one that waits. The system drops both when a process ends, however it ends. The
     files hold nothing; they are opened anew for each turn, so that a forked child never shares a lock with its parent.
+    A child that a signal's handler forks within a turn shares the parent's: it closes its files and unlocks nothing.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder, turn(pathlib.Path(folder) / "ledger"):
@@ -34,6 +35,7 @@ def turn(path: Path) -> Iterator[None]:
     if fcntl is None:  # pragma: no cover - Windows
         yield
         return
+    process = os.getpid()
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     queue = os.open(path.with_name(path.name + ".queue"), flags, 0o644)
     try:
@@ -44,7 +46,8 @@ def turn(path: Path) -> Iterator[None]:
             fcntl.flock(queue, fcntl.LOCK_UN)
             yield
         finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)
+            if os.getpid() == process:
+                fcntl.flock(lock, fcntl.LOCK_UN)
             os.close(lock)
     finally:
         os.close(queue)

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import shown
+from discreet.ledgers.forking import renew_lock
 from discreet.ledgers.heads import Head, HeadFile
 from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
@@ -177,6 +178,7 @@ class PostgresLedger(Ledger):
         self._connection: Connection[tuple[Any, ...]] | None = None
         self._process = 0
         self._heads: HeadFile | None = None if head_file is None else HeadFile(Path(head_file))
+        renew_lock(self)
 
     @classmethod
     def unjoined(cls, address: str, head_file: str | Path | None = None) -> PostgresLedger:

@@ -6,7 +6,6 @@ import errno
 import os
 import sqlite3
 import threading
-import weakref
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import shown
+from discreet.ledgers.forking import rest_before
 from discreet.ledgers.heads import HeadFile
 from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
@@ -66,30 +66,6 @@ _CODES: dict[int | None, int] = {
     errno.EDQUOT: sqlite3.SQLITE_FULL,
 }
 """What the system says of lock files, in SQLite's words."""
-
-_OPEN: weakref.WeakSet[SQLiteLedger] = weakref.WeakSet()
-_HELD: list[SQLiteLedger] = []
-
-
-def _before_fork() -> None:
-    """Close all connections, so that a child inherits none.
-
-    SQLite counts the locks of a process in memory. A child with an inherited connection believes that it holds the
-    parent's locks, which the system does not pass on; the parent then takes itself for the last user of the file, and
-    what the child writes is lost with the write-ahead log. Both open anew when they need it.
-    """
-    for ledger in list(_OPEN):
-        ledger._pause()  # noqa: SLF001 - its own module
-        _HELD.append(ledger)
-
-
-def _after_fork() -> None:
-    while _HELD:
-        _HELD.pop()._resume()  # noqa: SLF001 - its own module
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 class _Page:
@@ -218,7 +194,8 @@ class SQLiteLedger(Ledger):
                 lines = checked(export)
                 self._require_head_in(lines)
                 export = list(written(lines))
-            self._begin()
+            with self._thread_lock:  # nobody forks meanwhile
+                self._begin()
         super().__init__(policy, name=str(path), heads=heads, export=export)
 
     def _attach(self, path: str | Path) -> HeadFile:
@@ -232,7 +209,7 @@ class SQLiteLedger(Ledger):
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._heads: HeadFile | None = HeadFile(self._path.with_suffix(".head"))
-        _OPEN.add(self)
+        rest_before(self)
         return self._heads
 
     @classmethod
@@ -257,14 +234,15 @@ class SQLiteLedger(Ledger):
                 self._connection.close()
             self._connection = None
 
-    def _pause(self) -> None:
-        """Let nobody use the file until `_resume`; a transaction of this very thread (a signal's fork) stays open."""
-        self._thread_lock.acquire()
+    def _put_aside(self) -> None:
+        """Close the connection, so that a child inherits none; a transaction of this very thread stays open.
+
+        SQLite counts the locks of a process in memory. A child with an inherited connection believes that it holds the
+        parent's locks, which the system does not pass on; the parent then takes itself for the last user of the file,
+        and what the child writes is lost with the write-ahead log. Both open anew when they need it.
+        """
         if self._connection is not None and not self._connection.in_transaction:
             self.close()
-
-    def _resume(self) -> None:
-        self._thread_lock.release()
 
     def _refuse_to_forget(self, policy: Policy | None, heads: HeadFile) -> None:
         """Create nothing without a policy, nor where a ledger once was."""

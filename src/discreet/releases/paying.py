@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import BudgetError, EngineError
@@ -11,6 +12,7 @@ from discreet.releases.answer import Answer
 from discreet.releases.fitting import largest_epsilon
 from discreet.releases.purse import Entry, Repeat
 from discreet.releases.repeats import alike, amounts, shown_again
+from discreet.releases.stopping import TAKING, interruptible, what_stays
 from discreet.releases.stored import Stored, merged, read_stored
 
 if TYPE_CHECKING:
@@ -82,21 +84,26 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     if new:
         _require_source(asked[new[0]][0].engine)
     runs = [(place, asked[place][0].ready(asked[place][1])) for place in new]
-    reservations, repeats = _taken(
-        [(*asked[place], entries[place]) for place in new],
-        [((*asked[place], entries[place]), repeat) for place, repeat in known],
-    )
+    with interruptible(TAKING):
+        reservations, repeats = _taken(
+            [(*asked[place], entries[place]) for place in new],
+            [((*asked[place], entries[place]), repeat) for place, repeat in known],
+        )
     found = {}
-    for (place, chosen), repeat in zip(known, repeats, strict=True):
-        again = repeat.only([repeat.numbers.index(number) for number in chosen.numbers])  # the dearest first
-        found[place] = _repeated(asked[place][0], entries[place], again)
-    for (place, compute), reservation in zip(runs, reservations, strict=True):
-        charges = _charges(asked[place][0], entries[place], reservation.cost, None)
-        answer = replace(compute(), charges=charges)
-        found[place] = _recorded(*asked[place], answer, reservation)
-        for twin in twins.get(place, ()):
-            records = (json.loads(answer.to_json()), *reservation.earlier)
-            found[twin] = _repeated(asked[twin][0], entries[twin], Repeat(records, reservation.cost, found[place].head))
+    with interruptible(
+        lambda: what_stays([(asked[place][1].cost, partial(_known, *asked[place], entries[place])) for place in new])
+    ):
+        for (place, chosen), repeat in zip(known, repeats, strict=True):
+            again = repeat.only([repeat.numbers.index(number) for number in chosen.numbers])  # the dearest first
+            found[place] = _repeated(asked[place][0], entries[place], again)
+        for (place, compute), reservation in zip(runs, reservations, strict=True):
+            charges = _charges(asked[place][0], entries[place], reservation.cost, None)
+            answer = replace(compute(), charges=charges)
+            found[place] = _recorded(*asked[place], answer, reservation)
+            for twin in twins.get(place, ()):
+                records = (json.loads(answer.to_json()), *reservation.earlier)
+                repeat = Repeat(records, reservation.cost, found[place].head)
+                found[twin] = _repeated(asked[twin][0], entries[twin], repeat)
     return [found[place] for place in range(len(asked))]
 
 

@@ -23,6 +23,10 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (OSError, 1),  # a file that cannot be read or written
 )
 
+_STOPPED = (
+    "interrupted; what was taken from a budget before stays spent, and nothing else was: see discreet budget POLICY."
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
@@ -36,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     from typer import Abort, TyperException
 
-    from discreet.apps.cli.commands_group import build
+    from discreet.apps.cli.commands_group import Interrupted, build
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -48,15 +52,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except TyperException as error:  # the framework could not read the arguments
         return _complain(error.format_message(), error.exit_code)
-    except Abort:
-        return _complain("stopped; what was reserved stays spent.", 130)
+    except (Abort, Interrupted) as stop:
+        return _complain(str(stop) or _STOPPED, 130)
     except Exception as error:
         found = next((code for kind, code in _CODES if isinstance(error, kind)), None)
         if found is None:
             raise
         return _complain(_file_trouble(error) if isinstance(error, OSError) else str(error), found)
-    if code == 130:
-        return _complain("interrupted; what was reserved before stays spent, and nothing else was.", 130)
+    if code == 130:  # before a command began
+        return _complain(_STOPPED, 130)
     return code if isinstance(code, int) else 0
 
 

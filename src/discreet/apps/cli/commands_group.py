@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Command: TypeAlias = TyperCommand | TyperGroup
 
-__all__ = ["SECTIONS", "Commands", "build", "names", "summary"]
+__all__ = ["SECTIONS", "Commands", "Interrupted", "build", "names", "summary"]
 
 SECTIONS = ("Start", "Ask", "Own", "Calculate")
 """The headings of the help, in order; each command names its own."""
@@ -53,6 +53,14 @@ def summary(name: str) -> tuple[str, str]:
         message = f"commands/{name}.py must begin with a line '`discreet {name}`: …' and name its SECTION."
         raise TypeError(message)
     return section[1], first[1]
+
+
+class Interrupted(Exception):  # noqa: N818 - the user's wish, not a mistake of the program
+    """A command was interrupted; it says what stays spent, if anything does.
+
+    >>> str(Interrupted("nothing was spent."))
+    'nothing was spent.'
+    """
 
 
 class Commands(TyperGroup):
@@ -86,6 +94,13 @@ class Commands(TyperGroup):
             message = f"{args[0][:40]!r} is no command; the commands are {', '.join(names())}.{hint}"
             raise ParameterError(message)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  likewise
+        """Run a command; of an interrupt the framework keeps a number alone, so what it says is kept here."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Interrupted(str(stop)) from None
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401  likewise
         """Complete names of commands without importing them; help texts of the options come from the framework."""

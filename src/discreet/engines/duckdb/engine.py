@@ -6,11 +6,13 @@ import os
 import tempfile
 import weakref
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.engines.duckdb.aside import Aside, undo
 from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.sources import attach
 from discreet.engines.duckdb.store import Store
@@ -23,7 +25,7 @@ from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -75,19 +77,37 @@ class DuckDB(SQLEngine):
         limit = integer(seconds, name="seconds", least=1, most=10**6)
         engine = weakref.ref(self)  # the watch must not keep alive an engine that nobody has any more
         self._watch = Watch(limit, lambda: _interrupt(engine()))
-        with ExitStack() as opened:
-            opened.callback(self._watch.close)
-            folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
-            self._connection = opened.enter_context(_connected(folder, store, memory, threads))
-            raw = attach(self._connection, policy, source)
-            dialect = DuckDBDialect()
-            self._kept = Store(self._connection, policy, raw, dialect, None if rank_key is None else read_key(rank_key))
-            self._emitter = Emitter(dialect, self._kept, self._kept.key)
-            require_readable(policy, self._emitter)
-            repeated(policy, self._emitter, lambda text: self._connection.execute(text).fetchall())
-            for setting in ("enable_external_access = false", "lock_configuration = true"):
-                self._connection.execute(f"SET {setting}")
-            self._opened = opened.pop_all()
+        self._aside = Aside(lambda: _interrupt(engine()))
+        self._opened = ExitStack()
+        key = None if rank_key is None else read_key(rank_key)
+        connected = partial(_connected, store=store, memory=memory, threads=threads)
+        try:
+            self._aside.run(lambda: self._open(policy, source, key, connected))
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(
+        self,
+        policy: Policy,
+        source: str | Path | Mapping[str, object],
+        key: bytes | None,
+        connected: Callable[[Path], DuckDBPyConnection],
+    ) -> None:
+        """Connect, and find the tables of the policy in the source."""
+        opened = self._opened
+        opened.callback(self._aside.close)
+        opened.callback(self._watch.close)
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
+        self._connection = opened.enter_context(connected(folder))
+        raw = attach(self._connection, policy, source)
+        dialect = DuckDBDialect()
+        self._kept = Store(self._connection, policy, raw, dialect, key)
+        self._emitter = Emitter(dialect, self._kept, self._kept.key)
+        require_readable(policy, self._emitter)
+        repeated(policy, self._emitter, lambda text: self._connection.execute(text).fetchall())
+        for setting in ("enable_external_access = false", "lock_configuration = true"):
+            self._connection.execute(f"SET {setting}")
 
     def alive(self) -> bool:
         """Tell whether the connection is open."""
@@ -97,11 +117,17 @@ class DuckDB(SQLEngine):
 
     def _store(self, node: Node) -> bool:
         """Limited rows that are missing in the store are stored first."""
+        return not self._kept.lacks(node) or self._aside.run(lambda: self._filled(node))
+
+    def _filled(self, node: Node) -> bool:
         with self._watch.limited():
             return self._kept.fill(node)
 
     def _results(self, texts: Sequence[str]) -> Results | None:
         """Run texts in one transaction; a single one is a transaction by itself."""
+        return self._aside.run(lambda: self._found(texts))
+
+    def _found(self, texts: Sequence[str]) -> Results | None:
         try:
             with self._watch.limited():
                 if len(texts) == 1:
@@ -110,14 +136,14 @@ class DuckDB(SQLEngine):
                 try:
                     return [_columns(self._connection.execute(text)) for text in texts]
                 finally:
-                    self._connection.execute("ROLLBACK")
+                    undo(self._connection)
         except Exception:  # noqa: BLE001 - any error of the driver, and all its parents
             return None
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
         with self._lock:
-            self._kept.drop()
+            self._aside.run(self._kept.drop)
 
     def close(self) -> None:
         """Close the connection and remove temporary files."""
@@ -127,8 +153,9 @@ class DuckDB(SQLEngine):
 
 def _interrupt(engine: DuckDB | None) -> None:
     """Stop what runs, if the engine is still there."""
-    if engine is not None:
-        engine._connection.interrupt()  # noqa: SLF001 - of this module
+    connection: DuckDBPyConnection | None = getattr(engine, "_connection", None)  # none while it is being opened
+    if connection is not None:
+        connection.interrupt()
 
 
 def _columns(result: DuckDBPyConnection) -> Columns:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.duckdb.aside import undo
 from discreet.engines.keys import fresh_key
 from discreet.engines.sql.keeping import described, kept_name, limits, visible
 from discreet.engines.sql.relations import UNIT, Emitter, Relation
@@ -94,6 +95,10 @@ class Store:
     def _named(self, name: str, limit: int) -> SQL:
         return table("main", kept_name(self._policy, name, limit))
 
+    def lacks(self, node: Node) -> bool:
+        """Tell whether a plan needs what is not stored."""
+        return any(self._named(scan.table.name, limit).name not in self._there for scan, limit in limits(node))
+
     def fill(self, node: Node) -> bool:
         """Store what a plan needs and is not there; False if the engine failed, and then nothing is half done."""
         try:
@@ -120,7 +125,7 @@ class Store:
                 connection.execute(f"CREATE OR REPLACE TABLE {target} AS {self._dialect.written(kept)}")
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            undo(connection)
             raise
 
     def _mostly_heavy(self, child: Relation, limit: int) -> bool:

@@ -20,6 +20,7 @@ SECTION = "Ask"
 app = typer.Typer(add_completion=False)
 
 _MOST_LAID_OUT = 2000
+_SHOWING = "interrupted; the answer is paid for and recorded: asking again shows it and costs nothing."
 
 
 @app.command()
@@ -34,15 +35,18 @@ def query(asked: Asked, *, as_json: Json = False) -> None:
 
     Example: discreet query hospital.toml "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5
     """
+    from discreet.releases.stopping import interruptible
+
     with asked.open() as db:
         question = db.sql(asked.sql)
         with working("asking"):
             answer = question.release(**asked.price)
-        if as_json:
-            print_json(_record(answer, asked.confidence))
-        else:
-            _show(answer, asked.confidence)
-            typer.echo(f"left: {left_text(db.remaining)}")
+        with interruptible(_SHOWING):
+            if as_json:
+                print_json(_record(answer, asked.confidence))
+            else:
+                _show(answer, asked.confidence)
+                typer.echo(f"left: {left_text(db.remaining)}")
 
 
 def _record(answer: Answer, confidence: float) -> dict[str, object]:
