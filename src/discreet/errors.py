@@ -10,6 +10,7 @@ DiscreetError
 ├── PrecisionError (also an ArithmeticError)   an enclosure is too wide for an operation; ask for more bits
 ├── QueryRefused                         a question that cannot be bounded or is not understood
 └── SizeError (also a MemoryError)       a request would not fit into memory
+ContradictionWarning (a RuntimeWarning)  two certified bounds on one number contradict each other: a bug, to be reported
 ```
 
 A message names the argument, its value, what is allowed, and what to write instead. It never quotes
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 __all__ = [
     "BudgetError",
+    "ContradictionWarning",
     "DiscreetError",
     "EngineError",
     "LedgerError",
@@ -47,6 +49,16 @@ class BudgetError(DiscreetError):
     Traceback (most recent call last):
     ...
     discreet.errors.BudgetError: Pure(epsilon=2) does not fit: Pure(epsilon=1) is left of Pure(epsilon=1). Ask for less.
+    """
+
+
+class ContradictionWarning(RuntimeWarning):
+    """Two certified bounds on one number contradict each other, so one of them is false: a bug in Discreet.
+
+    What is returned is the larger cost. Please report the curve; a warning filter of "error" stops there instead.
+
+    >>> issubclass(ContradictionWarning, Warning), issubclass(ContradictionWarning, DiscreetError)
+    (True, False)
     """
 
 

@@ -457,9 +457,10 @@ class Curve:
         if leak:
             low, high = (leak + (1 - leak) * Fraction(end) for end in rest.delta_interval(math.inf))
             return float_down(low), float_up(high)
-        masses = [direction.infinity for direction in self.directions()]
-        worst = max(masses, default=0.0)
-        return worst * (1 - 2**-36), min(worst * (1 + 2**-36), 1.0)
+        directions = self.directions()
+        sure = max((direction.below().certain for direction in directions), default=0.0)
+        worst = max((direction.infinity for direction in directions), default=0.0)
+        return sure * (1 - 2**-36), min(worst * (1 + 2**-36), 1.0)
 
     def __repr__(self) -> str:
         """Show what is composed."""

@@ -39,7 +39,7 @@ from discreet.privacy.numerics.layers import layers_through
 from discreet.privacy.numerics.loss import Direction, Loss, log_conversion
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
 from discreet.privacy.numerics.search import minimize
-from discreet.privacy.numerics.single import SLACK, SMALLEST, Ends, invert, meet, single_delta
+from discreet.privacy.numerics.single import SLACK, SMALLEST, Ends, invert, meet, ordered, single_delta
 from discreet.privacy.numerics.split import jump_guess, split_through
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def simplify(direction: Direction) -> Direction:
 def _multiply_out(parts: list[tuple[Loss, int]]) -> list[tuple[Loss, int]]:
     """Replace finite parts by their exact composition while it stays small, unless one lattice holds all of them."""
     finite = [(loss, n) for loss, n in parts if isinstance(loss, FiniteLoss)]
+    if any(loss.below() is not loss for loss, _ in finite):  # the product would forget that it holds from above only
+        return parts
     if not finite or (len(finite) == len(parts) and _common_span(Direction(tuple(parts)))):
         return parts
     if math.fsum(n * math.log(max(len(loss.values), 1)) for loss, n in finite) > math.log(MOST_ATOMS):
@@ -135,13 +137,13 @@ def epsilon_interval(direction: Direction, delta: float) -> Ends:
     below = direction.below()
     if direction.pairless:
         upper = _renyi_epsilon(direction, delta)
-        return min(epsilon_interval(below, delta)[0], upper), upper
+        return ordered(epsilon_interval(below, delta)[0], upper)
     lower, upper = _paired_epsilon(direction, delta)
     if below is direction:
         return lower, upper
     if math.isfinite(upper) and any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
         upper = min(upper, _renyi_epsilon(direction, delta))
-    return min(epsilon_interval(below, delta)[0], upper), upper
+    return ordered(epsilon_interval(below, delta)[0], upper)
 
 
 def _renyi_epsilon(direction: Direction, delta: float) -> float:
@@ -202,10 +204,9 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
     if not direction.parts:
         return 0.0, 0.0
     infinity = direction.infinity
-    if infinity > delta:
-        return math.inf, math.inf
-    if delta == 0 or infinity * (1 + SLACK) >= delta:
-        return _at_zero(direction)
+    if infinity * (1 + SLACK) >= delta:
+        lower, upper = _at_zero(direction)
+        return lower if infinity == 0 else _beside_leak(direction, delta), math.inf if infinity > delta else upper
     if _single(direction):
         return invert(direction.parts[0][0], delta)
     if _total_variation_within(direction, delta):
@@ -344,10 +345,22 @@ def _near_top(direction: Direction, delta: float) -> Ends | None:
     top, peak = direction.top, direction.peak
     if math.isinf(top) or peak == -math.inf:
         return None
-    share = math.log(delta - direction.infinity) - peak
+    share = math.log(delta - direction.certain) - peak
     if share >= -1e-300 or -math.log1p(-math.exp(share)) > 1e-7 * top:
         return None
     return max(top + math.log1p(-math.exp(share)) - 1e-14 * top, 0.0), top
+
+
+def _beside_leak(direction: Direction, delta: float) -> float:
+    """Return a lower end where delta hardly differs from the mass at infinity, or is below it.
+
+    A delta that may exceed that mass by rounding alone leaves room for rare losses: epsilon at a larger delta is below.
+    """
+    if direction.certain * (1 - SLACK) > delta:
+        return math.inf
+    infinity = direction.infinity
+    more = infinity * (1 + 4 * SLACK)
+    return _paired_epsilon(direction, more)[0] if infinity * (1 + SLACK) < more < 1 else 0.0
 
 
 def _at_zero(direction: Direction) -> Ends:
@@ -412,13 +425,13 @@ def delta_interval(direction: Direction, epsilon: float) -> Ends:
     below = direction.below()
     if direction.pairless:
         upper = _renyi_delta(direction, epsilon)
-        return min(delta_interval(below, epsilon)[0], upper), upper
+        return ordered(delta_interval(below, epsilon)[0], upper)
     lower, upper = _paired_delta(direction, epsilon)
     if below is direction:
         return lower, upper
     if any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
         upper = min(upper, _renyi_delta(direction, epsilon))
-    return min(delta_interval(below, epsilon)[0], upper), upper
+    return ordered(delta_interval(below, epsilon)[0], upper)
 
 
 def _renyi_delta(direction: Direction, epsilon: float) -> float:
@@ -432,7 +445,7 @@ def _renyi_delta(direction: Direction, epsilon: float) -> float:
 def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     """Answer from the pairs."""
     if epsilon >= direction.top:
-        return abs(direction.infinity) * (1 - SLACK), min(abs(direction.infinity) * (1 + SLACK), 1.0)
+        return direction.certain * (1 - SLACK), min(direction.infinity * (1 + SLACK), 1.0)
     if _single(direction):
         return single_delta(direction.parts[0][0], epsilon)
     whole = direction
@@ -459,8 +472,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         if other is None and contour is None:
             other = _probe(direction, order, epsilon, guess)
         low, high = meet((low, high), other.delta(epsilon) if other else (low, high))
-    high = max(min(high, bound, 1.0), SMALLEST)
-    return min(low, high), high
+    return ordered(low, max(min(high, bound, 1.0), SMALLEST))
 
 
 def _trimmed_at(direction: Direction, epsilon: float, mass: float) -> tuple[Direction, float, float]:

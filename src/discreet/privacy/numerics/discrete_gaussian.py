@@ -43,7 +43,7 @@ def discrete_gaussian_loss(sigma: float, shift: int) -> Loss:
     span = shift / sigma**2
     outside = 2 * math.exp(-0.5 * REACH * REACH)
     theta = DiscreteGaussianLoss(sigma, shift) if sigma >= SMOOTH else None
-    return _Table(span * (0.5 * shift - x), masses, outside, span, outside, 64 * ULP, theta=theta)
+    return _Table(span * (0.5 * shift - x), masses, outside, span, outside, 64 * ULP, cutoff=outside, theta=theta)
 
 
 @dataclass(frozen=True, eq=False)

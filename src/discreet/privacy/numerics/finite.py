@@ -41,6 +41,9 @@ class FiniteLoss(Loss):
     ceiling: float | None = None
     """The largest value where it is known exactly."""
 
+    cutoff: float = 0.0
+    """The part of `infinity`, or of the largest value's mass, that was cut off and may lie lower."""
+
     mirror: float = 0.0
     """e where the values are -e and e with odds exp(e), scaled by 1 - infinity; 0 where they are not."""
 
@@ -60,7 +63,17 @@ class FiniteLoss(Loss):
     @property
     def peak(self) -> float:  # type: ignore[override]
         """The mass of the largest value."""
-        return float(self.masses[-1]) if len(self.values) else 0.0
+        return max(float(self.masses[-1]) - self.cutoff, 0.0) if len(self.values) else 0.0
+
+    @property
+    def certain(self) -> float:
+        """The mass at infinity without what was cut off."""
+        return max(self.infinity - self.cutoff, 0.0)
+
+    @property
+    def unsure(self) -> float:
+        """What was cut off."""
+        return self.cutoff
 
     def delta(self, epsilon: Reals) -> Reals:
         """Pr[L = inf] + sum of p (1 - exp(e - L)) over L > e, from suffix sums of p and p exp(-L)."""
@@ -245,7 +258,9 @@ def combine(left: FiniteLoss, right: FiniteLoss) -> FiniteLoss:
     order = np.argsort(values, kind="stable")
     infinity = left.infinity + right.infinity - left.infinity * right.infinity
     floor = left.floor + right.floor - left.floor * right.floor
-    return FiniteLoss(values[order], masses[order], infinity, 0.0, floor, left.accuracy + right.accuracy + 4 * ULP)
+    accuracy = left.accuracy + right.accuracy + 4 * ULP
+    cutoff = left.cutoff + right.cutoff
+    return FiniteLoss(values[order], masses[order], infinity, 0.0, floor, accuracy, cutoff=cutoff)
 
 
 def two_point(epsilon: float, infinity: float = 0.0) -> FiniteLoss:

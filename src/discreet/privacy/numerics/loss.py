@@ -84,6 +84,11 @@ class Loss(ABC):
         """The Q-probability of values that were taken out of the finite part."""
         return 0.0
 
+    @property
+    def unsure(self) -> float:
+        """How far `delta` may lie above the truth because of a rest that was cut off."""
+        return 0.0
+
     def trimmed(self, mass: float, order: float) -> Loss:
         """Return this loss with at most so much of its largest values sent to infinity, if moments grow too fast.
 

@@ -50,7 +50,7 @@ def _below(loss: Loss, edges: Reals, under: Reals, over: Reals) -> FiniteLoss:
         values = np.log(over[keep]) - np.log(under[keep])
     values = np.clip(values, lowest[keep], highest[keep])
     masses = over[keep] * (1 - ACCURACY)
-    return FiniteLoss(values, masses, loss.infinity, 0.0, 0.0, ACCURACY)
+    return FiniteLoss(values, masses, loss.infinity, 0.0, 0.0, ACCURACY, cutoff=loss.unsure)
 
 
 def _above(loss: Loss, edges: Reals, under: Reals, over: Reals) -> FiniteLoss:

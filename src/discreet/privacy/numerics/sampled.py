@@ -38,6 +38,18 @@ class Formula(Loss):
     fall: Callable[[Reals], Reals]
     infinity: float
     top: float
+    cutoff: float = 0.0
+    """The part of `infinity` that was cut off and may lie lower."""
+
+    @property
+    def certain(self) -> float:
+        """The mass at infinity without what was cut off."""
+        return max(self.infinity - self.cutoff, 0.0)
+
+    @property
+    def unsure(self) -> float:
+        """What was cut off."""
+        return self.cutoff
 
     def delta(self, epsilon: Reals) -> Reals:
         """Evaluate the profile."""
@@ -85,6 +97,11 @@ class CutLoss(FiniteLoss):
         """The profile itself, for single use."""
         return self.source.delta(epsilon)
 
+    @property
+    def unsure(self) -> float:
+        """That of the profile."""
+        return self.source.unsure
+
     def slope(self, epsilon: Reals) -> Reals:
         """The slope of the profile itself."""
         return self.source.slope(epsilon)
@@ -113,7 +130,8 @@ def _finite_remove(loss: FiniteLoss, rate: float) -> FiniteLoss:
     if loss.floor > 0:
         values = np.append(math.log1p(-rate), values)
         masses = np.append((1 - rate) * loss.floor, masses)
-    return FiniteLoss(values, masses, rate * loss.infinity, 0.0, 0.0, loss.accuracy + 2.0**-48)
+    accuracy, cutoff = loss.accuracy + 2.0**-48, rate * loss.cutoff
+    return FiniteLoss(values, masses, rate * loss.infinity, 0.0, 0.0, accuracy, cutoff=cutoff)
 
 
 def _finite_add(loss: FiniteLoss, rate: float) -> FiniteLoss:
@@ -123,7 +141,7 @@ def _finite_add(loss: FiniteLoss, rate: float) -> FiniteLoss:
     if loss.infinity > 0:
         values = np.append(values, -math.log1p(-rate))
         masses = np.append(masses, loss.infinity)
-    return FiniteLoss(values, masses, 0.0, 0.0, rate * loss.floor, loss.accuracy + 2.0**-48)
+    return FiniteLoss(values, masses, 0.0, 0.0, rate * loss.floor, loss.accuracy + 2.0**-48, cutoff=loss.cutoff)
 
 
 def _cut(loss: Loss, other: Loss, rate: float, *, add_direction: bool) -> CutLoss:
@@ -143,7 +161,7 @@ def _cut(loss: Loss, other: Loss, rate: float, *, add_direction: bool) -> CutLos
     def fall(epsilon: Reals) -> Reals:
         return _sampled_slope(loss, rate, epsilon, add=add_direction)
 
-    source = Formula(profile, fall, infinity, top)
+    source = Formula(profile, fall, infinity, top, loss.unsure if add_direction else rate * loss.unsure)
     if loss.closed and not loss.pairless and loss.below() is loss:
         if add_direction and loss.infinity > 0:
             edges = np.append(edges, top)
@@ -195,7 +213,7 @@ def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
     edges = np.append(-positive[:0:-1], positive)
     infinity = rate * max(forward.infinity, backward.infinity)
     top = float(positive[-1]) if math.isfinite(max(forward.top, backward.top)) else math.inf
-    source = Formula(profile, fall, infinity, top)
+    source = Formula(profile, fall, infinity, top, rate * max(forward.unsure, backward.unsure))
     if same and forward.closed and not forward.pairless and forward.below() is forward:
         return CutLoss.of(source, edges)
     return CutLoss.around(source, hull(edges, profile(edges), infinity), None)

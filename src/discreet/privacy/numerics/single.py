@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.errors import ContradictionWarning
 from discreet.privacy.numerics.loss import ULP
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ NEAR = 0.1
 NUDGE = 1e-5
 """How far, relatively, a profile is followed to see how fast it falls."""
 
+ROUNDED = 1e-12
+"""Two certified ends may pass each other by this share, and are then taken to be equal."""
+
 SMALLEST = 5e-324
 """What is positive but too small for a float is rounded up to this."""
 
@@ -44,15 +49,33 @@ def single_delta(loss: Loss, epsilon: float) -> Ends:
     """Evaluate the formula a few ulps to either side of epsilon: near the largest loss it would cancel."""
     blur = _blur(loss, epsilon)
     high, low = np.abs(loss.delta(np.asarray([max(epsilon - blur, 0.0), epsilon + blur])))
-    return float(low) * (1 - SLACK), max(min(float(high) * (1 + SLACK), 1.0), SMALLEST)
+    return max(float(low) * (1 - SLACK) - loss.unsure, 0.0), max(min(float(high) * (1 + SLACK), 1.0), SMALLEST)
 
 
 def meet(one: Ends, other: Ends) -> Ends:
     """Intersect two intervals around one number; should they contradict each other, which none may, take both."""
     lower, upper = max(one[0], other[0]), min(one[1], other[1])
-    if lower <= upper * (1 + 1e-12):
+    if lower <= upper * (1 + ROUNDED):
         return min(lower, upper), upper
+    _contradict(one, other)
     return min(one[0], other[0]), max(one[1], other[1])
+
+
+def ordered(lower: float, upper: float) -> Ends:
+    """Join two ends that were certified apart; should they contradict each other, which they may not, swap them."""
+    if lower <= upper * (1 + ROUNDED):
+        return min(lower, upper), upper
+    _contradict((lower, math.inf), (0.0, upper))
+    return upper, lower
+
+
+def _contradict(one: Ends, other: Ends) -> None:
+    """Say loudly that one of two certified intervals is false; the caller goes on with the larger upper end."""
+    msg = (
+        f"the certified intervals {one} and {other} of one number have nothing in common, so one of them is false. "
+        "The larger upper end is used. This is a bug in Discreet: please report the curve that was asked."
+    )
+    warnings.warn(msg, ContradictionWarning, stacklevel=4)
 
 
 def invert(loss: Loss, delta: float) -> Ends:
@@ -86,7 +109,8 @@ def _stepped(loss: Loss, here: float, delta: float, rate: float) -> Ends:
         return float(loss.delta(np.asarray([epsilon]))[0])
 
     width, blur = _reach(here, rate), _blur(loss, here)
-    return max(_step(at, here, delta, -width) - blur, 0.0), min(_step(at, here, delta, width) + blur, loss.top)
+    low, high = _step(at, here, delta + loss.unsure, -width), _step(at, here, delta, width)
+    return max(low - blur, 0.0), min(high + blur, loss.top)
 
 
 def _reach(here: float, rate: float) -> float:
@@ -104,7 +128,7 @@ def _confirmed(loss: Loss, here: float, delta: float, rate: float) -> Ends | Non
     start, above, below = (float(value) for value in loss.delta(np.asarray([0.0, low, high])))
     if start * (1 + SLACK) <= delta:
         return 0.0, 0.0
-    if not ((above * (1 - SLACK) >= delta or low == 0) and below * (1 + SLACK) <= delta):
+    if not ((above * (1 - SLACK) >= delta + loss.unsure or low == 0) and below * (1 + SLACK) <= delta):
         return None
     return max(low - blur, 0.0), min(high + blur, loss.top)
 
