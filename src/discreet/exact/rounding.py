@@ -36,9 +36,8 @@ def float_up(value: Number) -> float:
     >>> float_up(Fraction(1, 10)) >= Fraction(1, 10) > float_down(Fraction(1, 10))
     True
     """
-    exact = rational(value)
-    nearest = _nearest(exact)
-    found = nearest if _compare(nearest, exact) >= 0 else math.nextafter(nearest, math.inf)
+    nearest, side = _nearest(rational(value))
+    found = nearest if side >= 0 else math.nextafter(nearest, math.inf)
     if math.isinf(found):
         msg = "the value is beyond the largest float, 1.8e308, so no float is above it."
         raise ParameterError(msg)
@@ -51,27 +50,24 @@ def float_down(value: Number) -> float:
     >>> float_down(Fraction(1, 4))
     0.25
     """
-    exact = rational(value)
-    nearest = _nearest(exact)
-    found = nearest if _compare(nearest, exact) <= 0 else math.nextafter(nearest, -math.inf)
+    nearest, side = _nearest(rational(value))
+    found = nearest if side <= 0 else math.nextafter(nearest, -math.inf)
     if math.isinf(found):
         msg = "the value is beyond the lowest float, -1.8e308, so no float is below it."
         raise ParameterError(msg)
     return found
 
 
-def _nearest(value: Fraction) -> float:
+def _nearest(value: Fraction) -> tuple[float, int]:
+    """Return the nearest finite float, and the sign of what it exceeds the value by: by integers, without fractions."""
+    above, below = value.as_integer_ratio()
     try:
-        return value.numerator / value.denominator  # correctly rounded for integers of any length
+        found = above / below  # correctly rounded for integers of any length
     except OverflowError:
-        return sys.float_info.max if value > 0 else -sys.float_info.max
-
-
-def _compare(number: float, value: Fraction) -> int:
-    """Return the sign of number - value, exactly, for a finite float: by integers, without a second fraction."""
-    numerator, denominator = number.as_integer_ratio()
-    difference = numerator * value.denominator - value.numerator * denominator
-    return (difference > 0) - (difference < 0)
+        found = sys.float_info.max if above > 0 else -sys.float_info.max
+    numerator, denominator = found.as_integer_ratio()
+    difference = numerator * below - above * denominator
+    return found, (difference > 0) - (difference < 0)
 
 
 def exp_upper(exponent: Number) -> Fraction:

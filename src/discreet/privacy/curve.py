@@ -142,9 +142,9 @@ class Curve:
 
     def _settled(self, chance: Fraction, lower: float, upper: float) -> tuple[float, float]:
         """Let an infinite upper end pass only where it is true: no delta, or a mass at infinity above it."""
-        from discreet.privacy.numerics.far import listed_epsilon
-
         if upper == math.inf and chance > 0:
+            from discreet.privacy.numerics.far import listed_epsilon
+
             upper = max((listed_epsilon(direction, chance) for direction in self.directions()), default=0.0)
             lower = min(lower, upper)
         if not lower <= upper or (upper == math.inf and chance > 0 and not self._leaks()):

@@ -153,7 +153,7 @@ def read_positive(value: Number, name: str, meaning: str) -> Fraction:
     Fraction(1, 2)
     """
     number = rational(value, name=name)
-    if number <= 0:
+    if number.numerator <= 0:
         msg = f"{name} is {shown(value)}; {meaning} must be positive, such as {name}=1."
         raise ParameterError(msg)
     return require_positive(number, name)
@@ -175,7 +175,7 @@ def read_whole(value: int, name: str, meaning: str) -> int:
     3
     """
     number = rational(value, name=name)
-    if number.denominator != 1 or number < 1:
+    if number.denominator != 1 or number.numerator < 1:
         msg = f"{name} is {shown(value)}; {meaning}, at least 1. Snap the bounds to the grid first."
         raise ParameterError(msg)
     return require_whole(number.numerator, name)
@@ -190,10 +190,11 @@ def require_size(value: Fraction, name: str) -> Fraction:
     if not isinstance(value, Fraction) or value.numerator < 0:
         msg = f"{name} is {shown(value)}; it must be a fraction of at least 0."
         raise ParameterError(msg)
-    if value.numerator > _LARGEST * value.denominator:
+    numerator, denominator = value.as_integer_ratio()
+    if numerator > _LARGEST * denominator:
         msg = f"{name} is {shown(value)}; curves compute with numbers up to 1e60. Rescale the data, or ask for less."
         raise ParameterError(msg)
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONGEST:
+    if max(numerator.bit_length(), denominator.bit_length()) > _LONGEST:
         msg = f"{name} has more than {_LONGEST} binary digits; round it to a float first, toward less privacy."
         raise ParameterError(msg)
     return value

@@ -51,7 +51,7 @@ def read_delta(value: Number, name: str = "delta") -> Fraction:
     Fraction(1, 1000000)
     """
     number = rational(value, name=name)
-    if not 0 <= number < 1:
+    if not 0 <= number.numerator < number.denominator:
         msg = (
             f"{name} is {shown(value)}; it must be at least 0 and below 1. "
             "At 1 the promise would be empty; choose it well below 1/n for n units."

@@ -64,6 +64,9 @@ RIGHTS = np.array([0.8, 0.9, 1.0, 1.01, 1.04, 1.25, 1.6, 2.2, 3.5])
 NEIGHBORS = np.array([0.9, 1.0, 1.1])
 """Orders from which the bend of K is estimated, relative to that of the line."""
 
+AROUND, ASIDE = np.append(MODERATE, NEIGHBORS), np.append(RIGHTS, LINES)
+"""What is looked at together."""
+
 FARTHEST = 1e6
 """An order times epsilon; where a larger one is best, no loss reaches epsilon."""
 
@@ -360,20 +363,22 @@ def place(direction: Moments, order: float, epsilon: float, log_delta: float) ->
     """
     tolerance, floor = _tolerance(order, epsilon), log_delta + LOG_TOLERANCE
 
-    def exponents(orders: Reals) -> list[float]:
-        values = direction.roughs(orders) + log_conversions(orders) - orders * epsilon
-        return [float(value) if math.isfinite(value) else math.inf for value in values]
+    def exponents(orders: Reals, moments: Reals) -> list[float]:
+        values = moments + log_conversions(orders) - orders * epsilon
+        return list(np.where(np.isfinite(values), values, math.inf))
 
     # Where moments grow moderately, the line through the order itself is as good as any.
-    period = -floor / order
-    for factor, value in zip(MODERATE.tolist(), exponents(order * MODERATE), strict=True):
+    period, count = -floor / order, len(MODERATE)
+    moments = direction.roughs(order * AROUND)
+    for factor, value in zip(MODERATE.tolist(), exponents(order * MODERATE, moments[:count]), strict=True):
         if value - floor <= 1.2 * period * (factor - 1) * order:
             bound = direction.moment(factor * order) + log_conversion(factor * order)
-            start = bend_height(direction, order, epsilon, floor)
+            start = _bend(moments[count:], order, epsilon, floor)
             return Where(order, 1.2 * period, ((factor * order, bound),), start, tolerance)
-    rights = list(zip((order * RIGHTS).tolist(), exponents(order * RIGHTS), strict=True))
+    aside = exponents(order * ASIDE, direction.roughs(order * ASIDE))
+    rights = list(zip((order * RIGHTS).tolist(), aside[: len(RIGHTS)], strict=True))
     best = (math.inf, order, order)
-    for factor, value in zip(LINES.tolist(), exponents(order * LINES), strict=True):
+    for factor, value in zip(LINES.tolist(), aside[len(RIGHTS) :], strict=True):
         real = factor * order
         if factor < 1 and value > log_delta + LOST:
             continue
@@ -393,7 +398,12 @@ def _tolerance(order: float, epsilon: float) -> float:
 
 def bend_height(direction: Moments, real: float, epsilon: float, floor: float) -> float:
     """Return the height at which exp(K(c) - K''(c) t^2 / 2 - c e) / (pi t) falls below the floor, roughly."""
-    below, middle, above = (float(value) for value in direction.roughs(real * NEIGHBORS))
+    return _bend(direction.roughs(real * NEIGHBORS), real, epsilon, floor)
+
+
+def _bend(moments: Reals, real: float, epsilon: float, floor: float) -> float:
+    """Return that height, given K at the neighboring orders."""
+    below, middle, above = moments.tolist()
     bend = (below - 2 * middle + above) / ((NEIGHBORS[2] - 1) * real) ** 2
     if not 0 < bend < math.inf:
         return 0.0

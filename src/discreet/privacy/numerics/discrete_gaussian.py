@@ -38,12 +38,15 @@ def discrete_gaussian_loss(sigma: float, shift: int) -> Loss:
         return DiscreteGaussianLoss(sigma, shift)
     bound = math.ceil(REACH * sigma) + 2
     x = np.arange(bound, -bound - 1, -1, dtype=np.float64)
-    logs = -(x * x) / (2 * sigma * sigma)
-    masses = np.exp(logs) / float(np.exp(logs).sum())
+    weights = np.exp(x * x * (-0.5 / (sigma * sigma)))
+    masses = weights / float(np.add.reduce(weights))
     span = shift / sigma**2
     outside = 2 * math.exp(-0.5 * REACH * REACH)
     theta = DiscreteGaussianLoss(sigma, shift) if sigma >= SMOOTH else None
-    return _Table(span * (0.5 * shift - x), masses, outside, span, outside, 64 * ULP, cutoff=outside, theta=theta)
+    # Exponents are off by three roundings and by twice that of sigma; from 745 on their exponentials are 0.
+    largest = min(0.5 * (bound / sigma) ** 2, 745.0)
+    accuracy = ULP * (16 + 4 * largest)
+    return _Table(span * (0.5 * shift - x), masses, outside, span, outside, accuracy, cutoff=outside, theta=theta)
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,8 +79,8 @@ class FiniteLoss(Loss):
         """Pr[L = inf] + sum of p (1 - exp(e - L)) over L > e, from suffix sums of p and p exp(-L)."""
         epsilon = np.asarray(epsilon, dtype=np.float64)
         if len(self.values) <= 64:
-            gaps = np.maximum(self.values - epsilon[..., None], 0.0)
-            return np.asarray(self.infinity + (-np.expm1(-gaps)) @ self.masses)
+            gaps = np.minimum(epsilon[..., None] - self.values, 0.0)
+            return np.asarray(self.infinity - np.expm1(gaps) @ self.masses)
         flat = epsilon.ravel()
         found = np.searchsorted(self.values, flat, side="right")
         out = np.empty(len(flat))
@@ -104,7 +104,8 @@ class FiniteLoss(Loss):
         # The profile at each value, from the line on its left: below delta from some value on.
         fallen = over - growth * under <= delta
         # At the largest value it is 0, which rounding may put above a tiny delta: then the last piece holds the answer.
-        index = int(fallen.argmax()) if fallen.any() else len(fallen) - 1
+        fallen[-1] = True
+        index = int(fallen.argmax())
         height, slope = float(over[index]) - delta, float(under[index])
         if not (slope > 0 and height > 0):
             return None
@@ -202,7 +203,7 @@ class FiniteLoss(Loss):
     def _near_one(self, orders: Complexes) -> tuple[Complexes, Reals]:
         pieces = _second_order(orders[:, None], self.values)
         total = (pieces * self.masses).sum(axis=1) - self.infinity * (1 + orders) + orders * self.floor
-        size = np.abs(pieces) @ self.masses + (self.infinity + self.floor) * np.abs(1 + orders)
+        size = (np.abs(pieces) * self.masses).sum(axis=1) + (self.infinity + self.floor) * np.abs(1 + orders)
         return log1p(total), (self.accuracy + 8 * ULP) * size / np.abs(1 + total)
 
 

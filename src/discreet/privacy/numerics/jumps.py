@@ -65,7 +65,9 @@ def _reserve(uses: tuple[tuple[float, float, int], ...]) -> float:
         # Beyond such orders (K - LOG_DOUBT) / r approaches the least sum from above or has passed its minimum.
         return np.where(orders < farthest, (mirror.roughs(orders) - LOG_DOUBT) / orders, least)
 
-    order = minimize_at_once(bounds)
+    # If the losses were normal, with their own variance, K would be that times r^2 / 2, and this the best order.
+    spread = math.fsum(n * loss.rate**2 * math.expm1(min(loss.sigma**-2, 100.0)) for loss, n in parts)
+    order = minimize_at_once(bounds, min(math.sqrt(-2 * LOG_DOUBT / spread), 0.1 * farthest))
     if order >= farthest:
         return least
     return min(least, (mirror.moment(order) - LOG_DOUBT) / order)

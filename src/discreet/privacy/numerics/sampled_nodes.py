@@ -37,6 +37,9 @@ REACH = 9.2
 BLOCK = 1 << 17
 """Sines evaluated at once; more are left to the fast transform."""
 
+PIECE = 1 << 15
+"""Products of matrices that are summed at once: libraries of linear algebra start threads for more."""
+
 FRACTIONS = (0.97, 0.7, 0.45, 0.3, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01, 0.005, 0.0025, 0.001, 3e-4, 1e-4, 1e-5)
 """Lines tried, as shares of pi sigma."""
 
@@ -95,6 +98,9 @@ def window(loss: SampledPair, a: float) -> tuple[float, float, bool]:
         z, powers = z[first : last + 1], powers[first : last + 1]
     edges = math.isfinite(loss.start) or bool(loss.higher)
     return low, high, not edges and _tame(powers, z, loss.sigma)
+
+
+_window = lru_cache(maxsize=64)(window)
 
 
 def last_mode(loss: SampledPair, a: float) -> float:
@@ -356,21 +362,33 @@ def _turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple
     phases = 2 * ULP * heights * float(np.abs(values) @ weights)
     if not np.array_equal(heights, step * np.arange(count)):
         wave, sine = _waves(heights, values)
-        return (wave * weights).sum(axis=1), 2 * (np.abs(sine) @ grant) + phases
+        return (wave * weights).sum(axis=1), np.einsum("ij,j->i", np.abs(sine), 2 * grant) + phases
     small = max(math.isqrt(count), 1)
     wave, sine = _waves(step * np.arange(small), values)
     far, rise = _waves((step * small) * np.arange(-(-count // small)), values)
-    # einsum stays on one core: products of small complex matrices by threads cost more than they save.
-    sums = np.einsum("ij,kj->ik", far * weights, 1 + wave) + (wave * weights).sum(axis=1)
-    errors = np.add.outer(2 * (np.abs(rise) @ grant), 2 * (np.abs(sine) @ grant))
+    sums = _product(far * weights, 1 + wave) + (wave * weights).sum(axis=1)
+    errors = np.add.outer(np.einsum("ij,j->i", np.abs(rise), 2 * grant), np.einsum("ij,j->i", np.abs(sine), 2 * grant))
     return sums.ravel()[:count], errors.ravel()[:count] + phases
+
+
+def _product(left: Complexes, right: Complexes) -> Complexes:
+    """Return left @ right.T in pieces that stay on one core: threads for so little cost more than they save."""
+    pieces = max(PIECE // (len(left) * len(right)), 1)
+    total = np.zeros((len(left), len(right)), dtype=np.complex128)
+    for first in range(0, left.shape[1], pieces):
+        total += left[:, first : first + pieces] @ right[:, first : first + pieces].T
+    return total
 
 
 def _waves(heights: Reals, values: Reals) -> tuple[Complexes, Reals]:
     """Return exp(itL) - 1 = 2i sin (cos + i sin) of half the phase, and the sines."""
     half = np.multiply.outer(0.5 * heights, values)
     sine = np.sin(half)
-    return 2j * sine * (np.cos(half) + 1j * sine), sine
+    double = 2 * sine
+    waves = np.empty(half.shape, dtype=np.complex128)
+    np.multiply(double, np.cos(half, out=half), out=waves.imag)
+    np.multiply(double, -sine, out=waves.real)
+    return waves, sine
 
 
 @lru_cache(maxsize=1024)
@@ -379,7 +397,7 @@ def _placed(loss: SampledPair, real: float, height: float) -> tuple[float, float
     tilt = loss.exponent(real)
     if tilt > 0 and (last_mode(loss, tilt) > FARTHEST or tilt > LARGEST):
         return 0.0, 1.0, 0.0, False  # no step: not affordable
-    lower, upper, near = window(loss, tilt)
+    lower, upper, near = _window(loss, tilt)
     if near:
         lower, upper = min(lower, -REACH), max(upper, min(REACH + 1 / loss.sigma, loss.cut + REACH))
         z = lower + (upper - lower) * TWELFTHS

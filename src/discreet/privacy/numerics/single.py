@@ -125,10 +125,15 @@ def _confirmed(loss: Loss, here: float, delta: float, rate: float) -> Ends | Non
     """Return both ends a little away from the crossing; None where the certified inequalities do not hold there."""
     width, blur = _reach(here, rate), _blur(loss, here)
     low, high = max(here - width, 0.0), here + width
-    start, above, below = (float(value) for value in loss.delta(np.asarray([0.0, low, high])))
-    if start * (1 + SLACK) <= delta:
-        return 0.0, 0.0
-    if not ((above * (1 - SLACK) >= delta + loss.unsure or low == 0) and below * (1 + SLACK) <= delta):
+    above, below = loss.delta(np.asarray([low, high])).tolist()
+    # Profiles fall: where the one at `low` exceeds delta, so does that at 0.
+    if not above * (1 - SLACK) >= delta + loss.unsure:
+        start = above if low == 0 else float(loss.delta(np.zeros(1))[0])
+        if start * (1 + SLACK) <= delta:
+            return 0.0, 0.0
+        if low > 0:
+            return None
+    if not below * (1 + SLACK) <= delta:
         return None
     return max(low - blur, 0.0), min(high + blur, loss.top)
 
