@@ -282,7 +282,7 @@ def test_commands_are_completed_in_the_shell() -> None:
 
 
 def test_every_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    groups = {"account": "gaussian", "calibrate": "gaussian", "version": "new"}
+    groups = {"account": "gaussian", "calibrate": "gaussian", "ledger": "export", "version": "new"}
     for name in names():
         assert main([name, *([groups[name]] if name in groups else []), "--help"]) == 0
         assert "--json" in capsys.readouterr().out

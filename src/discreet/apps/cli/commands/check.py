@@ -1,4 +1,4 @@
-"""`discreet check`: verify what the policy declares about the data, and record it."""
+"""`discreet check`: verify, for the owner, what the policy declares about the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet ledger`: take a ledger along as lines of JSON, and bring it back where it was lost."""
+"""`discreet ledger`: export the ledger as lines of JSON, or make it from them."""
 
 from __future__ import annotations
 

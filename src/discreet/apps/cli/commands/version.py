@@ -58,6 +58,7 @@ def new(policy: PolicyFile, name: Name = None, *, as_json: Json = False) -> None
     before = policy.read_text(encoding="utf-8")
     _replace(policy, _with_version(before, chosen))
     try:
+        _require_version(policy, chosen)
         with open_books(policy) as ledger:
             head, left = ledger.head, ledger.remaining
     except BaseException:  # the ledger did not take it: the file must not say otherwise
@@ -65,6 +66,15 @@ def new(policy: PolicyFile, name: Name = None, *, as_json: Json = False) -> None
         raise
     text = f"{stated.dataset} is now version {chosen} (was {stated.version}). The budget stays: {left_text(left)} left."
     _tell({"dataset": stated.dataset, "version": chosen, "was": stated.version, "head": str(head)}, text, as_json)
+
+
+def _require_version(policy: Path, chosen: str) -> None:
+    """Refuse to say that a version is new which did not reach the policy."""
+    if read_policy(policy).version != chosen:
+        message = (
+            f"[dataset] is written in {policy} in a way that this command does not change; write it there yourself."
+        )
+        raise ParameterError(message)
 
 
 def _tell(record: dict[str, str], text: str, as_json: bool) -> None:  # noqa: FBT001 - an option, passed on
