@@ -113,16 +113,20 @@ CASES: list[e.Expression] = [
 ]
 
 
-def asked(expression: e.Expression) -> Aggregate:
-    """Aggregate an expression: how many values there are, how many different ones, and for numbers their sum."""
-    scan = Scan(PRIVATE)
-    child = Project(scan, (("v", expression),))
-    value = e.Column("v")
-    statistics: list[Statistic] = [RowCount(), ValueCount((value,)), DistinctCount(value)]
-    if child.schema["v"].kind.numeric:
-        step = Fraction(1, 1024) if child.schema["v"].kind is Kind.FLOAT else Fraction(1)
-        statistics.append(Moment((Snapped(value, -(2**30), 2**30, 5, step),)))
-        statistics.append(Moment((Snapped(value, -(2**60), 2**60, 0, step),)))
+def asked(*expressions: e.Expression) -> Aggregate:
+    """Aggregate expressions: how many values there are, how many different ones, and for numbers their sums."""
+    named = tuple((f"v{place}", expression) for place, expression in enumerate(expressions))
+    child = Project(Scan(PRIVATE), named)
+    statistics: list[Statistic] = [RowCount()]
+    for name, _ in named:
+        value = e.Column(name)
+        statistics += [ValueCount((value,)), DistinctCount(value)]
+        if child.schema[name].kind.numeric:
+            step = Fraction(1, 1024) if child.schema[name].kind is Kind.FLOAT else Fraction(1)
+            statistics.append(Moment((Snapped(value, -(2**30), 2**30, 5, step),)))
+            statistics.append(Moment((Snapped(value, -(2**60), 2**60, 0, step),)))
+            if child.schema[name].kind is Kind.INTEGER:
+                statistics.append(Moment((Snapped(value, -(2**30), 2**30, 5, Fraction(2**20)),)))
     return Aggregate(child, (), tuple(statistics))
 
 

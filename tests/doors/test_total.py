@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tests.plans.interpreter import Database
 
 ROWS = database()
+_TOGETHER = 8
+"""So many cases share a question on servers, where the question costs more than the case."""
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +67,24 @@ def wrong(engine: Engine, aggregate: Aggregate, rows: Database = ROWS) -> str | 
     return None if found == wanted else f"{found} against {wanted}"
 
 
+def all_wrong(engine: Engine) -> list[str]:
+    """Tell how an engine differs: many cases in one question, one by one where the engine or the reference needs it."""
+    exact = [case for case in CASES if is_exact(asked(case))]
+    batches = [exact[start : start + _TOGETHER] for start in range(0, len(exact), _TOGETHER)]
+    alone = [case for case in CASES if case not in exact]
+    found = [wrong(engine, per_unit())]
+    for batch in batches:
+        try:
+            engine.prepare(asked(*batch))
+        except QueryRefused:
+            alone += batch
+            continue
+        found.append(wrong(engine, asked(*batch)))
+        alone += batch if found[-1] else []  # to name the case
+    found += [f"{case.canonical()}: {text}" for case in alone if (text := wrong(engine, asked(case)))]
+    return [text for text in found if text is not None]
+
+
 def test_every_function_has_a_rule_and_a_provocation() -> None:
     kinds = {getattr(expressions, name) for name in expressions.__all__}
     functions = {
@@ -85,14 +105,10 @@ def test_duckdb_is_total_per_unit(duckdb_engine: Engine) -> None:
 
 @pytest.mark.engine
 def test_postgres_is_total(postgres_engine: Engine) -> None:
-    found = [f"{case.canonical()}: {text}" for case in CASES if (text := wrong(postgres_engine, asked(case)))]
-    assert found == []
-    assert wrong(postgres_engine, per_unit()) is None
+    assert all_wrong(postgres_engine) == []
 
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")
 def test_spark_is_total(spark_engine: Engine) -> None:
-    found = [f"{case.canonical()}: {text}" for case in CASES if (text := wrong(spark_engine, asked(case)))]
-    assert found == []
-    assert wrong(spark_engine, per_unit()) is None
+    assert all_wrong(spark_engine) == []

@@ -15,6 +15,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from discreet.exact import float_down, float_up
+from discreet.plans.expressions import Equal
 from discreet.plans.expressions.expression import settled
 from discreet.plans.nodes import (
     Aggregate,
@@ -132,7 +133,7 @@ def _(node: Project, database: Database) -> Rows:
 
 def equal(left: Row, right: Row, on: Sequence[tuple[str, str]]) -> bool:
     """Tell whether all pairs of columns are equal; NULL equals nothing."""
-    return all(left[a] is not None and right[b] is not None and left[a] == right[b] for a, b in on)
+    return all(Equal(()).apply(left[a], right[b]) is True for a, b in on)
 
 
 @rows_of.register
