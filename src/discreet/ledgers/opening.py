@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
-from discreet.ledgers.ledger import Ledger
+from discreet.ledgers.ledger import Ledger, require_policy
 from discreet.ledgers.memory import MemoryLedger
+from discreet.ledgers.paths import HEAD, read_path
 from discreet.ledgers.postgres import PostgresLedger
 from discreet.ledgers.sqlite import SQLiteLedger
+from discreet.tables import Policy
 
 if TYPE_CHECKING:
     from discreet.ledgers.verification import Verification
-    from discreet.tables import Policy
 
 __all__ = ["ledger_beside", "open_ledger", "verify_ledger"]
 
@@ -25,7 +26,7 @@ def ledger_beside(file: str | Path) -> Path:
     >>> ledger_beside("data/hospital.toml").name
     'hospital.ledger.sqlite'
     """
-    path = Path(file)
+    path = read_path(file, name="file")
     return path.with_name(f"{path.stem}.ledger.sqlite")
 
 
@@ -48,6 +49,7 @@ def verify_ledger(
     ...     print(str(verify_ledger(policy, file=file))[:9])
     1 entries
     """
+    require_policy(policy)
     found = address if address is not None else policy.ledger if policy is not None else None
     if found is None and file is None:
         msg = "nothing says which ledger; give an address, or the policy's file."
@@ -62,14 +64,15 @@ def verify_ledger(
 
 
 def _head_file(file: str | Path | None) -> Path | None:
-    return None if file is None else ledger_beside(file).with_suffix(".head")
+    return None if file is None else ledger_beside(file).with_suffix(HEAD)
 
 
 def _path(found: str | Path | None, mark: str, rest: str, file: str | Path | None) -> Path:
     """The file of a ledger, relative to the policy's."""
     if found is None:
         return ledger_beside(file or "")
-    return (Path() if file is None else Path(file).parent) / (rest.removeprefix("/") if mark else found)
+    named = read_path(rest.removeprefix("/") if mark else found, name="ledger")
+    return (Path() if file is None else read_path(file, name="file").parent) / named
 
 
 def open_ledger(
@@ -89,6 +92,9 @@ def open_ledger(
     >>> open_ledger(Policy([], epsilon=1, dataset="hospital"))
     MemoryLedger('memory', dataset 'hospital')
     """
+    if not isinstance(policy, Policy):
+        msg = f"policy is {shown(policy)}; it must be a Policy."
+        raise ParameterError(msg)
     if isinstance(address, Ledger):
         if address.policy.hash != policy.hash:
             msg = "ledger is that of another policy; open it with the policy of the database, or give its address."
