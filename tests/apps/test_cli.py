@@ -219,9 +219,12 @@ def test_one_mechanism_is_shown_by_name_or_kind(capsys: pytest.CaptureFixture[st
         assert "arXiv:0811.2841" in text
         assert "Staircase" not in text
     assert main(["mechanisms", "nothing"]) == 2
-    assert "'nothing' is no mechanism; known are" in capsys.readouterr().err
+    assert "'nothing' is no mechanism. `discreet mechanisms` shows all" in capsys.readouterr().err
     assert main(["mechanisms", "randomised_response"]) == 2
-    assert "Did you mean 'RandomizedResponse'?" in capsys.readouterr().err
+    wrong = "discreet: 'randomised_response' is no mechanism. Did you mean 'RandomizedResponse'? `discreet mechanisms` "
+    found = capsys.readouterr().err
+    assert found.startswith(wrong)
+    assert len(found) < len(wrong) + 20
 
 
 def loaded(code: str) -> set[str]:

@@ -294,6 +294,69 @@ def test_a_version_is_written_where_there_was_none(head: str, tmp_path: Path) ->
     assert "epsilon = 1  # all" in policy.read_text()
 
 
+BUDGET = "[budget]\nepsilon = 1\n"
+INSIDE = '[tables.t.columns]\ng = { keys = ["""\n[dataset]\nversion = "1"\n"""] }\n'
+TABLE = "[tables.t]\nrow_is_unit = true\n"
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        (f"{BUDGET}{TABLE}{INSIDE}", f'[dataset]\nversion = "77"\n\n{BUDGET}{TABLE}{INSIDE}'),
+        (f"{BUDGET}{TABLE}{INSIDE}[dataset]\n", f'{BUDGET}{TABLE}{INSIDE}[dataset]\nversion = "77"\n'),
+        (
+            f'{BUDGET}{TABLE}{INSIDE}[dataset]\nversion="1" # x\n',
+            f'{BUDGET}{TABLE}{INSIDE}[dataset]\nversion="77" # x\n',
+        ),
+        (f'dataset.version="1"\n{BUDGET}', f'dataset.version="77"\n{BUDGET}'),
+        (f'dataset = {{ id = "a", version="1" }}\n{BUDGET}', f'dataset = {{ id = "a", version="77" }}\n{BUDGET}'),
+        (f'[ "dataset" ]\n"version" = """1"""\n{BUDGET}', f'[ "dataset" ]\n"version" = "77"\n{BUDGET}'),
+        (f"[dataset]\r\n{BUDGET}", f'[dataset]\r\nversion = "77"\r\n{BUDGET}'),
+        (f"budget.epsilon = 1\n{TABLE.strip()}", f'budget.epsilon = 1\n{TABLE}[dataset]\nversion = "77"\n'),
+        (f"[dataset]\nid = 'version = 1'\n{BUDGET}", f"[dataset]\nversion = \"77\"\nid = 'version = 1'\n{BUDGET}"),
+    ],
+)
+def test_a_new_version_changes_its_own_value_and_not_a_byte_more(before: str, after: str, tmp_path: Path) -> None:
+    policy = tmp_path / "town.toml"
+    policy.write_bytes(before.encode())
+    assert main(["version", "new", str(policy), "77"]) == 0
+    assert policy.read_bytes() == after.encode()
+
+
+def test_a_version_that_cannot_be_changed_alone_is_left_to_the_owner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = tmp_path / "town.toml"
+    text = f'dataset = {{ id = "a" }}\n{BUDGET}'  # an inline table is closed: nothing can be added outside it
+    policy.write_text(text)
+    assert main(["version", "new", str(policy), "77"]) == 2
+    assert 'nothing was written. Write it yourself: version = "77" in the table [dataset]' in capsys.readouterr().err
+    assert policy.read_text() == text
+    assert [each.name for each in tmp_path.iterdir()] == ["town.toml"]
+
+
+def test_a_linked_policy_stays_a_link(tmp_path: Path) -> None:
+    policy, link = tmp_path / "town.toml", tmp_path / "link.toml"
+    policy.write_text(BUDGET)
+    link.symlink_to(policy)
+    assert main(["version", "new", str(link), "77"]) == 0
+    assert link.is_symlink()
+    assert 'version = "77"' in policy.read_text()
+
+
+@pytest.mark.parametrize("wrong", ["0x1", "0X1", "1_0", "\u0663", "\uff11"])
+def test_a_number_is_written_in_decimal_digits(clinic: str, capsys: pytest.CaptureFixture[str], wrong: str) -> None:
+    for command in (
+        ["query", clinic, COUNT, "--epsilon", wrong],
+        ["query", clinic, COUNT, "--within", f"n={wrong}"],
+        ["preview", clinic, COUNT, "--rho", wrong],
+        ["account", "gaussian", "--sigma", wrong],
+        ["calibrate", "laplace", "--epsilon", wrong],
+        ["explain", "--epsilon", wrong],
+    ):
+        assert "write a decimal number or a fraction, such as 0.5" in complaint(capsys, 2, *command)
+
+
 def test_a_version_that_the_ledger_refuses_is_not_written(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
     record(capsys, "query", clinic, COUNT, "--epsilon", "1")
     changed = POLICY.replace("[budget]", '[budget]\nneighbors = "change_one"')

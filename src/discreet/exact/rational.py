@@ -37,6 +37,8 @@ def shown(value: object) -> str:
         text = repr(value) if isinstance(value, str) else str(value)
     except ValueError:  # Python prints no integer of more than 4300 digits
         return f"a number of more than {_LONGEST_TEXT} digits"
+    except Exception:  # noqa: BLE001 - whatever a class of somebody else raises
+        return f"a value of type {type(value).__name__}"
     if len(text) > _LONGEST_TEXT and not isinstance(value, str):
         return f"a number of more than {_LONGEST_TEXT} digits"
     return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"

@@ -22,6 +22,7 @@ from discreet.ledgers.records import (
     policy_of,
     released_record,
     repeat_of,
+    require_name,
     require_texts,
     scopes,
     table_names,
@@ -32,7 +33,16 @@ from discreet.ledgers.statement import Statement
 from discreet.ledgers.terms import DATASET, Limits, Terms
 from discreet.ledgers.transfer import FORMAT, checked, copy_into, written
 from discreet.ledgers.verification import Verification, verified
-from discreet.releases.purse import Entry, Repeat, Reservation
+from discreet.releases.purse import (
+    Entry,
+    Repeat,
+    Reservation,
+    require_costs,
+    require_entry,
+    require_repeats,
+    require_reservation,
+)
+from discreet.tables import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,14 +55,14 @@ if TYPE_CHECKING:
     from discreet.ledgers.page import Page, State
     from discreet.privacy.currencies import Currency
     from discreet.releases.purse import Released
-    from discreet.tables import Policy
 
-__all__ = ["KINDS", "Ledger", "now"]
+__all__ = ["KINDS", "Ledger", "now", "require_policy"]
 
 KINDS = ("question", "stream", "session", "method")
 """What a reservation pays for."""
 
 _NOTES = ("audit", "check", "unprotected")
+_WRITTEN = ("opened", "policy", "reserved", "recorded", "part", "shared", *_NOTES)
 _OWN_WORDS = frozenset({"analyst", "charges", "clock", "purpose", "question", "reservation", "reservations", "what"})
 _CHUNK = 1000
 
@@ -64,6 +74,19 @@ def now() -> str:
     'Z'
     """
     return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def require_policy(policy: Policy | None) -> None:
+    """Refuse what is no policy.
+
+    >>> require_policy("hospital.toml")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: policy is 'hospital.toml'; it must be a Policy, or None for the ledger's last one.
+    """
+    if not isinstance(policy, Policy | None):
+        msg = f"policy is {shown(policy)}; it must be a Policy, or None for the ledger's last one."
+        raise ParameterError(msg)
 
 
 class Ledger(ABC):
@@ -98,6 +121,7 @@ class Ledger(ABC):
         self._limits: Limits
         self._policy: Policy
         try:
+            require_policy(policy)
             if export is not None:
                 self._import(checked(export))
             self._join(policy)
@@ -123,6 +147,8 @@ class Ledger(ABC):
 
     def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
         """What somebody may still spend for something: the least that is left of all budgets that count."""
+        require_name("analyst", analyst)
+        require_name("purpose", purpose)
         with self._page(write=False) as page:
             left = [
                 left_of(limit, self._spent(page, scope))
@@ -140,6 +166,8 @@ class Ledger(ABC):
 
     def admits(self, cost: Currency, entry: Entry) -> bool:
         """Tell whether a cost would fit into all budgets now."""
+        require_entry(entry)
+        require_texts(entry)
         return self.affords(dict.fromkeys(self.budgets(entry), cost))
 
     def affords(self, charges: Mapping[Scope, Currency]) -> bool:
@@ -157,7 +185,10 @@ class Ledger(ABC):
 
         What it gives is not to be shown before `take` or `find` was paid for it.
         """
-        if not entry.question:
+        require_entry(entry)
+        if not isinstance(entry.question, str) or entry.question:
+            require_texts(entry)
+        else:
             return None
         with self._page(write=False) as page:
             self._check(page, entry)
@@ -193,6 +224,7 @@ class Ledger(ABC):
         >>> MemoryLedger(Policy([], epsilon=1)).take([(Pure(1), Entry("0f3a", ()))], [])[0][0].cost
         Pure(epsilon=1)
         """
+        costs, repeats = require_costs(costs), require_repeats(repeats)
         if not costs:
             with self._page(write=False) as page:  # what is owed by nobody is not written, and waits for no writer
                 owed = [self._owed(page, repeat, entry) for repeat, entry in repeats]
@@ -253,7 +285,10 @@ class Ledger(ABC):
 
     def entries(self, *, start: int = 0, kind: str | None = None) -> Iterator[Line]:
         """Give the entries in order, from a number on; of one kind, if it is given."""
-        start = integer(start, name="start", least=0)
+        start = integer(start, name="start", least=0, most=2**62)
+        if kind is not None and kind not in _WRITTEN:
+            msg = f"kind is {shown(kind)}; it must be one of {', '.join(_WRITTEN)}, or None for all."
+            raise ParameterError(msg)
         while True:
             with self._page(write=False) as page:
                 state = self._state(page)
@@ -426,10 +461,6 @@ class Ledger(ABC):
         if entry.kind not in KINDS:
             msg = f"kind is {shown(entry.kind)}; it must be one of {', '.join(KINDS)}."
             raise ParameterError(msg)
-        for word, name in (("analyst", entry.analyst), ("purpose", entry.purpose)):
-            if name is not None and not (isinstance(name, str) and name and name.isprintable()):
-                msg = f"{word} is {shown(name)}; it must be a text of printable characters."
-                raise ParameterError(msg)
         names = [each.name for each in self._policy.analysts]
         if names and entry.analyst not in names:
             msg = f"analyst is {shown(entry.analyst)}; the policy's analysts are {', '.join(names)}."
@@ -543,9 +574,7 @@ class Ledger(ABC):
         return Reservation(head.number, cost, entry, tuple(line.body["answer"] for line in own), str(head))
 
     def _answer(self, reservation: Reservation, kind: str, answer: Released) -> str:
-        if not isinstance(reservation, Reservation):
-            msg = f"reservation is {shown(reservation)}; it must be what `reserve` gave."
-            raise ParameterError(msg)
+        require_reservation(reservation)
         record = released_record(answer)
         with self._page(write=True) as page:
             line = page.line(reservation.number)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError, PolicyError
 from discreet.exact import shown
-from discreet.ledgers.ledger import Ledger
+from discreet.ledgers.ledger import Ledger, require_policy
 from discreet.ledgers.memory import MemoryLedger
+from discreet.ledgers.paths import HEAD, read_path
 from discreet.ledgers.postgres import PostgresLedger
 from discreet.ledgers.sqlite import SQLiteLedger
 from discreet.tables import Policy
@@ -29,7 +30,7 @@ def ledger_beside(file: str | Path) -> Path:
     >>> ledger_beside("data/hospital.toml").name
     'hospital.ledger.sqlite'
     """
-    path = Path(file)
+    path = read_path(file, name="file")
     return path.with_name(f"{path.stem}.ledger.sqlite")
 
 
@@ -83,8 +84,9 @@ def export_ledger(
 
 def _unjoined(policy: Policy | None, address: str | Path | None, file: str | Path | None) -> Ledger:
     """Open a ledger to look at it."""
-    if policy is None and address is None and file is not None and Path(file).is_file():
+    if policy is None and address is None and file is not None and read_path(file, name="file").is_file():
         policy = Policy.read(file)
+    require_policy(policy)
     found = address if address is not None else policy.ledger if policy is not None else None
     if found is None and file is None:
         msg = "nothing says which ledger; give an address, or the policy's file."
@@ -96,6 +98,17 @@ def _unjoined(policy: Policy | None, address: str | Path | None, file: str | Pat
     if mark and scheme in {"postgresql", "postgres"}:
         return PostgresLedger.unjoined(str(found), _head_file(file))
     return SQLiteLedger.unjoined(_path(found, mark, rest, file))
+
+
+def _given(ledger: Ledger, policy: Policy, export: Iterable[str] | None) -> Ledger:
+    """Take a ledger that is open already."""
+    if ledger.policy.hash != policy.hash:
+        msg = "ledger is that of another policy; open it with the policy of the database, or give its address."
+        raise ParameterError(msg)
+    if export is not None:
+        msg = "export makes a new ledger; give an address where there is none yet."
+        raise ParameterError(msg)
+    return ledger
 
 
 def _require_durable(policy: Policy) -> None:
@@ -110,14 +123,15 @@ def _require_durable(policy: Policy) -> None:
 
 
 def _head_file(file: str | Path | None) -> Path | None:
-    return None if file is None else ledger_beside(file).with_suffix(".head")
+    return None if file is None else ledger_beside(file).with_suffix(HEAD)
 
 
 def _path(found: str | Path | None, mark: str, rest: str, file: str | Path | None) -> Path:
     """The file of a ledger, relative to the policy's."""
     if found is None:
         return ledger_beside(file or "")
-    return (Path() if file is None else Path(file).parent) / (rest.removeprefix("/") if mark else found)
+    named = read_path(rest.removeprefix("/") if mark else found, name="ledger")
+    return (Path() if file is None else read_path(file, name="file").parent) / named
 
 
 def open_ledger(
@@ -144,14 +158,11 @@ def open_ledger(
     >>> open_ledger(Policy([], epsilon=1, dataset="hospital"))
     MemoryLedger('memory', dataset 'hospital')
     """
+    if not isinstance(policy, Policy):
+        msg = f"policy is {shown(policy)}; it must be a Policy."
+        raise ParameterError(msg)
     if isinstance(address, Ledger):
-        if address.policy.hash != policy.hash:
-            msg = "ledger is that of another policy; open it with the policy of the database, or give its address."
-            raise ParameterError(msg)
-        if export is not None:
-            msg = "export makes a new ledger; give an address where there is none yet."
-            raise ParameterError(msg)
-        return address
+        return _given(address, policy, export)
     found = policy.ledger if address is None else address
     if address is None and file is not None:
         _require_durable(policy)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -16,10 +15,12 @@ from discreet.ledgers.heads import Head, HeadFile
 from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
 from discreet.ledgers.page import Filed, State
+from discreet.ledgers.paths import read_path
 from discreet.ledgers.transfer import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from psycopg import Connection, Cursor
 
@@ -177,7 +178,7 @@ class PostgresLedger(Ledger):
         self._thread_lock = threading.RLock()
         self._connection: Connection[tuple[Any, ...]] | None = None
         self._process = 0
-        self._heads: HeadFile | None = None if head_file is None else HeadFile(Path(head_file))
+        self._heads: HeadFile | None = None if head_file is None else HeadFile(read_path(head_file, name="head_file"))
         renew_lock(self)
 
     @classmethod
@@ -279,7 +280,14 @@ class PostgresLedger(Ledger):
 
 def _parts(address: str) -> tuple[str, str, str]:
     """The address for the driver, the schema, and a name without user and password."""
-    parts = urlsplit(address)
+    if not isinstance(address, str) or not address.startswith(("postgresql://", "postgres://")):
+        msg = f"address is {'a text' if isinstance(address, str) else shown(address)}; it must be postgresql://host/database."
+        raise ParameterError(msg)  # a text may hold a password
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        msg = "address is not readable; it must be postgresql://host/database."
+        raise ParameterError(msg) from None
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     schema = query.pop("schema", _SCHEMA)
     if not schema.isidentifier():

@@ -29,6 +29,7 @@ __all__ = [
     "policy_of",
     "released_record",
     "repeat_of",
+    "require_name",
     "require_texts",
     "scopes",
     "table_names",
@@ -107,6 +108,19 @@ def about(entry: Entry) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in (None, "")}
 
 
+def require_name(word: str, name: str | None) -> None:
+    """Refuse a name of an analyst or a purpose that nobody could have.
+
+    >>> require_name("analyst", "")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: analyst is ''; it must be a text of printable characters.
+    """
+    if name is not None and not (isinstance(name, str) and name and name.isprintable()):
+        msg = f"{word} is {shown(name)}; it must be a text of printable characters."
+        raise ParameterError(msg)
+
+
 def require_texts(entry: Entry) -> None:
     """Refuse an entry that could not be read back: its words must be texts that every store can hold.
 
@@ -121,6 +135,8 @@ def require_texts(entry: Entry) -> None:
         if not isinstance(given, tuple | list) or not all(isinstance(each, str) for each in given):
             msg = f"{word} is {shown(given)}; it must be names of tables."
             raise ParameterError(msg)
+    require_name("analyst", entry.analyst)
+    require_name("purpose", entry.purpose)
     for word in ("asked", "promise", "policy", "version"):
         if not isinstance(getattr(entry, word), str):
             msg = f"{word} is {shown(getattr(entry, word))}; it must be a text."

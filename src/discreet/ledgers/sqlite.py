@@ -8,21 +8,21 @@ import sqlite3
 import threading
 from contextlib import closing, contextmanager
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import LedgerError, ParameterError
-from discreet.exact import shown
+from discreet.errors import LedgerError
 from discreet.ledgers.forking import rest_before
 from discreet.ledgers.heads import HeadFile
-from discreet.ledgers.ledger import Ledger
+from discreet.ledgers.ledger import Ledger, require_policy
 from discreet.ledgers.line import Line
 from discreet.ledgers.lock import turn
 from discreet.ledgers.page import Filed, State
+from discreet.ledgers.paths import HEAD, read_ledger_path
 from discreet.ledgers.transfer import FORMAT, checked, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from discreet.tables import Policy
 
@@ -173,6 +173,7 @@ class SQLiteLedger(Ledger):
     write-ahead mode does not work on network drives.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from discreet.privacy import Pure
     >>> from discreet.releases import Entry
     >>> from discreet.tables import Policy
@@ -187,6 +188,7 @@ class SQLiteLedger(Ledger):
 
     def __init__(self, path: str | Path, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
         heads = self._attach(path)
+        require_policy(policy)  # before a file is made
         if not self._path.exists():
             if export is None:
                 self._refuse_to_forget(policy, heads)
@@ -200,15 +202,14 @@ class SQLiteLedger(Ledger):
 
     def _attach(self, path: str | Path) -> HeadFile:
         """Know the file, without reading it."""
-        if "\0" in str(path) or not Path(path).name:
-            msg = f"the path of the ledger is {shown(str(path))}; it must be the path of a file, without NUL."
-            raise ParameterError(msg)
-        self._path = Path(path).absolute()  # it is opened again and again, whatever the working folder is then
+        self._path = read_ledger_path(
+            path, name="path"
+        ).absolute()  # it is opened again and again, whatever the working folder is then
         self._name = str(path)
         self._thread_lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
-        self._heads: HeadFile | None = HeadFile(self._path.with_suffix(".head"))
+        self._heads: HeadFile | None = HeadFile(self._path.with_suffix(HEAD))
         rest_before(self)
         return self._heads
 

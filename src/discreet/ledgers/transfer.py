@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
@@ -13,7 +14,7 @@ from discreet.ledgers.rules import apply
 from discreet.ledgers.verification import NO_LEDGERS_ENTRY, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from discreet.ledgers.page import Page
 
@@ -48,6 +49,9 @@ def checked(export: Iterable[str]) -> list[Line]:
     """
     if isinstance(export, str | bytes):
         msg = "export is one text; it must be the lines of an export: text.splitlines(), or the opened file."
+        raise ParameterError(msg)
+    if not isinstance(export, Iterable):
+        msg = f"export is {shown(export)}; it must be the lines of an export, as texts."
         raise ParameterError(msg)
     texts = []
     for text in export:

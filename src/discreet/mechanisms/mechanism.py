@@ -9,11 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid
+from discreet.exact import Grid, shown
 from discreet.mechanisms.registry import load
 from discreet.mechanisms.words import promise_in_words
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy.relations import Group, read_relation
+from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -172,8 +173,9 @@ class Mechanism(ABC, Generic[Given, Released]):
         """Read what `record` wrote; every number passes the constructor's checks again."""
         known = registered()
         kind = record.get("kind")
-        if kind not in known:
-            msg = f"{kind!r} is no kind of mechanism; known are {', '.join(sorted(known))}."
+        if not isinstance(kind, str) or kind not in known:
+            near = hint(kind, known) if isinstance(kind, str) else ""
+            msg = f"kind is {shown(kind)}, which is no mechanism.{near} `discreet mechanisms` shows all {len(known)}."
             raise ParameterError(msg)
         rest = {name: _decode(value) for name, value in record.items() if name != "kind"}
         if "neighbors" in rest:

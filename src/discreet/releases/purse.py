@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.privacy import ZCDP, Approximate, ApproximateFilter, Pure, PureFilter, ZCDPFilter
 from discreet.privacy.convert import zcdp_allowance
+from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from discreet.privacy import Budget
     from discreet.privacy.currencies import Currency
     from discreet.privacy.filters import Filter
-    from discreet.tables import Policy
 
-__all__ = ["Entry", "MemoryPurse", "Purse", "Released", "Repeat", "Reservation", "budget_filter"]
+__all__ = [
+    "Entry",
+    "MemoryPurse",
+    "Purse",
+    "Released",
+    "Repeat",
+    "Reservation",
+    "budget_filter",
+    "require_costs",
+    "require_entry",
+    "require_repeats",
+    "require_reservation",
+]
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -192,6 +204,9 @@ class MemoryPurse:
     """
 
     def __init__(self, policy: Policy) -> None:
+        if not isinstance(policy, Policy):
+            msg = f"policy is {shown(policy)}; it must be a Policy."
+            raise ParameterError(msg)
         self._filter: Filter[Any] = budget_filter(policy, policy.budget)
         self._lock = threading.Lock()
         self._reserved: list[Reservation] = []
@@ -226,7 +241,7 @@ class MemoryPurse:
 
     def admits(self, cost: Currency, entry: Entry) -> bool:
         """Tell whether a cost would fit now."""
-        del entry
+        require_entry(entry)
         return bool(self._filter.admits(cost))
 
     def affords(self, charges: Mapping[tuple[str, str], Currency]) -> bool:
@@ -244,6 +259,7 @@ class MemoryPurse:
 
     def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
         """Take several costs, or none and raise BudgetError."""
+        costs = require_costs(costs)
         with self._lock:
             after = self._filter
             for cost, _ in costs:
@@ -258,15 +274,16 @@ class MemoryPurse:
         self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
         """Take several costs; there are no repeats."""
-        if repeats:
+        if require_repeats(repeats):
             msg = "this purse keeps no answers, so it has no repeats to show; use a ledger of discreet.ledgers."
             raise ParameterError(msg)
         return self.reserve_all(costs), ()
 
     def record(self, reservation: Reservation, answer: object) -> str:
         """Keep the answer of a reservation."""
+        require_reservation(reservation)
         with self._lock:
-            known = reservation.number < len(self._reserved) and self._reserved[reservation.number] is reservation
+            known = any(each is reservation for each in self._reserved[reservation.number : reservation.number + 1])
             if not known or reservation.number in self._answers:
                 msg = f"reservation {reservation.number} is not open in this purse; reserve first, and record once."
                 raise ParameterError(msg)
@@ -275,7 +292,90 @@ class MemoryPurse:
 
     def answer(self, reservation: Reservation) -> object | None:
         """Give what was recorded for a reservation; None if nothing was."""
+        require_reservation(reservation)
         return self._answers.get(reservation.number)
+
+
+_PRICED = "pairs of a cost and its Entry, such as [(Pure(1), Entry(question, tables))]"
+_LOOKED_UP = "pairs of a Repeat that `look` gave and its Entry"
+
+
+def require_entry(entry: Entry) -> None:
+    """Refuse what does not say what a cost is for.
+
+    >>> require_entry(None)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: entry is None; it must be an Entry: Entry(question, tables) says what a cost is for.
+    """
+    if not isinstance(entry, Entry):
+        msg = f"entry is {shown(entry)}; it must be an Entry: Entry(question, tables) says what a cost is for."
+        raise ParameterError(msg)
+    if not isinstance(entry.details, Mapping):
+        msg = f"details is {shown(entry.details)}; it must be a dictionary of public facts."
+        raise ParameterError(msg)
+
+
+def require_costs(costs: Iterable[tuple[Currency, Entry]]) -> list[tuple[Currency, Entry]]:
+    """Read costs with what each is for.
+
+    >>> require_costs([None])
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: costs holds None; it must be pairs of a cost and its Entry, such as ...
+    """
+    return [(cost, entry) for cost, entry in _pairs(costs, "costs", _PRICED)]
+
+
+def require_repeats(repeats: Iterable[tuple[Repeat, Entry]]) -> list[tuple[Repeat, Entry]]:
+    """Read repeats with what each is for.
+
+    >>> require_repeats([(None, Entry("0f3a", ()))])
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: repeats holds None; it must be pairs of a Repeat that `look` gave and its Entry.
+    """
+    found = _pairs(repeats, "repeats", _LOOKED_UP)
+    for repeat, _ in found:
+        if not isinstance(repeat, Repeat):
+            msg = f"repeats holds {shown(repeat)}; it must be {_LOOKED_UP}."
+            raise ParameterError(msg)
+        numbers = repeat.numbers
+        if not isinstance(numbers, tuple) or not all(isinstance(each, int) for each in numbers):
+            msg = f"numbers is {shown(numbers)}; it must be the reservations that `look` gave, as a tuple."
+            raise ParameterError(msg)
+    return found
+
+
+def _pairs(given: Any, name: str, allowed: str) -> list[tuple[Any, Entry]]:  # noqa: ANN401 - what is read here
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        msg = f"{name} is {shown(given)}; it must be {allowed}."
+        raise ParameterError(msg)
+    found = []
+    for each in given:
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            msg = f"{name} holds {shown(each)}; it must be {allowed}."
+            raise ParameterError(msg)
+        require_entry(each[1])
+        found.append((each[0], each[1]))
+    return found
+
+
+def require_reservation(reservation: Reservation) -> None:
+    """Refuse what no purse gave.
+
+    >>> require_reservation(7)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: reservation is 7; it must be what `reserve` gave.
+    """
+    if not isinstance(reservation, Reservation):
+        msg = f"reservation is {shown(reservation)}; it must be what `reserve` gave."
+        raise ParameterError(msg)
+    number = reservation.number
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**63:
+        msg = f"the reservation's number is {shown(number)}; it must be what `reserve` gave."
+        raise ParameterError(msg)
 
 
 def budget_filter(policy: Policy, budget: Budget) -> Filter[Any]:

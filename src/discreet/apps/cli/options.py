@@ -7,7 +7,7 @@ import re
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,14 +29,39 @@ __all__ = [
     "Steps",
     "draw",
     "naming_options",
+    "number_option",
     "print_json",
     "print_lines",
+    "written_number",
 ]
 
-Delta = Annotated[str, typer.Option(metavar="NUMBER", help="The chance of failure, at least 0 and below 1.")]
-Rate = Annotated[str, typer.Option(metavar="NUMBER", help="The public chance that a unit enters a step's sample.")]
+_STRANGE = re.compile(r"[xX_]|[^\x00-\x7f]")
+
+
+def written_number(param: typer.CallbackParam, value: str | list[str] | None) -> str | list[str] | None:
+    """Refuse spellings of numbers that a program writes and a person mistypes: 0x1, 1_0, digits of other scripts."""
+    given = [value] if isinstance(value, str) else value or []
+    for each in given:
+        if _STRANGE.search(each.rpartition("=")[2]):
+            name = f"--{(param.name or '').replace('_', '-')}"
+            message = f"{name} is {each[:40]!r}; write a decimal number or a fraction, such as 0.5, 1e-6 or 1/3."
+            raise ParameterError(message)
+    return value
+
+
+def number_option(help: str, *names: str, metavar: str = "NUMBER") -> Any:  # noqa: A002, ANN401 - the framework's words
+    """Describe an option that takes a number, which is read exactly.
+
+    >>> number_option("The scale.").metavar
+    'NUMBER'
+    """
+    return typer.Option(*names, metavar=metavar, callback=written_number, help=help)
+
+
+Delta = Annotated[str, number_option("The chance of failure, at least 0 and below 1.")]
+Rate = Annotated[str, number_option("The public chance that a unit enters a step's sample.")]
 Steps = Annotated[int, typer.Option(metavar="COUNT", help="How often the mechanism runs.")]
-Sensitivity = Annotated[str, typer.Option(metavar="NUMBER", help="How far one unit moves the answer.")]
+Sensitivity = Annotated[str, number_option("How far one unit moves the answer.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw delta against epsilon into FILE (.svg, .png, .pdf).")

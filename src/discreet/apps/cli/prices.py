@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.apps.cli.options import number_option
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,16 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Confidence", "Epsilon", "ReleaseDelta", "Rho", "Within", "price"]
 
-Epsilon = Annotated[str | None, typer.Option(metavar="NUMBER", help="The price of the whole question.")]
-Rho = Annotated[str | None, typer.Option(metavar="NUMBER", help="The price in zCDP, instead of --epsilon.")]
-ReleaseDelta = Annotated[
-    str | None, typer.Option("--delta", metavar="NUMBER", help="The delta of this release; the policy's, if not given.")
-]
+Epsilon = Annotated[str | None, number_option("The price of the whole question.")]
+Rho = Annotated[str | None, number_option("The price in zCDP, instead of --epsilon.")]
+ReleaseDelta = Annotated[str | None, number_option("The delta of this release; the policy's, if not given.", "--delta")]
 Within = Annotated[
     list[str] | None,
-    typer.Option(
+    number_option(
+        "Instead of a price: how far off every column may be, or one column each: --within n=50 --within cost=3.",
         metavar="DISTANCE",
-        help="Instead of a price: how far off every column may be, or one column each: --within n=50 --within cost=3.",
     ),
 ]
 Confidence = Annotated[

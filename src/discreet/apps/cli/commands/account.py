@@ -17,6 +17,7 @@ from discreet.apps.cli.options import (
     Steps,
     draw,
     naming_options,
+    number_option,
     print_json,
     print_lines,
 )
@@ -44,9 +45,9 @@ app = typer.Typer(
     "Example: discreet account gaussian --sigma 1 --rate 0.01 --steps 1000 --delta 1e-5",
 )
 
-Scale = Annotated[str, typer.Option(metavar="NUMBER", help="The scale of the noise.")]
-Sigma = Annotated[str, typer.Option(metavar="NUMBER", help="The standard deviation of the noise.")]
-Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="The epsilon of one run.")]
+Scale = Annotated[str, number_option("The scale of the noise.")]
+Sigma = Annotated[str, number_option("The standard deviation of the noise.")]
+Epsilon = Annotated[str, number_option("The epsilon of one run.")]
 Compare = Annotated[bool, typer.Option("--compare", help="Show what each composition theorem gives.")]
 
 

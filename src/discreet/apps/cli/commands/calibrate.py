@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from discreet.apps.cli.options import Delta, Json, Plot, Sensitivity, draw, naming_options, print_json, print_lines
+from discreet.apps.cli.options import (
+    Delta,
+    Json,
+    Plot,
+    Sensitivity,
+    draw,
+    naming_options,
+    number_option,
+    print_json,
+    print_lines,
+)
 from discreet.errors import ParameterError
 
 __all__ = ["SECTION", "app"]
@@ -19,7 +29,7 @@ app = typer.Typer(
     help="Find the least noise that keeps a promise.\n\nExample: discreet calibrate gaussian --epsilon 1 --delta 1e-5",
 )
 
-Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="The epsilon to keep.")]
+Epsilon = Annotated[str, number_option("The epsilon to keep.")]
 
 
 @app.command()
@@ -74,8 +84,8 @@ def dpsgd(
     *,
     epsilon: Epsilon,
     delta: Delta,
-    sigma: Annotated[str | None, typer.Option(metavar="NUMBER", help="The noise multiplier.")] = None,
-    rate: Annotated[str | None, typer.Option(metavar="NUMBER", help="The public sampling rate.")] = None,
+    sigma: Annotated[str | None, number_option("The noise multiplier.")] = None,
+    rate: Annotated[str | None, number_option("The public sampling rate.")] = None,
     steps: Annotated[int | None, typer.Option(metavar="COUNT", help="The number of steps.")] = None,
     as_json: Json = False,
     plot: Plot = None,

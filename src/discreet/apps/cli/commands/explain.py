@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.apps.cli.opening import read_policy
-from discreet.apps.cli.options import Json, print_json
+from discreet.apps.cli.options import Json, number_option, print_json
 from discreet.checks.reports import Audience, explain
 from discreet.errors import ParameterError
 
@@ -19,8 +19,8 @@ SECTION = "Start"
 
 app = typer.Typer(add_completion=False)
 
-Epsilon = Annotated[str | None, typer.Option(metavar="NUMBER", help="The epsilon of the promise.")]
-Delta = Annotated[str | None, typer.Option(metavar="NUMBER", help="Its delta, at least 0 and below 1; 0 if not given.")]
+Epsilon = Annotated[str | None, number_option("The epsilon of the promise.")]
+Delta = Annotated[str | None, number_option("Its delta, at least 0 and below 1; 0 if not given.")]
 Whose = Annotated[Path | None, typer.Option("--policy", metavar="FILE", help="Explain what a policy promises in all.")]
 People = Annotated[int | None, typer.Option("--n", metavar="COUNT", help="How many people are protected, if public.")]
 For = Annotated[Audience, typer.Option("--for", help="Who reads it.")]

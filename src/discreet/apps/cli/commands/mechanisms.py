@@ -38,7 +38,8 @@ def mechanisms(name: Name = None, *, as_json: Json = False) -> None:
         chosen = [row for row in rows if name.lower() in {row["name"].lower(), row["kind"]}]
         if not chosen:
             known = [row["name"] for row in rows]
-            message = f"{shown(name)} is no mechanism; known are {', '.join(known)}.{hint(name, known)}"
+            near = hint(name, known)
+            message = f"{shown(name)} is no mechanism.{near} `discreet mechanisms` shows all {len(known)}."
             raise ParameterError(message)
         rows = chosen
     if as_json:

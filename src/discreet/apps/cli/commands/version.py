@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,7 @@ from discreet.apps.cli.screen import left_text
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 __all__ = ["SECTION", "app"]
@@ -55,8 +57,8 @@ def new(policy: PolicyFile, name: Name = None, *, as_json: Json = False) -> None
     if chosen == stated.version:
         message = f"the version is {chosen!r} already; a new one needs another name."
         raise ParameterError(message)
-    before = policy.read_text(encoding="utf-8")
-    _replace(policy, _with_version(before, chosen))
+    before = policy.read_bytes()  # bytes: the ends of lines stay what they are
+    _replace(policy, _with_version(before.decode(), chosen, policy).encode())
     try:
         _require_version(policy, chosen)
         with open_books(policy) as ledger:
@@ -92,33 +94,48 @@ def _following(version: str) -> str:
     return str(int(version) + 1)
 
 
-def _with_version(text: str, version: str) -> str:
-    """Put a version into the text of a policy; nothing else changes, comments stay."""
-    line = f"version = {json.dumps(version, ensure_ascii=False)}"
-    section = re.search(r"^\s*\[dataset\][^\n]*\n", text, re.MULTILINE)
-    if section is None:
-        return (
-            f"[dataset]\n{line}\n\n{text}" if not re.match(r"\s*[\w\"']+\s*=", text) else f"{text}\n[dataset]\n{line}\n"
-        )
-    rest = text[section.end() :]
-    upto = re.search(r"^\s*\[", rest, re.MULTILINE)
-    inside, after = (rest, "") if upto is None else (rest[: upto.start()], rest[upto.start() :])
-    if re.search(r"^\s*version\s*=", inside, re.MULTILINE):
-        inside = re.sub(
-            r"^(\s*)version\s*=\s*(\"[^\"\n]*\"|'[^'\n]*'|[^#\n]*?)(\s*(?:#[^\n]*)?)$",
-            lambda found: f"{found[1]}{line}{found[3]}",
-            inside,
-            count=1,
-            flags=re.MULTILINE,
-        )
-    else:
-        inside = f"{line}\n{inside}"
-    return text[: section.end()] + inside + after
+_VALUE = r"""(\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s#,}]+)"""
+_VERSION = re.compile(rf"""(?<![\w-])(["']?)version\1[ \t]*=[ \t]*{_VALUE}""", re.DOTALL)
+_TABLE = re.compile(r"""^[ \t]*\[[ \t]*(["']?)dataset\1[ \t]*\][^\n]*\n""", re.MULTILINE)
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_text(text, encoding="utf-8")
-    beside.chmod(path.stat().st_mode & 0o777)
-    beside.replace(path)
+def _with_version(text: str, version: str, path: Path) -> str:
+    """Put a version into the text of a policy; nothing else changes, comments stay.
+
+    Where in the text the version stands is guessed, and each guess is read back: only one after which the file says
+    the new version, and all else as before, is taken. So a text between quotes that looks like a table is left alone.
+    """
+    stated = tomllib.loads(text)
+    wanted = stated | {"dataset": stated.get("dataset", {}) | {"version": version}}
+    for edited in _edits(text, json.dumps(version, ensure_ascii=False)):
+        try:
+            if tomllib.loads(edited) == wanted:
+                return edited
+        except tomllib.TOMLDecodeError:
+            continue
+    message = (
+        f"the version cannot be changed in {str(path)!r} without changing something else; nothing was written. Write "
+        f"it yourself: version = {json.dumps(version, ensure_ascii=False)} in the table [dataset]."
+    )
+    raise ParameterError(message)
+
+
+def _edits(text: str, value: str) -> Iterator[str]:
+    """Guess: in place of a version that is there, in a table that is there, or in a new one."""
+    for found in _VERSION.finditer(text):
+        yield text[: found.start(2)] + value + text[found.end(2) :]
+    end = "\r\n" if "\r\n" in text else "\n"
+    line = f"version = {value}{end}"
+    for found in _TABLE.finditer(text):
+        yield text[: found.end()] + line + text[found.end() :]
+    yield f"[dataset]{end}{line}{end}{text}"
+    yield f"{text}{'' if text.endswith(end) else end}[dataset]{end}{line}"
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file as a whole or not at all; a link still points to it."""
+    place = path.resolve()
+    beside = place.with_name(f".{place.name}.new")
+    beside.write_bytes(content)
+    beside.chmod(place.stat().st_mode & 0o777)
+    beside.replace(place)
