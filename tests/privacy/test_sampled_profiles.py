@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
 
 from discreet import privacy as p
 from discreet.errors import ParameterError
+from discreet.privacy.numerics.composed import composed_pair
 from discreet.privacy.relations import NeighborRelation
 
 SAMPLES = [
@@ -87,3 +91,73 @@ def test_large_groups_of_samples_have_a_finite_bound(size: int) -> None:
     assert 0 < upper <= p.zcdp(curve.zcdp()).epsilon("1e-3") * (1 + 1e-9) or size < 20
     assert upper < math.inf
     assert upper >= p.gaussian(1).subsample("0.1").group(2).epsilon("1e-3")
+
+
+def two_fixed_size_samples(sigma: float, rate: float, epsilon: float) -> float:
+    """Return delta of two uses by quadrature over the first one's losses.
+
+    The pair of one use is symmetric: losses l > 0 lie where z > 1/(2 sigma), with density phi(z) exp(l) under P, those
+    below 0 have exp(-l) times the density of their mirror images, and the rest of the mass is at 0.
+    """
+    mu = 1 / sigma
+
+    def one(e: float) -> float:
+        if e < 0:
+            return -math.expm1(e) + math.exp(e) * one(-e)
+        base = math.log1p(math.expm1(e) / rate)
+        return rate * float(norm.cdf(mu / 2 - base / mu) - math.exp(base) * norm.cdf(-mu / 2 - base / mu))
+
+    def loss(z: float) -> float:
+        return math.log1p(rate * math.expm1(z * mu - mu * mu / 2))
+
+    def piece(z: float) -> float:
+        value = loss(z)
+        return float(norm.pdf(z)) * (math.exp(value) * one(epsilon - value) + one(epsilon + value))
+
+    def mass(z: float) -> float:
+        return float(norm.pdf(z)) * (math.exp(loss(z)) + 1)
+
+    middle = sigma * math.log1p(math.expm1(epsilon) / rate) + mu / 2  # where the loss is epsilon
+    pieces = list(pairwise([mu / 2, middle, middle + 2, middle + 6, middle + 14]))
+    whole = math.fsum(quad(mass, *ends, epsabs=1e-16, epsrel=1e-12, limit=400)[0] for ends in pieces)
+    return math.fsum(quad(piece, *ends, epsabs=1e-20, epsrel=1e-11, limit=400)[0] for ends in pieces) + (
+        1 - whole
+    ) * one(epsilon)
+
+
+@pytest.mark.parametrize("sigma, rate", [(1.0, 0.01), (2.0, 0.1), (0.5, 0.01)])
+def test_two_samples_of_fixed_size_equal_an_integral(sigma: float, rate: float) -> None:
+    """Both ends of epsilon lie on their sides of the truth and within 1e-6 of each other."""
+    curve = p.gaussian(sigma, neighbors=NeighborRelation.CHANGE_ONE).subsample(rate, scheme=p.FixedSize) * 2
+    lower, upper = curve.interval(1e-6)
+    assert upper - lower <= 1e-6 * upper
+    assert two_fixed_size_samples(sigma, rate, upper) <= 1e-6 <= two_fixed_size_samples(sigma, rate, lower)
+    low, high = curve.delta_interval(upper)
+    assert low <= two_fixed_size_samples(sigma, rate, upper) <= high
+
+
+def test_the_integral_sees_a_rate_that_is_off() -> None:
+    """A rate that is a millionth too small is outside."""
+    curve = p.gaussian(1, neighbors=NeighborRelation.CHANGE_ONE).subsample("0.00999999", scheme=p.FixedSize) * 2
+    assert two_fixed_size_samples(1.0, 0.01, curve.epsilon(1e-6)) > 1e-6
+
+
+@pytest.mark.parametrize("uses", [1, 3, 10])
+def test_few_samples_of_fixed_size_are_narrow(uses: int) -> None:
+    """One use has a formula; a few are convolved as profiles, from above and below."""
+    for sigma, rate in ((2.0, "0.01"), (0.5, "0.001"), (4.0, "0.1")):
+        curve = p.gaussian(sigma, neighbors=NeighborRelation.CHANGE_ONE).subsample(rate, scheme=p.FixedSize) * uses
+        lower, upper = curve.interval(1e-6)
+        assert upper - lower <= 1e-6 * upper
+
+
+def test_a_composition_sampled_as_one_has_the_profile_of_each_answer() -> None:
+    """Lines that serve for many epsilons give bounds that are no lower than each answer, and hardly higher."""
+    curve = p.gaussian(1) + p.laplace(1)
+    (loss, _) = composed_pair(*curve.directions())
+    points = np.array([3.0, 0.0, 0.4, 0.41, 7.5, 2.9])
+    for epsilon, bound in zip(points.tolist(), loss.delta(points).tolist(), strict=True):
+        low, high = curve.delta_interval(epsilon)
+        assert low <= bound <= high * (1 + 1e-4)
+    other = loss.delta(-points)
+    assert other == pytest.approx(-np.expm1(-points) + np.exp(-points) * loss.delta(points), rel=1e-3)

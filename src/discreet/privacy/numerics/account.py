@@ -5,7 +5,7 @@
 3. all losses on one lattice: the contour over one period;
 4. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
 5. subsampled Gaussians of which small and large losses count alike: a contour for each layer of losses;
-6. few subsampled Gaussians: the convolution of laws above and below;
+6. few subsampled Gaussians, or other samples whose profile is a formula: the convolution of laws above and below;
 7. otherwise: the contour with the probe.
 """
 
@@ -30,7 +30,7 @@ from discreet.privacy.numerics.contour import (
     search_order,
     with_probe,
 )
-from discreet.privacy.numerics.convolution import convolve_at, solve
+from discreet.privacy.numerics.convolution import convolve_at, profiled, solve
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.jumps import sampled_only, without_jumps
@@ -66,6 +66,9 @@ LOOSE = 1e-3
 FEW_NODES = 1500
 """A plain contour with more nodes than this is not tried before small and large losses are taken apart."""
 
+MOST_PROFILES = 64
+"""With more uses the rounding of fast transforms costs more than what pairs on cells give away."""
+
 FEW_USES = 3
 """With so few uses small losses are hardly smaller than large ones, and three times as many nodes are tried."""
 
@@ -80,6 +83,9 @@ COARSER = 16.0
 
 PROBES = 6
 """How often a smaller probe is tried."""
+
+COARSE_PROBE = 16.0
+"""How much larger the probe of a line may be that serves for many answers."""
 
 DESCENTS = 30
 """How often less is cut off as delta turns out to be smaller."""
@@ -138,12 +144,22 @@ def epsilon_interval(direction: Direction, delta: float) -> Ends:
     if direction.pairless:
         upper = _renyi_epsilon(direction, delta)
         return ordered(epsilon_interval(below, delta)[0], upper)
+    known = (0.0, math.inf)
+    if _few_profiles(direction) and direction.infinity < delta:
+        known = solve(direction, _renyi_epsilon(direction, delta), delta, delta)
+        if not _wide(*known):
+            return known
     lower, upper = _paired_epsilon(direction, delta)
-    if below is direction:
+    if below is direction or (_single(direction) and profiled(direction)):  # the formula holds for both ends
         return lower, upper
     if math.isfinite(upper) and any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
         upper = min(upper, _renyi_epsilon(direction, delta))
-    return ordered(epsilon_interval(below, delta)[0], upper)
+    return meet(known, ordered(epsilon_interval(below, delta)[0], upper))
+
+
+def _few_profiles(direction: Direction) -> bool:
+    """Whether convolving the profiles themselves is worth a try before the pairs that stand for them are composed."""
+    return profiled(direction) and not _single(direction) and sum(n for _, n in direction.parts) <= MOST_PROFILES
 
 
 def _renyi_epsilon(direction: Direction, delta: float) -> float:
@@ -255,7 +271,7 @@ def _refine(direction: Direction, order: float, guess: float, delta: float, boun
     if _wide(lower, upper):  # small and large losses count alike
         lower, upper = meet((lower, upper), (0.0, bound()))
         lower, upper = _by_layers(direction, (lower, upper), delta, target)
-    if _wide(lower, upper):  # heavy tails: no decay, or no digits left
+    if _wide(lower, upper) and not profiled(direction):  # heavy tails: no decay, or no digits left
         lower, upper = meet((lower, upper), solve(direction, upper, math.exp(target), delta))
     if _wide(lower, upper) and contour is None:
         lower, upper = _by_probes(direction, order, (lower, upper), delta, target)
@@ -426,12 +442,18 @@ def delta_interval(direction: Direction, epsilon: float) -> Ends:
     if direction.pairless:
         upper = _renyi_delta(direction, epsilon)
         return ordered(delta_interval(below, epsilon)[0], upper)
+    known = (0.0, 1.0)
+    if _few_profiles(direction):
+        made = convolve_at(direction, epsilon, _renyi_delta(direction, epsilon))
+        known = made.delta(epsilon) if made else known
+        if known[1] - known[0] <= 1e-6 * known[1]:
+            return known
     lower, upper = _paired_delta(direction, epsilon)
-    if below is direction:
+    if below is direction or (_single(direction) and profiled(direction)):
         return lower, upper
     if any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
         upper = min(upper, _renyi_delta(direction, epsilon))
-    return ordered(delta_interval(below, epsilon)[0], upper)
+    return meet(known, ordered(delta_interval(below, epsilon)[0], upper))
 
 
 def _renyi_delta(direction: Direction, epsilon: float) -> float:
@@ -449,17 +471,9 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     if _single(direction):
         return single_delta(direction.parts[0][0], epsilon)
     whole = direction
-    direction, order, log_bound = _trimmed_at(whole, epsilon, 1e-290)
+    direction, order, log_bound = _aimed_at(whole, epsilon)
     if log_bound < -740:
         return whole.certain * (1 - SLACK), max(whole.infinity * (1 + SLACK) + 1e-280, SMALLEST)
-    for _ in range(DESCENTS):
-        log_mass, last = min(log_bound, 0.0) + math.log(TRIM * 1e-3), log_bound
-        direction, order, log_bound = _trimmed_at(whole, epsilon, math.exp(log_mass))
-        log_bound = max(log_bound, log_mass)  # what is cut off counts as well
-        if not -640 < log_bound < last - 1:
-            break
-    if log_bound > -1:
-        order = _raise(direction, order, epsilon)
     bound = direction.infinity + math.exp(min(log_bound, 0.0)) * (1 + 1e-9)
     guess = min(log_bound - 3.0, -1.0)
     line, order = _sharpen(direction, order, epsilon, guess)
@@ -468,11 +482,37 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     if high - low > 1e-6 * high:
         low, high = _delta_by_layers(whole, (min(low, bound), min(high, bound)), epsilon, order)
     if high - low > 1e-6 * high:
-        other: Inverse | None = convolve_at(direction, epsilon, math.exp(guess))
+        other: Inverse | None = None if profiled(direction) else convolve_at(direction, epsilon, math.exp(guess))
         if other is None and contour is None:
             other = _probe(direction, order, epsilon, guess)
         low, high = meet((low, high), other.delta(epsilon) if other else (low, high))
     return ordered(low, max(min(high, bound, 1.0), SMALLEST))
+
+
+def line_near(direction: Direction, epsilon: float) -> Inverse | None:
+    """Return a contour that is certified everywhere and narrow near this epsilon; None where no line is to be had."""
+    direction = simplify(direction)
+    if direction.pairless or _single(direction) or direction.below() is not direction or epsilon >= direction.top:
+        return None
+    direction, order, log_bound = _aimed_at(direction, epsilon)
+    if not log_bound > -640:
+        return None
+    guess = min(log_bound - 3.0, -1.0)
+    return _contour(direction, order, epsilon, guess) or _probe(direction, order, epsilon, guess, COARSE_PROBE)
+
+
+def _aimed_at(whole: Direction, epsilon: float) -> tuple[Direction, float, float]:
+    """Return what is left when a negligible share of delta was sent to infinity, the order for it, and a bound."""
+    direction, order, log_bound = _trimmed_at(whole, epsilon, 1e-290)
+    if log_bound < -740:
+        return direction, order, log_bound
+    for _ in range(DESCENTS):
+        log_mass, last = min(log_bound, 0.0) + math.log(TRIM * 1e-3), log_bound
+        direction, order, log_bound = _trimmed_at(whole, epsilon, math.exp(log_mass))
+        log_bound = max(log_bound, log_mass)  # what is cut off counts as well
+        if not -640 < log_bound < last - 1:
+            break
+    return direction, _raise(direction, order, epsilon) if log_bound > -1 else order, log_bound
 
 
 def _trimmed_at(direction: Direction, epsilon: float, mass: float) -> tuple[Direction, float, float]:

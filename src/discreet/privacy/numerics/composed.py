@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.account import delta_interval, epsilon_interval
+from discreet.privacy.numerics.account import delta_interval, epsilon_interval, line_near
 from discreet.privacy.numerics.loss import Direction, Loss
 from discreet.privacy.numerics.profile import hull
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Complexes, Reals
 
 POINTS = 192
+NARROW = 1e-4
+"""How much of itself a bound on delta may be above its lower end, for a table."""
+
 FLOOR = 1e-40
 """The mass beyond the last point is sent to infinity; it is at most this."""
 
@@ -54,13 +57,13 @@ class WorstLoss(Loss):
 
     def delta(self, epsilon: Reals) -> Reals:
         """Certified upper bounds; below 0 by the mirrored direction."""
-        return np.asarray([self._at(float(e)) for e in np.ravel(epsilon)]).reshape(np.shape(epsilon))
-
-    def _at(self, epsilon: float) -> float:
-        if epsilon >= 0:
-            return max(delta_interval(choice, epsilon)[1] for choice in self.choices)
-        other = max(delta_interval(choice, -epsilon)[1] for choice in self.mirror)
-        return min(-math.expm1(epsilon) + math.exp(epsilon) * other, 1.0)
+        flat = np.ravel(np.asarray(epsilon, dtype=np.float64))
+        found = np.empty(len(flat))
+        for side, choices in ((flat >= 0, self.choices), (flat < 0, self.mirror)):
+            if side.any():
+                found[side] = np.max([_bounds(choice, np.abs(flat[side])) for choice in choices], axis=0)
+        mirrored = np.minimum(np.exp(np.minimum(flat, 0.0)) * found - np.expm1(np.minimum(flat, 0.0)), 1.0)
+        return np.where(flat < 0, mirrored, found).reshape(np.shape(epsilon))
 
     def slope(self, epsilon: Reals) -> Reals:
         """The slope of the piecewise linear profile."""
@@ -91,6 +94,25 @@ class WorstLoss(Loss):
     def below(self) -> Loss | None:
         """Nothing better than 0 is known for compositions of this."""
         return None
+
+
+def _bounds(direction: Direction, epsilons: Reals) -> Reals:
+    """Return certified upper bounds of delta at many epsilons.
+
+    A line holds for every epsilon and is narrow near its own: the next one is drawn where it no longer is.
+    """
+    found = np.empty(len(epsilons))
+    line = None
+    for place in np.argsort(epsilons):
+        epsilon = float(epsilons[place])
+        ends = line.delta(epsilon) if line is not None else (0.0, 1.0)
+        if ends[1] - ends[0] > NARROW * ends[1]:
+            line = line_near(direction, epsilon)
+            ends = line.delta(epsilon) if line is not None else (0.0, 1.0)
+        if ends[1] - ends[0] > NARROW * ends[1]:
+            ends = delta_interval(direction, epsilon)
+        found[place] = ends[1]
+    return found
 
 
 def _reach(direction: Direction) -> float:

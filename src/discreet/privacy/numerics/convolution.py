@@ -1,4 +1,4 @@
-"""Few uses of rarely sampled losses: convolve two lattice laws, one above and one below the truth.
+"""Few uses of rarely sampled losses, or of profiles that are formulas: convolve two lattice laws around the truth.
 
 Above. Between two points of y = exp(epsilon) a profile lies below its chord; the chords through nodes on a lattice
 are the profile of a law on these nodes (Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022, arXiv:2207.04380). Below.
@@ -25,12 +25,15 @@ from discreet.privacy.numerics.contour import LOG_TOLERANCE, Inverse
 from discreet.privacy.numerics.jumps import LOG_DOUBT, reserve, sampled_only
 from discreet.privacy.numerics.loss import ULP
 from discreet.privacy.numerics.profile import corner_points
+from discreet.privacy.numerics.sampled import CutLoss
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.privacy.numerics.loss import Complexes, Direction, Reals
+
+    Profiled = SampledGaussianLoss | CutLoss
 
 ACCURACY = 2.0**-34
 """Relative error granted to a profile, its slope (see Loss.delta: 2^-40 would do) and the rounding of masses."""
@@ -39,7 +42,7 @@ ROUGH, FINE = 1e-3, 4e-7
 """The width that a first and a second attempt aim at, relative to epsilon."""
 
 MOST_POINTS = 1 << 18
-MOST_NODES = 6000
+MOST_NODES = 1 << 14
 MOST_USES = 1 << 14
 SKETCH = 400
 """Points in z of the rough picture by which nodes are placed."""
@@ -207,9 +210,16 @@ def convolve_at(direction: Direction, epsilon: float, delta: float) -> Convoluti
     return found
 
 
+def profiled(direction: Direction) -> bool:
+    """Whether the profiles of all losses are formulas that the pairs of the losses themselves do not reach."""
+    losses = [loss for loss, _ in direction.parts]
+    known = (isinstance(loss, SampledGaussianLoss) or (isinstance(loss, CutLoss) and loss.lower) for loss in losses)
+    return any(isinstance(loss, CutLoss) for loss in losses) and all(known)
+
+
 def _work(direction: Direction, delta: float) -> _Work | None:
-    """Sketch the losses, if they are few and subsampled Gaussians all."""
-    losses = [loss for loss, _ in direction.parts if isinstance(loss, SampledGaussianLoss)]
+    """Sketch the losses, if they are few and their profiles formulas."""
+    losses = [loss for loss, _ in direction.parts if isinstance(loss, SampledGaussianLoss | CutLoss)]
     counts = [n for _, n in direction.parts]
     if len(losses) != len(direction.parts) or sum(counts) > MOST_USES:
         return None
@@ -219,21 +229,22 @@ def _work(direction: Direction, delta: float) -> _Work | None:
 class _Work:
     """What several attempts share, and sketches of the losses for one."""
 
-    def __init__(
-        self, direction: Direction, losses: list[SampledGaussianLoss], counts: list[int], delta: float
-    ) -> None:
+    def __init__(self, direction: Direction, losses: list[Profiled], counts: list[int], delta: float) -> None:
         self.losses = losses
         self.counts = counts
         self.delta = delta
         self.uses = sum(counts)
         self.direction = direction if sampled_only(direction) else None
-        self.ends = [loss.trimmed(1e-9 * delta / self.uses, 1e4).cut for loss in losses]
+        self.ends = [_end(loss, 1e-9 * delta / self.uses) for loss in losses]
         self.sketches: list[tuple[Reals, Reals]] = []
 
     def convolve(self, epsilon: float, start: float, goal: float, rate: float) -> Convolution | None:
         """Plan and carry out one convolution up to this epsilon, with an error near the goal (relative)."""
         level = epsilon * (1 + ROUGH) + (reserve(self.direction, epsilon) if self.direction else math.inf)
-        cuts = [loss.z_of(level) if math.isfinite(level) else math.inf for loss in self.losses]
+        cuts = [
+            loss.z_of(level) if level < math.inf and isinstance(loss, SampledGaussianLoss) else math.inf
+            for loss in self.losses
+        ]
         jumps = all(cut < end for cut, end in zip(cuts, self.ends, strict=True))
         self.sketches = [_sketch(*each) for each in zip(self.losses, cuts if jumps else self.ends, strict=True)]
         plan = self._plan(epsilon, start, goal, rate)
@@ -253,7 +264,8 @@ class _Work:
             )
             for i in (0, 1)
         )
-        top = math.fsum(n * loss.top for loss, n in zip(self.losses, self.counts, strict=True)) * (1 + 4 * ULP)
+        tops = [loss.source.top if isinstance(loss, CutLoss) else loss.top for loss in self.losses]
+        top = math.fsum(n * each for each, n in zip(tops, self.counts, strict=True)) * (1 + 4 * ULP)
         valid = epsilon * (1 + ROUGH) if jumps and all(pair[1].beyond[1] for pair in pairs) else -math.inf
         return Convolution(upper, lower, (over * (1 + ACCURACY), under), valid, top, plan.tilt)
 
@@ -307,8 +319,23 @@ class _Work:
         return total
 
 
-def _sketch(loss: SampledGaussianLoss, reach: float) -> tuple[Reals, Reals]:
-    """Return increasing values of the loss with rough masses, up to this z."""
+def _end(loss: Profiled, mass: float) -> float:
+    """Return the z, or the value, beyond which at most this mass of the largest losses lies."""
+    if isinstance(loss, SampledGaussianLoss):
+        return loss.trimmed(mass, 1e4).cut
+    beyond = np.cumsum(loss.masses[::-1])[::-1]
+    return float(loss.values[min(int(np.searchsorted(-beyond, -mass)), len(beyond) - 1)])
+
+
+def _sketch(loss: Profiled, reach: float) -> tuple[Reals, Reals]:
+    """Return increasing values of the loss with rough masses, up to this z or value."""
+    if isinstance(loss, CutLoss):
+        count = int(np.searchsorted(loss.values, reach, side="right"))
+        first = np.arange(0, count, max(count // SKETCH, 1))
+        masses = np.add.reduceat(loss.masses[:count], first)
+        middles = np.add.reduceat((loss.masses * loss.values)[:count], first) / np.maximum(masses, 1e-300)
+        keep = masses > 1e-290
+        return middles[keep], masses[keep]
     z = np.linspace(-11.0, min(reach, 38.0 + 1 / loss.sigma), SKETCH)
     ratio = loss.ratio(z)
     masses = np.exp(np.maximum((0.0 if loss.add else 1.0) * ratio - 0.5 * z * z, -690.0))
@@ -317,13 +344,15 @@ def _sketch(loss: SampledGaussianLoss, reach: float) -> tuple[Reals, Reals]:
 
 
 def _laws(
-    loss: SampledGaussianLoss, plan: Plan, sketch: tuple[Reals, Reals], target: float, level: float | None
+    loss: Profiled, plan: Plan, sketch: tuple[Reals, Reals], target: float, level: float | None
 ) -> tuple[Law, Law]:
     """Return the laws above and below, up to a level if one is given; a lattice point lies at the mean of the bulk."""
     near = np.asarray([1.5 * plan.span])
     slope = float(loss.slope(near)[0])
     over = float(loss.delta(near)[0]) + math.exp(1.5 * plan.span) * slope
-    offset = math.log1p(-over) - math.log1p(-slope) if max(over, slope) < 1 else 0.0
+    offset = 0.0  # where samples of fixed size have an atom
+    if isinstance(loss, SampledGaussianLoss) and max(over, slope) < 1:
+        offset = math.log1p(-over) - math.log1p(-slope)
     nodes = _nodes(plan, sketch, target, offset)
     if level is not None:
         last = math.ceil((level - offset) / plan.span)
@@ -390,8 +419,8 @@ def _below(  # noqa: PLR0913  the tangents, and how they end
         return Law(offset, span, np.zeros(1), np.zeros(1), (0.0, 0.0))
     end = float(slopes[-1]) if jumps else 0.0
     if not jumps:
-        if not len(below) and slopes[-1] > 0:  # follow the last tangent to the last lattice point above its zero
-            far = math.floor((math.log(float(reach[-1] / slopes[-1])) - offset) / span)
+        if not len(below) and slopes[-1] > 0:  # follow the last tangent to its node or to its zero, which is nearer
+            far = min(math.floor((math.log(float(reach[-1] / slopes[-1])) - offset) / span), int(nodes[-1]))
             if far > places[-1]:
                 places, at = np.append(places, far), np.append(at, math.exp(offset + span * far))
                 heights = np.append(heights, 0.0)
