@@ -31,7 +31,6 @@ from discreet.engines.sql.words import (
     column,
     negated,
     number,
-    over,
     select,
     table,
 )
@@ -118,11 +117,11 @@ class Store:
         connection = self._connection
         connection.execute("BEGIN TRANSACTION")
         try:
-            if not self._mostly_heavy(emitter.late(scan), limit):
-                self._keep_light(emitter, scan, limit, target)
-            elif not self._keep_sorted(emitter, scan, limit, target):
+            if self._mostly_heavy(emitter.late(scan), limit):
                 kept = visible(emitter.limited(emitter.relation(scan), limit))
-                connection.execute(f"CREATE OR REPLACE TABLE {target} AS {self._dialect.written(kept)}")
+                connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(kept)}")
+            else:
+                self._keep_light(emitter, scan, limit, target)
             connection.execute("COMMIT")
         except BaseException:
             undo(connection)
@@ -137,28 +136,6 @@ class Store:
         query = select([alias(rows, "r0"), alias(heavy, "r1")], counted)
         ((rows, heavy),) = self._connection.execute(self._dialect.written(query)).fetchall()
         return bool(2 * heavy > rows)
-
-    def _keep_sorted(self, emitter: Emitter, scan: Scan, limit: int, target: str) -> bool:
-        """Sort all rows by unit and rank and copy those that have another unit so many places before them.
-
-        A window without an order reads rows as they come, here from the sort, and takes less time and memory than one
-        with an order. That DuckDB keeps to this is not promised by SQL: so rows are counted. False if a unit has more.
-        """
-        child = emitter.relation(scan)
-        unit, own = column(UNIT), child.own
-        names = [name for name in child.columns if name != own]
-        given = select([column(name) for name in names], emitter.ranked(child))
-        given.set("order", exp.Order(expressions=[exp.Ordered(this=column(name)) for name in (UNIT, "r")]))
-        before = alias(over(call("lag", unit, number(limit)), [], []), "m")
-        placed = select([*(column(name) for name in names), before], given)
-        cells = [alias(unit, name) if name == own else column(name) for name in child.names.values()]
-        kept = select(cells, placed, where=binary("is distinct from", column("m"), unit))
-        self._connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(kept)}")
-        stored = self._named(scan.table.name, limit)
-        counted = select([alias(count_rows(), "n")], stored, group=[column(child.names[str(scan.table.unit)])])
-        most = select([alias(call("max", column("n")), "r0")], counted)
-        ((found,),) = self._connection.execute(self._dialect.written(most)).fetchall()
-        return found is None or int(found) <= limit
 
     def _keep_light(self, emitter: Emitter, scan: Scan, limit: int, target: str) -> None:
         """Copy the rows of units within the limit, then the first rows of the others."""

@@ -331,11 +331,11 @@ class Emitter:
         return self.limited(self._with_unit(node.child, "a limit on rows"), node.limit)
 
     def limited(self, child: Relation, limit: int) -> Relation:
-        """Rank the rows of each unit and keep the first."""
-        columns = [column(name) for name in child.columns]
-        below = self.ranked(child)
+        """Rank the rows of each unit and keep the first; the unit is carried through the sort once, not twice."""
+        carried = [column(name) for name in child.columns if name != child.own]
         place, wanted = self.dialect.among_first(column(UNIT), column("r"), limit)
-        numbered = select([*columns, alias(place, "m")], below)
+        numbered = select([*carried, alias(place, "m")], self.ranked(child))
+        columns = [alias(column(UNIT), name) if name == child.own else column(name) for name in child.columns]
         return Relation(select(columns, numbered, where=wanted), child.schema, child.unit)
 
     def ranked(self, child: Relation) -> exp.Select:
