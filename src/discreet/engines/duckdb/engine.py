@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.engines.duckdb.dialect import DuckDBDialect
+from discreet.engines.duckdb.files import own_files
 from discreet.engines.duckdb.sources import attach
 from discreet.engines.duckdb.store import Store
 from discreet.engines.duckdb.watch import Watch
@@ -75,7 +76,7 @@ class DuckDB(SQLEngine):
         limit = integer(seconds, name="seconds", least=1, most=10**6)
         engine = weakref.ref(self)  # the watch must not keep alive an engine that nobody has any more
         self._watch = Watch(limit, lambda: _interrupt(engine()))
-        with ExitStack() as opened:
+        with own_files(), ExitStack() as opened:
             opened.callback(self._watch.close)
             folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
             self._connection = opened.enter_context(_connected(folder, store, memory, threads))
@@ -97,7 +98,7 @@ class DuckDB(SQLEngine):
 
     def _store(self, node: Node) -> bool:
         """Limited rows that are missing in the store are stored first."""
-        with self._watch.limited():
+        with self._watch.limited(), own_files():
             return self._kept.fill(node)
 
     def _results(self, texts: Sequence[str]) -> Results | None:
@@ -116,12 +117,12 @@ class DuckDB(SQLEngine):
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
-        with self._lock:
+        with self._lock, own_files():
             self._kept.drop()
 
     def close(self) -> None:
         """Close the connection and remove temporary files."""
-        with self._lock:
+        with self._lock, own_files():
             self._opened.close()
 
 
