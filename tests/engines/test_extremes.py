@@ -143,3 +143,15 @@ def test_a_wide_integer_column_has_its_own_mean_and_deviation() -> None:
 def test_bounds_closer_than_any_grid_are_refused() -> None:
     with pytest.raises(QueryRefused, match="closer together"):
         plan_sql(POLICY, "SELECT STDDEV(EXP(-9223372036854775000)) FROM t")
+
+
+def test_clamped_sums_that_leave_64_bits_are_refused_before_rows_are_read() -> None:
+    """Their ends were constants beyond 64 bits: an error as soon as one row was there, and none without rows."""
+    far = Table("far", unit="id", rows_per_unit=2, columns=[Column("x", lower=-(2**63), upper=-(2**63) + 800)])
+    sums = Bounding(shape=Shape.SUMS, rows_per_group=2)
+    with pytest.raises(QueryRefused, match="would not fit into 64 bits"):
+        plan_sql(Policy([far], epsilon=1), "SELECT SUM(x) FROM far", bounding=sums)
+    aggregate = plan_sql(Policy([far], epsilon=1), "SELECT AVG(x) FROM far", bounding=sums).aggregate
+    rows = pa.table({"id": ["a", "b"], "x": [-(2**63) + 7, -(2**63)]})
+    with DuckDB(Policy([far], epsilon=1), {"far": rows}) as engine:
+        assert int(engine.prepare(aggregate).run().unprotected(1)[0, 0]) == 7 - 800

@@ -39,4 +39,5 @@ def test_every_source_gives_the_integers_of_the_reference(kind: str, tmp_path: P
             pq.write_table(table, tmp_path / f"{name}.parquet")
     with Spark(POLICY, spark_session(), folder=tmp_path, rank_key=KEY) as engine:
         assert engine.alive()
-        assert list(differences(engine, read, {"parquet": 24, "csv": 8}[kind], exact_only=True)) == []
+        count, fixed = (24, None) if kind == "parquet" else (8, 7)  # of files of texts, it is the reading that differs
+        assert list(differences(engine, read, count, exact_only=True, fixed=fixed)) == []

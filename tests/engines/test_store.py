@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from random import Random
 from typing import TYPE_CHECKING
@@ -53,6 +54,19 @@ def test_kept_rows_are_reused_and_dropped(tmp_path: Path) -> None:
         engine.drop_ranks()
         assert kept(engine) == set()
         assert answer(engine) == first  # the key is the same, so are the rows
+
+
+def test_nobody_else_may_read_what_is_written_beside_the_store(tmp_path: Path) -> None:
+    """DuckDB keeps a log there while the store is open, with copies of rows and the key."""
+    usual = os.umask(0o022)
+    try:
+        with DuckDB(POLICY, data(1), store=tmp_path / "kept.duckdb") as engine:
+            answer(engine)
+            modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+        assert modes == {"kept.duckdb": 0o600, "kept.duckdb.wal": 0o600}
+        assert os.umask(0o022) == 0o022  # it is given back
+    finally:
+        os.umask(usual)
 
 
 def test_a_new_version_drops_rows_and_key(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def _head_file(file: str | Path | None) -> Path | None:
 def _path(found: str | Path | None, mark: str, rest: str, file: str | Path | None) -> Path:
     """The file of a ledger, relative to the policy's."""
     if found is None:
-        return ledger_beside(file or "")
+        return ledger_beside("" if file is None else file)
     named = read_path(rest.removeprefix("/") if mark else found, name="ledger")
     return (Path() if file is None else read_path(file, name="file").parent) / named
 
@@ -169,7 +169,7 @@ def open_ledger(
     if found == _MEMORY or (found is None and file is None):
         return MemoryLedger(policy, export=export)
     if found is None:
-        return SQLiteLedger(ledger_beside(file or ""), policy, export=export)
+        return SQLiteLedger(ledger_beside("" if file is None else file), policy, export=export)
     if not isinstance(found, str | Path):
         msg = f"ledger is {shown(found)}; it must be a Ledger, a path, 'memory' or postgresql://…."
         raise ParameterError(msg)

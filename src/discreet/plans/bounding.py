@@ -25,7 +25,8 @@ from discreet.plans.statistics import (
     ValueCount,
 )
 from discreet.plans.tree import rebuilt
-from discreet.tables.kinds import Kind
+from discreet.tables.bounds import Bounds
+from discreet.tables.kinds import INT64, Kind
 
 if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
@@ -165,6 +166,9 @@ def clipped(aggregate: Aggregate, rows: int) -> Aggregate:
         if part is None:
             return RowCount()  # a count of units: one row for each in each group
         low, high = statistic.reach(schema)
+        if not Bounds(rows * low, rows * high).within(INT64):
+            why = "Its bounds are so far from 0 that clamped sums would not fit into 64 bits."
+            refuse(f"{statistic.symbol} with clamped sums", why=why, instead="x minus a constant, or shape=Shape.ROWS.")
         return Moment((Snapped(Column(names[part]), rows * low, rows * high, 0, Fraction(1)),))
 
     statistics = tuple(above(*pair) for pair in zip(aggregate.statistics, parts, strict=True))

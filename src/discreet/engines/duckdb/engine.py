@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.engines.duckdb.aside import Aside, undo
 from discreet.engines.duckdb.dialect import DuckDBDialect
+from discreet.engines.duckdb.files import own_files
 from discreet.engines.duckdb.sources import attach
 from discreet.engines.duckdb.store import Store
 from discreet.engines.duckdb.watch import Watch
@@ -96,18 +97,19 @@ class DuckDB(SQLEngine):
     ) -> None:
         """Connect, and find the tables of the policy in the source."""
         opened = self._opened
-        opened.callback(self._aside.close)
-        opened.callback(self._watch.close)
-        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
-        self._connection = opened.enter_context(connected(folder))
-        raw = attach(self._connection, policy, source)
-        dialect = DuckDBDialect()
-        self._kept = Store(self._connection, policy, raw, dialect, key)
-        self._emitter = Emitter(dialect, self._kept, self._kept.key)
-        require_readable(policy, self._emitter)
-        repeated(policy, self._emitter, lambda text: self._connection.execute(text).fetchall())
-        for setting in ("enable_external_access = false", "lock_configuration = true"):
-            self._connection.execute(f"SET {setting}")
+        with own_files():
+            opened.callback(self._aside.close)
+            opened.callback(self._watch.close)
+            folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
+            self._connection = opened.enter_context(connected(folder))
+            raw = attach(self._connection, policy, source)
+            dialect = DuckDBDialect()
+            self._kept = Store(self._connection, policy, raw, dialect, key)
+            self._emitter = Emitter(dialect, self._kept, self._kept.key)
+            require_readable(policy, self._emitter)
+            repeated(policy, self._emitter, lambda text: self._connection.execute(text).fetchall())
+            for setting in ("enable_external_access = false", "lock_configuration = true"):
+                self._connection.execute(f"SET {setting}")
 
     def alive(self) -> bool:
         """Tell whether the connection is open."""
@@ -120,7 +122,7 @@ class DuckDB(SQLEngine):
         return not self._kept.lacks(node) or self._aside.run(lambda: self._filled(node))
 
     def _filled(self, node: Node) -> bool:
-        with self._watch.limited():
+        with self._watch.limited(), own_files():
             return self._kept.fill(node)
 
     def _results(self, texts: Sequence[str]) -> Results | None:
@@ -142,12 +144,12 @@ class DuckDB(SQLEngine):
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
-        with self._lock:
+        with self._lock, own_files():
             self._aside.run(self._kept.drop)
 
     def close(self) -> None:
         """Close the connection and remove temporary files."""
-        with self._lock:
+        with self._lock, own_files():
             self._opened.close()
 
 
