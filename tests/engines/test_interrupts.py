@@ -74,6 +74,29 @@ def test_an_interrupt_while_duckdb_computes_is_an_interrupt(threads: int, texts:
         assert engine._results(["SELECT 1::BIGINT AS one", "SELECT 2::BIGINT AS two"]) is not None
 
 
+def test_an_interrupt_while_the_source_is_asked_whether_it_lives_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And not a source that does not answer."""
+    begun = threading.Event()
+
+    class Slow:
+        def execute(self, _: str) -> object:
+            begun.set()
+            return real.execute(ENDLESS)
+
+        def interrupt(self) -> None:
+            real.interrupt()
+
+    with DuckDB(POLICY, DATA) as engine:
+        real = engine._connection
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "_connection", Slow())
+            with signaled(begun.is_set), pytest.raises(KeyboardInterrupt):
+                engine.alive()
+        assert engine.alive()
+
+
 def test_what_a_programs_own_handler_raises_is_raised() -> None:
     def alarmed(*_: object) -> None:
         raise Alarm

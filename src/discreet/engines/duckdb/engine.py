@@ -111,7 +111,11 @@ class DuckDB(SQLEngine):
 
     def alive(self) -> bool:
         """Tell whether the connection is open."""
-        with self._lock, suppress(Exception):
+        with self._lock:
+            return self._aside.run(self._answers)
+
+    def _answers(self) -> bool:
+        with suppress(Exception):
             return self._connection.execute("SELECT 1").fetchone() == (1,)
         return False
 
