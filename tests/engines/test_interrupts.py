@@ -9,12 +9,14 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb import engine as duckdb_engine
 from discreet.engines.duckdb.aside import Aside, _Job
+from discreet.errors import EngineError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
 
@@ -70,6 +72,29 @@ def test_an_interrupt_while_duckdb_computes_is_an_interrupt(threads: int, texts:
             engine._results(texts)
         assert engine.alive()
         assert engine._results(["SELECT 1::BIGINT AS one", "SELECT 2::BIGINT AS two"]) is not None
+
+
+def test_an_interrupt_while_the_source_is_asked_whether_it_lives_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And not a source that does not answer."""
+    begun = threading.Event()
+
+    class Slow:
+        def execute(self, _: str) -> object:
+            begun.set()
+            return real.execute(ENDLESS)
+
+        def interrupt(self) -> None:
+            real.interrupt()
+
+    with DuckDB(POLICY, DATA) as engine:
+        real = engine._connection
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "_connection", Slow())
+            with signaled(begun.is_set), pytest.raises(KeyboardInterrupt):
+                engine.alive()
+        assert engine.alive()
 
 
 def test_what_a_programs_own_handler_raises_is_raised() -> None:
@@ -156,3 +181,30 @@ def test_other_threads_do_their_work_themselves() -> None:
     aside.run(lambda: found.append(threading.current_thread()))
     assert found[1].name == "discreet-engine"
     aside.close()
+
+
+@pytest.mark.engine
+def test_an_interrupt_while_postgres_computes_is_an_interrupt() -> None:
+    from discreet.engines.postgres import Postgres
+    from tests.engines.servers import postgres
+
+    slow = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b"
+    with Postgres(Policy([], epsilon=1), postgres()) as engine:
+        for texts in ([slow], ["SELECT 1", slow], ["SELECT pg_sleep(1000)"]):
+            begun = time.monotonic()
+            with (
+                signaled(lambda begun=begun: time.monotonic() > begun + 0.3),  # type: ignore[misc]
+                pytest.raises(KeyboardInterrupt),
+            ):
+                engine._results(texts)
+            assert engine.alive()
+            assert engine._results(["SELECT 1", "SELECT 2"]) is not None
+
+
+def test_a_temporary_folder_without_space_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise duckdb.IOException
+
+    monkeypatch.setattr(duckdb, "connect", full)
+    with pytest.raises(EngineError, match=r"a temporary store cannot be made in .* Free some space there"):
+        DuckDB(POLICY, DATA)

@@ -6,7 +6,10 @@ import json
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +18,7 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.ledgers import MemoryLedger, SQLiteLedger, open_ledger, verify_ledger
 from discreet.privacy import Pure
 from discreet.releases import Entry
-from tests.ledgers.stores import NESTED, Text
+from tests.ledgers.stores import NESTED, POLICY, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,7 +207,7 @@ def test_a_path_that_is_none_is_refused_in_a_sentence(path: str) -> None:
         lambda: open_ledger(NESTED, path),
         lambda: verify_ledger(address=path),
     ):
-        with pytest.raises(DiscreetError, match="NUL"):
+        with pytest.raises(DiscreetError, match="must be the path of a file"):
             use()
 
 
@@ -309,3 +312,45 @@ def test_a_damaged_export_is_refused_or_is_the_same_ledger(original: Path, block
         assert (list(copy.entries()), copy.head) == (entries, head)
         assert copy.verify().ok
     assert refused > 200
+
+
+FULL = """
+import resource, signal, sys
+from discreet.errors import LedgerError
+from discreet.ledgers import SQLiteLedger
+from discreet.privacy import Pure
+from discreet.releases import Entry
+from tests.ledgers.stores import POLICY, Text
+
+ledger = SQLiteLedger(sys.argv[1], POLICY)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+taken, said = 0, set()
+for number in range(20):
+    try:
+        paid = ledger.reserve(Pure("0.01"), Entry(f"q{number}", ("visits",)))
+        taken += 1
+        ledger.record(paid, Text("x" * 9000))
+    except LedgerError as error:
+        said.add(str(error).partition("sqlite ")[2] or str(error))
+print(taken, *said, sep="|")
+"""
+
+
+@pytest.mark.parametrize("size", [50, 5_000, 60_000, 100_000])
+def test_a_file_that_may_not_grow_forgets_nothing(tmp_path: Path, size: int) -> None:
+    """A full disk, as the system tells it: whatever was said to be taken is there when there is space again."""
+    file = tmp_path / "hospital.ledger.sqlite"
+    run = subprocess.run([sys.executable, "-c", FULL, str(file), str(size)], check=True, capture_output=True, text=True)
+    taken, *said = run.stdout.strip().split("|")
+    assert said
+    assert all(
+        "nothing was released" in each or "nothing was written" in each or "itself is safe" in each for each in said
+    )
+    with SQLiteLedger(file, POLICY) as ledger:
+        left = ledger.remaining
+        assert isinstance(left, Pure)
+        assert 3 - left.epsilon >= Fraction(int(taken), 100)
+        assert ledger.verify().ok
+        ledger.reserve(Pure("0.01"), Entry("after", ("visits",)))
+        assert ledger.verify().ok

@@ -130,3 +130,14 @@ def test_the_password_is_in_no_message() -> None:
         PostgresLedger("postgresql://me:secret@127.0.0.1:1/x?connect_timeout=2", POLICY)
     assert "secret" not in str(caught.value)
     assert "me" not in str(caught.value).partition(" does not answer")[0]
+
+
+def test_what_is_reserved_after_an_interrupt_is_durable(tmp_path: Path) -> None:
+    """An interrupt in the middle of a BEGIN leaves a transaction open; a later one within it would not be committed."""
+    place = Place("postgres", tmp_path)
+    first, second = place.open(POLICY), place.open(POLICY)
+    assert isinstance(first, PostgresLedger)
+    first._connected().execute("SELECT 1")  # begins a transaction, as psycopg does, and ends none
+    first.reserve(Pure(1), Entry("q", ("visits",)))
+    assert second.remaining == Pure(2)
+    place.close()

@@ -231,6 +231,34 @@ def test_an_interrupt_in_the_middle_of_a_write_undoes_it(file: Path, monkeypatch
         assert ledger.verify().ok
 
 
+@pytest.mark.parametrize("where", ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"])
+def test_an_interrupt_right_after_a_transaction_began_or_ended_leaves_none_open(file: Path, where: str) -> None:
+    """Else the file would stay locked for everybody as long as the program runs."""
+
+    class Interrupted:
+        in_transaction = property(lambda _: real.in_transaction)
+
+        def execute(self, text: str, *values: object) -> sqlite3.Cursor:
+            found = real.execute(text, *values)  # type: ignore[arg-type]
+            if text == where:
+                raise KeyboardInterrupt
+            return found
+
+        def close(self) -> None:
+            real.close()
+
+    with SQLiteLedger(file) as ledger:
+        real = ledger._connected()
+        ledger._connection = Interrupted()  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt):
+            _ = ledger.remaining if where == "BEGIN" else ledger.reserve(Pure(1), COUNT)
+        ledger._connection = real
+        assert not real.in_transaction
+        assert ledger.remaining == Pure("1.5" if where == "COMMIT" else "2.5")
+        ledger.reserve(Pure(1), COUNT)
+        assert ledger.verify().ok
+
+
 FORKED = """
 import os, sys
 from discreet.errors import ParameterError

@@ -201,6 +201,10 @@ class PostgresLedger(Ledger):
         if self._connection is not None and self._process != os.getpid():
             _LEFT_BEHIND.append(self._connection)
             self._connection = None
+        idle = psycopg.pq.TransactionStatus.IDLE
+        if self._connection is not None and self._connection.info.transaction_status != idle:
+            # An interrupt left a transaction open: what is written in it would not be durable when its block ends.
+            self._connection.close()
         if self._connection is not None and self._connection.closed:
             self._connection = None
         if self._connection is None:

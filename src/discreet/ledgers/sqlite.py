@@ -324,9 +324,9 @@ class SQLiteLedger(Ledger):
 
     def _transaction(self, begin: str) -> Iterator[_Page]:
         connection = self._connected()
-        connection.execute(begin)
-        page = _Page(connection)
         try:
+            connection.execute(begin)  # an interrupt may come right after it
+            page = _Page(connection)
             yield page
         except BaseException:  # also Ctrl-C: what is half done is undone
             if connection.in_transaction and self._process == os.getpid():

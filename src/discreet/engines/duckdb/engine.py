@@ -22,7 +22,7 @@ from discreet.engines.keys import read_key
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.running import SQLEngine
-from discreet.errors import ParameterError
+from discreet.errors import EngineError, ParameterError
 from discreet.exact import integer, shown
 
 if TYPE_CHECKING:
@@ -113,7 +113,11 @@ class DuckDB(SQLEngine):
 
     def alive(self) -> bool:
         """Tell whether the connection is open."""
-        with self._lock, suppress(Exception):
+        with self._lock:
+            return self._aside.run(self._answers)
+
+    def _answers(self) -> bool:
+        with suppress(Exception):
             return self._connection.execute("SELECT 1").fetchone() == (1,)
         return False
 
@@ -204,6 +208,9 @@ def _connected(folder: Path, store: str | Path | None, memory: int | None, threa
     found = None
     with suppress(duckdb.Error):
         found = duckdb.connect(str(path), config=config)
+    if found is None and store is None:
+        msg = f"a temporary store cannot be made in {str(folder.parent)!r}; nothing was spent. Free some space there."
+        raise EngineError(msg)
     if found is None:
         msg = f"store is {shown(str(path))}; it must be a DuckDB file of this engine's own that nobody else has open."
         raise ParameterError(msg)

@@ -117,6 +117,8 @@ class Postgres(SQLEngine):
         import psycopg
 
         try:
+            if self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                self._connection.rollback()  # an interrupt left a transaction open, and its snapshot is old
             with self._connection.transaction(), self._connection.cursor() as cursor:
                 return [_columns(cursor, text) for text in texts]
         except psycopg.Error:
