@@ -29,8 +29,8 @@ def test_samples_of_fixed_size_cost_at_least_what_one_mixture_does(sigma: float,
     found = p.gaussian(sigma, neighbors=CHANGE_ONE).subsample(str(rate)).rdp(order)
     least = mixture_divergence(sigma, rate, order)
     assert least * (1 - 1e-9) <= found <= order / (2 * sigma * sigma) * (1 + 1e-9)
-    if order == 2:
-        assert found <= 3 * least, "where nothing lies beyond the table it decides"
+    if order * math.log(order) < 9 * sigma * sigma:
+        assert found <= 2 * least, "where next to nothing lies beyond the table, the table decides"
 
 
 @pytest.mark.parametrize("order", [2, 16, 64, 256])

@@ -49,7 +49,7 @@ class PoissonSampled(Part):
 
         base, rate, rho = _base_losses(self.base), as_float(self.rate), self.rho()
         pair = sampled_envelope(*base, rate) or poisson_pair(*base, rate)
-        return promising(pair, None if rho is None else float_up(rho))
+        return promising(pair, None if rho is None else float_up(rho), rate)
 
     def rho(self) -> Fraction | None:
         """The base's: a mixture with an equal law moves no Renyi divergence up (quasi-convexity)."""
@@ -81,7 +81,7 @@ class FixedSizeSampled(Part):
         far = sampled_envelope(*base, rate)
         # a far Gaussian's formula for single use is one for Poisson samples: here the whole mechanism stands for it
         loss = EnvelopedLoss(far[0].whole) if far else fixed_size_loss(*base, rate)
-        return promising((loss, loss), None if rho is None else float_up(rho))
+        return promising((loss, loss), None if rho is None else float_up(rho), rate)
 
     def rho(self) -> Fraction | None:
         """The base's."""

@@ -77,7 +77,9 @@ class CutLoss(FiniteLoss):
     source: Loss
     lower: FiniteLoss | None
     rho: float | None = None
-    """A rho such that the profile keeps rho-zCDP; None where none is known."""
+    """A rho such that the mechanism keeps rho-zCDP without sampling; None where none is known."""
+    rate: float = 1.0
+    """The rate of the sample, 1 without one."""
 
     @staticmethod
     def of(source: Loss, edges: Reals) -> CutLoss:
@@ -116,8 +118,10 @@ class CutLoss(FiniteLoss):
         """Add to the table's K what lies beyond its end h, where p is sent to infinity.
 
         E[exp(sL)] = s (s + 1) int delta(e) exp(s e) de. Up to h, delta exceeds that of the finite part by at most p,
-        which adds (s + 1) p exp(s h). Beyond h, rho-zCDP gives delta(e) <= exp(rho r (r + 1) - r e + log_conversion(r))
-        for every r > s, which adds s (s + 1) / (r - s) exp(rho r (r + 1) - (r - s) h + log_conversion(r)).
+        which adds (s + 1) p exp(s h). Beyond h, with exp(e) = 1 + q (exp(l) - 1), delta(e) is q times the profile at l
+        without the sample, which rho-zCDP bounds by exp(rho r (r + 1) - r l + log_conversion(r)) for every r > s. Let k
+        be the l of h. As e - l falls with l and de <= dl, the integral from there on adds at most
+        s (s + 1) q exp(s (h - k)) / (r - s) exp(rho r (r + 1) - (r - s) k + log_conversion(r)).
         """
         if self.infinity == 0:
             return self.renyi(order)
@@ -126,9 +130,11 @@ class CutLoss(FiniteLoss):
         if math.isinf(self.full_top):
             if self.rho is None:
                 return math.inf
+            base = float(base_epsilon(self.rate, np.asarray(end), add=False)) if self.rate < 1 else end
             r = order + BEYOND
-            bounds = self.rho * r * (r + 1) - BEYOND * end + log_conversions(r) - np.log(BEYOND)
-            logs.append(math.log(order) + math.log1p(order) + float(bounds.min()))
+            bounds = self.rho * r * (r + 1) - BEYOND * base + log_conversions(r) - np.log(BEYOND)
+            scale = math.log(order) + math.log1p(order) + math.log(self.rate)
+            logs.append(scale + order * (end - base) + float(bounds.min()))
         total = float(np.logaddexp.reduce(logs))
         found = total + 64 * ULP * (1 + sum(map(abs, logs)) if max(logs[1:]) > logs[0] - 40 else abs(total))
         return found if self.rho is None else min(found, self.rho * order * (order + 1) * (1 + 8 * ULP))
@@ -142,11 +148,12 @@ class CutLoss(FiniteLoss):
         return self.lower
 
 
-def promising(pair: tuple[Loss, Loss], rho: float | None) -> tuple[Loss, Loss]:
-    """Tell tables of which zCDP promise their profile keeps, in both directions."""
+def promising(pair: tuple[Loss, Loss], rho: float | None, rate: float = 1.0) -> tuple[Loss, Loss]:
+    """Tell tables which zCDP promise holds without the sample, in both directions, and the rate of the sample."""
     for loss in pair:
         if isinstance(loss, CutLoss):
             object.__setattr__(loss, "rho", rho)
+            object.__setattr__(loss, "rate", rate)
     return pair
 
 
