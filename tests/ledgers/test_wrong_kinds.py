@@ -107,7 +107,10 @@ def repeat_with(word: str) -> Callable[[Any, Any], object]:
 
 ACTS |= {f"entry's {word}": entry_with(word) for word in ENTRY}
 ACTS |= {f"reservation's {word}": reservation_with(word) for word in ("number", "cost", "entry", "earlier", "head")}
-ACTS |= {f"repeat's {word}": repeat_with(word) for word in ("answers", "cost", "head", "numbers", "costs", "unseen", "limited")}
+ACTS |= {
+    f"repeat's {word}": repeat_with(word)
+    for word in ("answers", "cost", "head", "numbers", "costs", "unseen", "limited")
+}
 
 
 @pytest.mark.parametrize("act", ACTS)

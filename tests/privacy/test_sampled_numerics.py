@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import convolution, jumps, sampled_tail
+from discreet.privacy.numerics import convolution, jumps, sampled_nodes, sampled_tail
 from discreet.privacy.numerics.account import delta_interval, epsilon_interval
 from discreet.privacy.numerics.contour import line_through, place, search_order, with_probe
 from discreet.privacy.numerics.loss import Direction
@@ -211,3 +211,25 @@ def test_what_is_folded_from_afar_lowers_the_lower_end() -> None:
     assert made is not None
     low, high = made.delta(epsilon)
     assert low <= 1.4393112176e-5 <= high
+
+
+@pytest.mark.parametrize(
+    "sigma, rate, tilt, soft, cut",
+    [
+        (0.358166, 5.86e-5, 240.12, 0.002, 4.402043),
+        (0.5274782, 1.391e-3, 78.685, 0.002, 4.428416),
+        (0.8936651, 2.1058e-3, 52.428, 0.004, 6.986541),
+        (1.5, 0.05, 8.0, 0.4, 7.0),
+    ],
+)
+def test_what_lies_outside_the_window_is_bounded(
+    sigma: float, rate: float, tilt: float, soft: float, cut: float
+) -> None:
+    """A sharp mode at the edge is narrow, so that the bulk, left out at exp(-45) of its height, weighs more."""
+    loss = SampledGaussianLoss(sigma, rate, add=False, cut=cut, soft=soft)
+    low, high, _ = sampled_nodes.window(loss, tilt)
+    z = np.concatenate([np.arange(-12, cut - 0.4, 0.01), np.arange(cut - 0.4, max(high, cut) + 2, soft / 5)])
+    logs = tilt * loss.rough_ratio(z) - 0.5 * z * z + loss.kept(z)
+    masses = np.exp(logs - logs.max()) * np.gradient(z)
+    share = masses[(z < low) | (z > high)].sum() / masses.sum()
+    assert share <= sampled_tail.outside(loss, tilt)

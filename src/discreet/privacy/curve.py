@@ -224,12 +224,12 @@ class Curve:
         them all.
         """
         directions = self.directions()
-        top = max((direction.top for direction in directions), default=0.0)
+        top = max((direction.full_top for direction in directions), default=0.0)
         s = max(float_up(alpha - 1), 2.0**-20)
         if s > _FARTHEST_ORDER and (top < math.inf or self._rho() is not None):
             return top
         with _quiet():
-            found = max((max(direction.renyi(s), 0.0) / s for direction in directions), default=0.0)
+            found = max((max(direction.full_renyi(s), 0.0) / s for direction in directions), default=0.0)
         return min(found, max(top, 0.0))
 
     def _rho(self) -> Fraction | None:

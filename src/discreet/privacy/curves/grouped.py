@@ -55,10 +55,11 @@ class Grouped(Part):
         """Raise the base's profile."""
         from discreet.privacy.numerics.envelope import group_envelope
         from discreet.privacy.numerics.grouped import grouped_pair
+        from discreet.privacy.numerics.sampled import promising
 
-        rho, pair = self.rho(), pair_of(self.base.terms[0][0])
-        far = group_envelope(None if rho is None else float_up(rho), *pair, self.size)
-        return far or grouped_pair(*pair, self.size)
+        exact, pair = self.rho(), pair_of(self.base.terms[0][0])
+        rho = None if exact is None else float_up(exact)
+        return group_envelope(rho, *pair, self.size) or promising(grouped_pair(*pair, self.size), rho)
 
     def rho(self) -> Fraction | None:
         """size^2 rho (Bun & Steinke 2016, Proposition 1.9)."""

@@ -45,10 +45,11 @@ class PoissonSampled(Part):
     def losses(self) -> tuple[Loss, Loss]:
         """Mix each direction with its base."""
         from discreet.privacy.numerics.envelope import sampled_envelope
-        from discreet.privacy.numerics.sampled import poisson_pair
+        from discreet.privacy.numerics.sampled import poisson_pair, promising
 
-        base, rate = _base_losses(self.base), as_float(self.rate)
-        return sampled_envelope(*base, rate) or poisson_pair(*base, rate)
+        base, rate, rho = _base_losses(self.base), as_float(self.rate), self.rho()
+        pair = sampled_envelope(*base, rate) or poisson_pair(*base, rate)
+        return promising(pair, None if rho is None else float_up(rho), rate)
 
     def rho(self) -> Fraction | None:
         """The base's: a mixture with an equal law moves no Renyi divergence up (quasi-convexity)."""
@@ -74,13 +75,13 @@ class FixedSizeSampled(Part):
     def losses(self) -> tuple[Loss, Loss]:
         """One symmetric loss."""
         from discreet.privacy.numerics.envelope import EnvelopedLoss, sampled_envelope
-        from discreet.privacy.numerics.sampled import fixed_size_loss
+        from discreet.privacy.numerics.sampled import fixed_size_loss, promising
 
-        base, rate = _base_losses(self.base), as_float(self.rate)
+        base, rate, rho = _base_losses(self.base), as_float(self.rate), self.rho()
         far = sampled_envelope(*base, rate)
         # a far Gaussian's formula for single use is one for Poisson samples: here the whole mechanism stands for it
         loss = EnvelopedLoss(far[0].whole) if far else fixed_size_loss(*base, rate)
-        return loss, loss
+        return promising((loss, loss), None if rho is None else float_up(rho), rate)
 
     def rho(self) -> Fraction | None:
         """The base's."""

@@ -91,6 +91,15 @@ class WorstLoss(Loss):
         found = [delta_interval(choice, epsilon) for choice in self.choices]
         return max(ends[0] for ends in found), max(ends[1] for ends in found)
 
+    def full_renyi(self, order: float) -> float:
+        """That of the worst composition."""
+        return max(choice.full_renyi(order) for choice in self.choices)
+
+    @property
+    def full_top(self) -> float:
+        """That of the worst composition."""
+        return max(choice.full_top for choice in self.choices)
+
     def below(self) -> Loss | None:
         """Nothing better than 0 is known for compositions of this."""
         return None

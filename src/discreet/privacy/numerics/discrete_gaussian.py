@@ -88,6 +88,11 @@ class _Table(FiniteLoss):
         whole = self._inside(order)
         return whole.moment(order) if whole is not None else super().moment(order)
 
+    @property
+    def full_top(self) -> float:
+        """The law does not end where the list does."""
+        return math.inf
+
     def renyi(self, order: float) -> float:
         """S (s + 1) mu^2 / 2 bounds K (Canonne, Kamath & Steinke 2020, Proposition 5); span^2 sigma^2 = mu^2."""
         shift = 2 * float(self.values[len(self.values) // 2]) / self.span

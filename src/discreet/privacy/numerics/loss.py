@@ -127,6 +127,15 @@ class Loss(ABC):
         """Return an upper bound of K that holds for every pair of neighbors; at most `moment`."""
         return self.moment(order)
 
+    def full_renyi(self, order: float) -> float:
+        """Return an upper bound of K of everything: values that a table sent to infinity count with what they are."""
+        return self.renyi(order)
+
+    @property
+    def full_top(self) -> float:
+        """The largest loss of everything, beyond the end of a table as well."""
+        return self.top
+
     def below(self) -> Loss | None:
         """Return a loss that some mechanism with this promise really has, for lower ends; None if only 0 is known."""
         return self
@@ -233,6 +242,18 @@ class Direction:
     def renyi(self, order: float) -> float:
         """The sum of the parts' bounds on K."""
         return math.fsum(n * loss.renyi(order) for loss, n in self.parts)
+
+    def full_renyi(self, order: float) -> float:
+        """The sum of the parts' bounds on K of everything."""
+        return math.fsum(n * loss.full_renyi(order) for loss, n in self.parts)
+
+    @property
+    def full_top(self) -> float:
+        """The largest loss of everything, rounded up."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            return self.parts[0][0].full_top
+        total = math.fsum(n * loss.full_top for loss, n in self.parts)
+        return total + 2 * ULP * abs(total)
 
     @property
     def peak(self) -> float:

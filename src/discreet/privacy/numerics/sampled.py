@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.privacy.numerics.finite import FiniteLoss
 from discreet.privacy.numerics.gaussian import GaussianLoss
-from discreet.privacy.numerics.loss import Loss
+from discreet.privacy.numerics.loss import ULP, Loss, log_conversions
 from discreet.privacy.numerics.profile import collapse, hull, reach
 from discreet.privacy.numerics.thinned import base_epsilon, sampled_delta
 
@@ -25,6 +25,9 @@ CELLS = 4096
 
 DENSER = np.linspace(0.0, 1.0, CELLS + 1) * (0.15 + 0.85 * np.linspace(0.0, 1.0, CELLS + 1) ** 2)
 """Where the cells of a symmetric profile end, as shares of its reach: seven times as many near 0, where the mass is."""
+
+BEYOND = np.geomspace(1e-2, 1e6, 161)
+"""How far beyond an order the orders lie at which the rest of a table is bounded."""
 
 RAISED = 1 + 2.0**-44
 """How far the last edge exceeds the largest loss: rounding must not put the mass that lies there beyond the edge."""
@@ -73,6 +76,10 @@ class CutLoss(FiniteLoss):
 
     source: Loss
     lower: FiniteLoss | None
+    rho: float | None = None
+    """A rho such that the mechanism keeps rho-zCDP without sampling; None where none is known."""
+    rate: float = 1.0
+    """The rate of the sample, 1 without one."""
 
     @staticmethod
     def of(source: Loss, edges: Reals) -> CutLoss:
@@ -102,6 +109,36 @@ class CutLoss(FiniteLoss):
         """That of the profile."""
         return self.source.unsure
 
+    @property
+    def full_top(self) -> float:
+        """That of the table if nothing lies beyond it, else that of the profile."""
+        return self.top if self.infinity == 0 else self.source.top
+
+    def full_renyi(self, order: float) -> float:
+        """Add to the table's K what lies beyond its end h, where p is sent to infinity.
+
+        E[exp(sL)] = s (s + 1) int delta(e) exp(s e) de. Up to h, delta exceeds that of the finite part by at most p,
+        which adds (s + 1) p exp(s h). Beyond h, with exp(e) = 1 + q (exp(l) - 1), delta(e) is q times the profile at l
+        without the sample, which rho-zCDP bounds by exp(rho r (r + 1) - r l + log_conversion(r)) for every r > s. Let k
+        be the l of h. As e - l falls with l and de <= dl, the integral from there on adds at most
+        s (s + 1) q exp(s (h - k)) / (r - s) exp(rho r (r + 1) - (r - s) k + log_conversion(r)).
+        """
+        if self.infinity == 0:
+            return self.renyi(order)
+        end = float(self.values[-1])
+        logs = [self.renyi(order), math.log1p(order) + math.log(self.infinity) + order * end]
+        if math.isinf(self.full_top):
+            if self.rho is None:
+                return math.inf
+            base = float(base_epsilon(self.rate, np.asarray(end), add=False)) if self.rate < 1 else end
+            r = order + BEYOND
+            bounds = self.rho * r * (r + 1) - BEYOND * base + log_conversions(r) - np.log(BEYOND)
+            scale = math.log(order) + math.log1p(order) + math.log(self.rate)
+            logs.append(scale + order * (end - base) + float(bounds.min()))
+        total = float(np.logaddexp.reduce(logs))
+        found = total + 64 * ULP * (1 + sum(map(abs, logs)) if max(logs[1:]) > logs[0] - 40 else abs(total))
+        return found if self.rho is None else min(found, self.rho * order * (order + 1) * (1 + 8 * ULP))
+
     def slope(self, epsilon: Reals) -> Reals:
         """The slope of the profile itself."""
         return self.source.slope(epsilon)
@@ -109,6 +146,15 @@ class CutLoss(FiniteLoss):
     def below(self) -> Loss | None:
         """The pair under the profile."""
         return self.lower
+
+
+def promising(pair: tuple[Loss, Loss], rho: float | None, rate: float = 1.0) -> tuple[Loss, Loss]:
+    """Tell tables which zCDP promise holds without the sample, in both directions, and the rate of the sample."""
+    for loss in pair:
+        if isinstance(loss, CutLoss):
+            object.__setattr__(loss, "rho", rho)
+            object.__setattr__(loss, "rate", rate)
+    return pair
 
 
 def poisson_pair(remove: Loss, add: Loss, rate: float) -> tuple[Loss, Loss]:

@@ -271,9 +271,9 @@ class Nodes:
         error += (8 + len(z)) * ULP * total
         # d/dl of a piece is a p (exp(a ratio) - 1 - x) with p = d ratio / dl.
         error += abs(a) * float((self._slope * self._slip * (swing + size)) @ weights)
-        # Off the real line the pieces are about a^2 x^2 / 2 with |x| <= q (exp(l) + 1): E[(exp(l) + 1)^2] is
-        # exp(1/sigma^2) + 3, below 6 for sigma >= 1, and below four times E[(exp(l) - 1)^2] for smaller sigma.
-        error += LEAK * (4 * total + (6 * (a * self.loss.rate) ** 2 if self.loss.sigma >= 1 else 0.0))
+        # Off the real line the pieces are about a^2 x^2 / 2 with |x| <= q (exp(l) + 1), and (exp(l) + 1)^2 is
+        # (exp(l) - 1)^2 + 4 exp(l): whatever is trimmed, E[w exp(l)] <= 1, so that is 2 (aq)^2 more than on the line.
+        error += LEAK * (4 * total + 6 * (a * self.loss.rate) ** 2)
         if math.isfinite(self.loss.cut):
             plain, shifted = self.loss.lost
             missing = self.loss.rate * (shifted - plain)

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.sampled_nodes import FRACTIONS, Nodes
+from discreet.privacy.numerics.sampled_nodes import FRACTIONS, REACH, Nodes, last_mode
 from discreet.privacy.numerics.search import climb
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ BLOCK = 1 << 9
 USUAL = 4
 """The place of the angle at which a search begins."""
 
-OUTSIDE = 1e-18
-"""More than what lies outside the window of the nodes, relative to M(c)."""
+OUTSIDE = 1e-19
+"""More than exp(9/8 - 45): the height of the integrand outside the window of the nodes, relative to its peak."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,8 @@ class Tail:
     angles: Reals
     """The angles that are tried, a right angle first: any of them gives a bound."""
     leak: Reals
+    outside: Reals
+    """What lies outside the window of the nodes, at heights where the path does not add to it."""
     odds: Reals
     base: Reals
     """Logarithm of the part of the integrand that is the same on all lines."""
@@ -82,7 +84,9 @@ class Tail:
         brink = None
         if math.isfinite(loss.cut):
             brink = log + a * np.log1p(odds) + _log_ends(loss, z)
-        return Tail(nodes, angles, _leak(loss, a, angles, nodes.step), odds, log + nodes.kept, brink, {})
+        leak, rest = _leak(loss, a, angles, nodes.step), outside(loss, a)
+        rest = rest * np.exp(np.minimum(0.5 * (angles * sigma) ** 2 * (1 + loss.rising), 300.0))
+        return Tail(nodes, angles, leak, rest, odds, log + nodes.kept, brink, {})
 
     @property
     def _size(self) -> int:
@@ -105,6 +109,10 @@ class Tail:
         if block is None:
             block = self.blocks[place] = self._block(self.angles[part, None])
         sizes = (block.weights * np.exp(-height * block.angles)).sum(axis=1) + self.leak[part]
+        theta, steep = self.angles[part], max(-self.nodes.tilt, 0.0)
+        # below a height of -a tan(theta / 2), a < 0, |1 + x|^a may grow by more than exp(-t arg) falls
+        excess = np.maximum(steep * np.tan(0.5 * theta) - height, 0.0) * theta
+        sizes = sizes + self.outside[part] * np.exp(np.minimum(excess, 300.0))
         if block.edges is None:
             return float(sizes.min())
         fall = np.maximum(height * block.rates, 1e-12)
@@ -163,5 +171,16 @@ def _leak(loss: SampledPair, a: float, theta: Reals, step: float) -> Reals:
     if a < 0:
         growth = growth + 0.5 * a * np.log(np.cos(0.5 * (shift + away)) * np.cos(0.5 * (shift - away)))
     best = (growth - (2 * math.pi * loss.sigma / step) * shift).min(axis=1)
-    outside = OUTSIDE * np.exp(np.minimum(0.5 * (theta * loss.sigma) ** 2 * (1 + loss.rising), 300.0))
-    return np.asarray(2.1 * np.exp(np.minimum(best, 300.0)) + outside)
+    return np.asarray(2.1 * np.exp(np.minimum(best, 300.0)))
+
+
+def outside(loss: SampledPair, a: float) -> float:
+    """Bound the integral of the integrand on the real axis outside the window of the nodes, relative to M(c).
+
+    For a < 0 it is log-concave with curvature of at least 1, and the window reaches REACH from its mode. For a > 0 the
+    window's scan leaves out what is below OUTSIDE times the peak, over a length of at most last_mode + 2 REACH; what
+    lies beyond the scan counts as three more. The peak is at most sqrt(k / (2 pi)) M(c), as the curvature is above -k.
+    """
+    if a < 0:
+        return OUTSIDE
+    return OUTSIDE * (last_mode(loss, a) + 2 * REACH + 3) * math.sqrt(loss.stretch / (2 * math.pi))
