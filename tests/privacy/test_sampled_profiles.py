@@ -13,6 +13,7 @@ from scipy.stats import norm
 from discreet import privacy as p
 from discreet.errors import ParameterError
 from discreet.privacy.numerics.composed import composed_pair
+from discreet.privacy.numerics.finite import FiniteLoss
 from discreet.privacy.relations import NeighborRelation
 
 SAMPLES = [
@@ -161,3 +162,11 @@ def test_a_composition_sampled_as_one_has_the_profile_of_each_answer() -> None:
         assert low <= bound <= high * (1 + 1e-4)
     other = loss.delta(-points)
     assert other == pytest.approx(-np.expm1(-points) + np.exp(-points) * loss.delta(points), rel=1e-3)
+
+
+@pytest.mark.parametrize("order", [1.0, 100.0, 1e4])
+def test_a_value_without_mass_has_no_moment(order: float) -> None:
+    """Hulls may end with a value of no mass; at large orders only such a value was once looked at."""
+    plain = FiniteLoss(np.array([-0.5, 0.5]), np.array([0.4, 0.6]))
+    ended = FiniteLoss(np.array([-0.5, 0.5, 40.0]), np.array([0.4, 0.6, 0.0]))
+    assert ended.moment(order) == pytest.approx(plain.moment(order), rel=1e-9)

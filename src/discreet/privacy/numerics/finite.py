@@ -152,8 +152,10 @@ class FiniteLoss(Loss):
         if (real + 2) * largest < 1.0 and len(heights) * len(self.values) <= MATRIX:
             return self._near_one(real + 1j * heights)
         logs = real * self.values
-        peak = float(logs.max())
-        weights = self.masses * np.exp(logs - peak)
+        peak = float(logs.max(where=self.masses > 0, initial=-math.inf))  # a value without mass says nothing
+        if peak == -math.inf:  # M = 0: the bound exp(-700) on it stands for it
+            return np.full(len(heights), -700.0 + 0j), np.full(len(heights), 1.1)
+        weights = self.masses * np.exp(np.minimum(logs - peak, 0.0))
         mass = float(weights.sum())
         heavy = np.flatnonzero(weights > 2.0**-70 * mass)
         keep = np.zeros(len(weights), dtype=np.bool_)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CELLS = 4096
 """How finely a profile without a formula for K is cut."""
 
+FEW_CELLS = 512
+"""The same where every point of the profile is an integral of its own: 256 gave an epsilon 2e-7 larger."""
+
 DENSER = np.linspace(0.0, 1.0, CELLS + 1) * (0.15 + 0.85 * np.linspace(0.0, 1.0, CELLS + 1) ** 2)
 """Where the cells of a symmetric profile end, as shares of its reach: seven times as many near 0, where the mass is."""
 
@@ -193,7 +196,7 @@ def _finite_add(loss: FiniteLoss, rate: float) -> FiniteLoss:
 def _cut(loss: Loss, other: Loss, rate: float, *, add_direction: bool) -> CutLoss:
     """Sample a profile and cut it: with its slope where that is a formula, else by the hull of upper bounds."""
     high, low = reach(loss), reach(other)
-    inner = np.linspace(-low, high, CELLS + 1)
+    inner = np.linspace(-low, high, (CELLS if loss.closed else FEW_CELLS) + 1)
     sign = -1.0 if add_direction else 1.0
     edges = sign * np.log1p(rate * np.expm1(np.minimum(sign * inner, 700.0)))
     if math.isfinite(loss.top):
@@ -252,7 +255,7 @@ def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
         return np.asarray(np.where(epsilon < 0, 1 - over, under))
 
     high = max(reach(forward), reach(backward))
-    inner = high * DENSER
+    inner = high * (DENSER if forward.closed else DENSER[:: CELLS // FEW_CELLS])
     positive = np.log1p(rate * np.expm1(np.minimum(inner, 700.0)))
     if math.isfinite(max(forward.top, backward.top)):
         positive[-1] *= RAISED
