@@ -178,10 +178,14 @@ class Plan:
             )
         return clipped(found, limit)
 
-    def _needs(self, name: str) -> tuple[Statistic, ...]:
-        """The statistics of one measure, over the computed columns."""
-        measure = dict(self.request.measures)[name]
-        return measure.with_operands(self._values(measure)).statistics(self._computed.schema)
+    @cached_property
+    def _needs(self) -> dict[str, tuple[Statistic, ...]]:
+        """The statistics of each measure, over the computed columns."""
+        schema = self._computed.schema
+        return {
+            name: measure.with_operands(self._values(measure)).statistics(schema)
+            for name, measure in self.request.measures
+        }
 
     def _values(self, measure: Measure) -> tuple[Expression, ...]:
         """The operands of a measure as computed columns."""
@@ -189,15 +193,15 @@ class Plan:
 
     def statistics_of(self, name: str) -> tuple[int, ...]:
         """Give the places, in `aggregate.statistics`, of the statistics that a measure is made of."""
-        if name not in dict(self.request.measures):
+        if name not in self._needs:
             msg = f"there is no measure {name!r}; there are {', '.join(each for each, _ in self.request.measures)}."
             raise ParameterError(msg)
-        return tuple(self.statistics.index(each) for each in self._needs(name))
+        return tuple(self.statistics.index(each) for each in self._needs[name])
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order."""
-        return tuple(dict.fromkeys(each for name, _ in self.request.measures for each in self._needs(name)))
+        return tuple(dict.fromkeys(each for name, _ in self.request.measures for each in self._needs[name]))
 
     @property
     def row_schema(self) -> Schema:

@@ -50,13 +50,28 @@ class Rows:
         """Give a value a name; what has one, or is a constant, stays as it is."""
         if isinstance(value, exp.Column | exp.Literal | exp.Null):
             return value
-        depth = max((self._depths.get(part.name, 0) for part in value.find_all(exp.Column)), default=0)
+        depth = self._depth(value)
         name = f"t{len(self._depths)}"
         if depth == len(self._layers):
             self._layers.append([])
         self._layers[depth].append(alias(value, name))
         self._depths[name] = depth + 1
         return column(name)
+
+    def _depth(self, value: SQL) -> int:
+        """How many layers must be computed before a value can be; sqlglot's own walk takes several times as long."""
+        most, left = 0, [value]
+        while left:
+            part = left.pop()
+            if isinstance(part, exp.Column):
+                most = max(most, self._depths.get(part.name, 0))
+                continue
+            for child in part.args.values():
+                if isinstance(child, exp.Expression):
+                    left.append(child)
+                elif isinstance(child, list):
+                    left += [each for each in child if isinstance(each, exp.Expression)]
+        return most
 
     def once(self, key: Hashable, value: Callable[[], SQL]) -> SQL:
         """Bind a value under a key; the same key gives the same column again."""
