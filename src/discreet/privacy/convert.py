@@ -331,9 +331,9 @@ def _zcdp_to_rdp(promise: ZCDP, wish: _Wish) -> RDP:
 def _zcdp_to_approximate(promise: ZCDP, wish: _Wish) -> Approximate:
     """Take the best order of the improved conversion; delta of approximate zCDP comes on top.
 
-    Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Proposition 12 (see `rdp_penalty`), and Bun &
-    Steinke 2016 on approximate zCDP: d-approximate zCDP that would be (e, d')-private inside its
-    events is (e, d + (1 - d) d').
+    Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Corollary 13, and Bun & Steinke 2016 on
+    approximate zCDP: d-approximate zCDP that would be (e, d')-private inside its events is
+    (e, d + (1 - d) d').
     """
     if promise.rho == 0 and wish.delta >= promise.delta:
         return Approximate(0, wish.delta, neighbors=promise.neighbors)

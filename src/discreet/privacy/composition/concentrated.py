@@ -22,7 +22,7 @@ def concentrated(promise: ZCDP, count: int, delta: Number) -> Approximate:
     """Add the rhos and convert once, at the best order.
 
     Bun & Steinke 2016 (arXiv:1605.02065), Lemma 1.7; conversion by Canonne, Kamath & Steinke 2020 (arXiv:2004.00010),
-    Proposition 12, for rho * a at the best order a.
+    Corollary 13.
 
     >>> float(concentrated(ZCDP("0.005"), count=100, delta=1e-6).epsilon)
     5.22153444453017
