@@ -267,9 +267,9 @@ def _representable(value: Fraction, name: str) -> float:
 def laplace_scale(*, epsilon: Number, delta: Number = 0, sensitivity: Number = 1) -> float:
     """Return the smallest scale of Laplace noise that is (epsilon, delta)-private, rounded up.
 
-    With delta = 0 it is sensitivity / epsilon (Dwork, McSherry, Nissim & Smith 2006, Theorem 1). A pair of Laplace
-    distributions a distance of x scales apart has delta(epsilon) = 1 - exp((epsilon - x) / 2), so in general it is
-    sensitivity / (epsilon - 2 ln(1 - delta)), where -ln(1 - delta) >= delta.
+    With delta = 0 it is sensitivity / epsilon (Dwork, McSherry, Nissim & Smith 2006, noise calibrated to sensitivity).
+    A pair of Laplace distributions a distance of x scales apart has delta(epsilon) = 1 - exp((epsilon - x) / 2), so in
+    general it is sensitivity / (epsilon - 2 ln(1 - delta)), where -ln(1 - delta) >= delta.
 
     >>> laplace_scale(epsilon="0.1"), laplace_scale(epsilon=3)
     (10.0, 0.33333333333333337)

@@ -199,7 +199,7 @@ def _pure_to_zcdp(promise: Pure, _wish: _Wish) -> ZCDP:
     """Use rho = epsilon * tanh(epsilon / 2), at most the well-known epsilon**2 / 2.
 
     Bun & Steinke 2016 (arXiv:1605.02065), Proposition 1.4 has epsilon**2 / 2. Sharper: the worst pair
-    is randomized response (Kairouz, Oh & Viswanath 2015, Section 3), whose divergence of order a is
+    is randomized response (Kairouz, Oh & Viswanath 2015), whose divergence of order a is
     (log cosh((a - 1/2) e) - log cosh(e / 2)) / (a - 1). With u = (a - 1/2)**2 the function
     g(u) = log cosh(e sqrt(u)) is concave (g' = e tanh(e sqrt(u)) / (2 sqrt(u)) falls), hence
     g(u) - g(1/4) <= g'(1/4) (u - 1/4) = e tanh(e / 2) * a (a - 1). At a -> 1 it is attained.
@@ -221,7 +221,7 @@ def _pure_to_rdp(promise: Pure, wish: _Wish) -> RDP:
     """Use the divergence of randomized response, the worst pair.
 
     D_a = e + (log(1 + exp(-(2a - 1) e)) - log(1 + exp(-e))) / (a - 1), the formula of
-    `_pure_to_zcdp` rewritten; Mironov 2017 (arXiv:1702.07476), Proposition 5.
+    `_pure_to_zcdp` rewritten; Mironov 2017 (arXiv:1702.07476), on randomized response.
     """
     values = [_response_divergence(promise.epsilon, order) for order in wish.orders]
     return RDP(wish.orders, values, neighbors=promise.neighbors)
@@ -272,7 +272,7 @@ def _approximate_to_approximate(promise: Approximate, wish: _Wish) -> Approximat
     """Trade a larger delta for a smaller epsilon.
 
     The worst (e, d)-private pair tells everything with probability d and is randomized response
-    otherwise (Kairouz, Oh & Viswanath 2015, Section 3). It has
+    otherwise (Kairouz, Oh & Viswanath 2015). It has
     delta(x) = d + (1 - d) (exp(e) - exp(x)) / (1 + exp(e)) for 0 <= x <= e; solved for x.
     """
     if wish.delta < promise.delta:
@@ -300,7 +300,7 @@ def _log_of(value: Interval) -> Interval:
 def _approximate_to_zcdp(promise: Approximate, _wish: _Wish) -> ZCDP:
     """Outside an event of probability delta the pair is epsilon-private: approximate zCDP.
 
-    Bun & Steinke 2016 (arXiv:1605.02065), Section 8, with rho as in `_pure_to_zcdp`.
+    Bun & Steinke 2016 (arXiv:1605.02065), on approximate zCDP, with rho as in `_pure_to_zcdp`.
     """
     rho = _pure_rho(promise.epsilon)
     return ZCDP(rho, promise.delta, neighbors=promise.neighbors)
@@ -331,8 +331,9 @@ def _zcdp_to_rdp(promise: ZCDP, wish: _Wish) -> RDP:
 def _zcdp_to_approximate(promise: ZCDP, wish: _Wish) -> Approximate:
     """Take the best order of the improved conversion; delta of approximate zCDP comes on top.
 
-    Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Corollary 13, and Bun & Steinke 2016, Section
-    8: d-approximate zCDP that would be (e, d')-private inside its events is (e, d + (1 - d) d').
+    Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Corollary 13, and Bun & Steinke 2016 on
+    approximate zCDP: d-approximate zCDP that would be (e, d')-private inside its events is
+    (e, d + (1 - d) d').
     """
     if promise.rho == 0 and wish.delta >= promise.delta:
         return Approximate(0, wish.delta, neighbors=promise.neighbors)
@@ -396,8 +397,8 @@ def _gdp_to_gdp(promise: GDP, _wish: _Wish) -> GDP:
 def _gdp_to_zcdp(promise: GDP, _wish: _Wish) -> ZCDP:
     """Use rho = mu**2 / 2: the divergences of N(0, 1) and N(mu, 1), and data processing.
 
-    Dong, Roth & Su 2022 (arXiv:1905.02383), Theorem 2.10 (Blackwell: a pair that is harder to tell
-    apart is a post-processing of the easier one) and Bun & Steinke 2016, Lemma 2.4.
+    Dong, Roth & Su 2022 (arXiv:1905.02383), after Blackwell: a pair that is harder to tell apart is a
+    post-processing of the easier one; and Bun & Steinke 2016, Lemma 2.4.
     """
     return ZCDP(promise.mu_squared / 2, neighbors=promise.neighbors)
 
@@ -410,7 +411,7 @@ def _gdp_to_rdp(promise: GDP, wish: _Wish) -> RDP:
 
 @_rule(GDP, Approximate)
 def _gdp_to_approximate(promise: GDP, wish: _Wish) -> Approximate:
-    """Use the Gaussian curve: Dong, Roth & Su 2022, Corollary 2.13; Balle & Wang 2018, Theorem 8."""
+    """Use the Gaussian curve: Balle & Wang 2018, Theorem 8; Dong, Roth & Su 2022, on mu-GDP."""
     if promise.mu_squared == 0:
         return Approximate(0, wish.delta, neighbors=promise.neighbors)
     _need_delta(promise, Fraction(0), wish.delta)

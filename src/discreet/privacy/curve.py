@@ -263,8 +263,8 @@ class Curve:
         """Return a certified lower bound on the false negative rate of every test with this false positive rate.
 
         Each (epsilon, delta) on the curve gives max(0, 1 - delta - exp(epsilon) x, exp(-epsilon) (1 - delta - x))
-        (Dong,
-        Roth & Su 2022, arXiv:1905.02383, Proposition 2.5 after Wasserman & Zhou 2010); the best is searched for.
+        (Dong, Roth & Su 2022, arXiv:1905.02383, the tradeoff function of (epsilon, delta), after Wasserman & Zhou
+        2010); the best is searched for.
 
         >>> from discreet import privacy as p
         >>> 0.2275 <= p.gaussian(sigma=1).tradeoff(fpr=0.4) <= 0.2277

@@ -109,7 +109,7 @@ class Filter(ABC, Generic[Cost]):
 class PureFilter(Filter[Pure]):
     """The sum of the epsilons stays within the limit.
 
-    Valid under full adaptivity: Rogers et al. 2016 (arXiv:1605.08294), Section 3;
+    Valid under full adaptivity: Rogers et al. 2016 (arXiv:1605.08294), basic composition as a filter;
     along every transcript the loss is at most the sum of the epsilons, whatever was chosen.
 
     >>> PureFilter(Pure(1)).spend(Pure("0.4")).spent
@@ -139,7 +139,7 @@ class PureFilter(Filter[Pure]):
 class ApproximateFilter(Filter[Approximate]):
     """The sums of the epsilons and of the deltas stay within the limit.
 
-    Valid under full adaptivity: Rogers et al. 2016 (arXiv:1605.08294), Section 3.
+    Valid under full adaptivity: Rogers et al. 2016 (arXiv:1605.08294), basic composition as a filter.
 
     >>> ApproximateFilter(Approximate(1, 1e-6)).spend(Approximate("0.5", 1e-6)).remaining
     Approximate(epsilon=0.5)
@@ -172,8 +172,8 @@ class ApproximateFilter(Filter[Approximate]):
 class ZCDPFilter(Filter[ZCDP]):
     """The sums of the rhos and of the deltas stay within the limit.
 
-    Valid under full adaptivity: Whitehouse, Ramdas, Rogers & Wu 2023 (arXiv:2203.05481), the filter
-    for approximate zCDP of Section 3: if each mechanism is delta_i-approximate rho_i-zCDP given what
+    Valid under full adaptivity: Whitehouse, Ramdas, Rogers & Wu 2023 (arXiv:2203.05481), their filter
+    for approximate zCDP: if each mechanism is delta_i-approximate rho_i-zCDP given what
     was seen before, and the sums never exceed (rho, delta), then the whole is delta-approximate
     rho-zCDP. `convert.zcdp_allowance` turns a budget (epsilon, delta) into the limit.
 
@@ -280,7 +280,7 @@ class AdvancedFilter:
 
     Spends while sqrt(2 ln(1/slack) * sum eps_i**2) + sum eps_i**2 / 2 <= epsilon and
     sum delta_i <= delta; the whole is (epsilon, slack + delta)-private. Valid under full adaptivity:
-    Whitehouse et al. 2023 (arXiv:2203.05481), the (epsilon, delta) filter of Section 3, whose
+    Whitehouse et al. 2023 (arXiv:2203.05481), their (epsilon, delta) filter, whose
     constants are those of advanced composition for fixed costs.
 
     The condition is solved for the sum of squares once: with L = 2 ln(1/slack),

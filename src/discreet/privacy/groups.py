@@ -44,7 +44,7 @@ def _pure(promise: Pure, size: int) -> Pure:
 def _approximate(promise: Approximate, size: int) -> Approximate:
     """(k * epsilon, delta * (1 + e^epsilon + ... + e^((k-1) epsilon))).
 
-    Vadhan 2017 (doi:10.1007/978-3-319-57048-8_7), Lemma 2.2, by induction:
+    Vadhan 2017 (doi:10.1007/978-3-319-57048-8_7), group privacy, by induction:
     P0(S) <= e^eps P1(S) + d <= e^eps (e^((k-1) eps) Pk(S) + d_(k-1)) + d. The sum is at most the
     well-known k * e^((k-1) epsilon) * delta.
     """
@@ -66,7 +66,7 @@ _EMPTY = (
 
 
 def _zcdp(promise: ZCDP, size: int) -> ZCDP:
-    """k**2 * rho: Bun & Steinke 2016 (arXiv:1605.02065), Proposition 1.9."""
+    """k**2 * rho: Bun & Steinke 2016 (arXiv:1605.02065), group privacy."""
     if promise.delta:
         msg = (
             f"{promise!r} has a delta, and no theorem gives group privacy for approximate zCDP "
@@ -77,7 +77,7 @@ def _zcdp(promise: ZCDP, size: int) -> ZCDP:
 
 
 def _gdp(promise: GDP, size: int) -> GDP:
-    """K * mu: Dong, Roth & Su 2022 (arXiv:1905.02383), Theorem 2.14."""
+    """K * mu: Dong, Roth & Su 2022 (arXiv:1905.02383), group privacy."""
     return GDP(mu_squared=size**2 * promise.mu_squared, neighbors=promise.neighbors.group(size))
 
 

@@ -133,7 +133,7 @@ def attacker_accuracy(curve: Curve) -> float:
     """Bound the accuracy of the best attacker who must tell, at even odds, whether a unit is present.
 
     It is 1/2 + delta(0) / 2, as delta(0) is the total variation distance; for a pure epsilon at most
-    e^epsilon / (1 + e^epsilon) <= 1/2 + epsilon / 4 (Kairouz, Oh & Viswanath 2015, arXiv:1311.0776, Section 2).
+    e^epsilon / (1 + e^epsilon) <= 1/2 + epsilon / 4 (Kairouz, Oh & Viswanath 2015, arXiv:1311.0776).
 
     >>> from discreet import privacy as p
     >>> abs(attacker_accuracy(p.randomized_response(epsilon=1)) - 0.7310585786) < 1e-9
@@ -146,7 +146,7 @@ def attacker_accuracy(curve: Curve) -> float:
 def true_positive_rate(curve: Curve, *, fpr: Number = 0.01) -> float:
     """Bound how many present units an attacker finds while wrongly naming a share `fpr` of absent ones.
 
-    It is 1 - f(fpr) for the tradeoff curve f: Dong, Roth & Su 2022 (arXiv:1905.02383), Definition 2.3.
+    It is 1 - f(fpr) for the tradeoff curve f: Dong, Roth & Su 2022 (arXiv:1905.02383), on f-DP.
 
     >>> from discreet import privacy as p
     >>> 0.027 < true_positive_rate(p.pure(epsilon=1), fpr="0.01") < 0.0272

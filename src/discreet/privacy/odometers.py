@@ -53,7 +53,7 @@ def _require(cost: object, kind: type[Currency], neighbors: Relation) -> None:
 class PureOdometer:
     """The sum of the epsilons: the loss along every transcript, without exception.
 
-    Rogers et al. 2016 (arXiv:1605.08294), Section 3, with delta = 0.
+    Rogers et al. 2016 (arXiv:1605.08294), basic composition as an odometer, with delta = 0.
 
     >>> PureOdometer().spend(Pure("0.1")).spend(Pure("0.2")).reading
     Pure(epsilon=0.3)
@@ -88,8 +88,8 @@ class PureOdometer:
 class ApproximateOdometer:
     """The sums of the epsilons and of the deltas.
 
-    Rogers et al. 2016 (arXiv:1605.08294), Section 3: the epsilons may run freely, the deltas must
-    stay below a total fixed at the start, since they bound the chance that any reading fails.
+    Rogers et al. 2016 (arXiv:1605.08294): the epsilons may run freely, the deltas must stay below
+    a total fixed at the start, since they bound the chance that any reading fails.
 
     >>> meter = ApproximateOdometer(delta=Fraction(1, 10**6))
     >>> meter.spend(Approximate("0.1", 1e-7)).reading
@@ -138,8 +138,8 @@ def _require_delta(total: Fraction, limit: Fraction) -> None:
 class RDPOdometer:
     """The sum of the Renyi divergences at one order fixed beforehand, plus ln(1/delta) / (order - 1).
 
-    Feldman & Zrnic 2021 (arXiv:2008.11193), Section 4, for a single order; by Ville's inequality (see
-    above, t = order - 1) the reading holds at all moments.
+    Feldman & Zrnic 2021 (arXiv:2008.11193), on a single order; by Ville's inequality (see above,
+    t = order - 1) the reading holds at all moments.
 
     >>> meter = RDPOdometer(order=Fraction(11), delta=Fraction(1, 10**5))
     >>> float(meter.spend(RDP([11], ["0.2"])).reading.epsilon)
@@ -195,7 +195,7 @@ class ZCDPOdometer:
 
     rho-zCDP bounds every order, so Ville's inequality holds for each slope of the ladder t_j = 2**(j/2); their failure
     probabilities w_t (see `_line`) sum to at most delta. This is the stitching idea of Whitehouse, Ramdas, Rogers & Wu
-    2023 (arXiv:2203.05481), Section 4: at each moment the reading is within a doubly logarithmic term of the best bound
+    2023 (arXiv:2203.05481): at each moment the reading is within a doubly logarithmic term of the best bound
     for costs fixed beforehand.
     `spread` is the share of delta that the costs themselves may use.
 

@@ -13,8 +13,7 @@ enumerates such a pair).
 
 Renyi divergences are not kept, not even outside events of probability eta: where Q(z) = eta and P(z) = 5 eta, a
 sampler may leave out z for the second neighbor, and then z has to be excluded for the first one too, at the cost of 5
-eta. What is kept is (e, delta'), and with it delta'-approximate zCDP (Bun & Steinke 2016, arXiv:1605.02065, Section
-8).
+eta. What is kept is (e, delta'), and with it delta'-approximate zCDP (Bun & Steinke 2016, arXiv:1605.02065).
 
 Every sampler of `discreet.noise` is exact, so its eta is 0.
 """

@@ -20,7 +20,7 @@ __all__ = ["advanced"]
 def advanced(promise: Approximate, count: int, slack: Number) -> Approximate:
     """Return epsilon * sqrt(2 k ln(1/slack)) + k * epsilon * (e^epsilon - 1), with delta k * delta + slack.
 
-    Dwork, Rothblum & Vadhan 2010 (doi:10.1109/FOCS.2010.12), Theorem III.3, in the form of Dwork & Roth 2014
+    Dwork, Rothblum & Vadhan 2010 (doi:10.1109/FOCS.2010.12), in the form of Dwork & Roth 2014
     (doi:10.1561/0400000042), Theorem 3.20. Without the second term the formula is false: 50 compositions of
     epsilon = 0.5 already exceed it.
 

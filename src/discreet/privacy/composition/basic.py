@@ -18,7 +18,7 @@ __all__ = ["basic"]
 def basic(promises: Sequence[Approximate]) -> Approximate:
     """Add the epsilons and the deltas; valid for any choice of mechanisms, also adaptive ones.
 
-    Dwork, Kenthapadi, McSherry, Mironov & Naor 2006 (doi:10.1007/11761679_29), Theorem 1; Dwork & Roth 2014
+    Dwork, Kenthapadi, McSherry, Mironov & Naor 2006 (doi:10.1007/11761679_29); Dwork & Roth 2014
     (doi:10.1561/0400000042), Theorem 3.16.
 
     >>> basic([Approximate("0.1", 1e-8)] * 3)

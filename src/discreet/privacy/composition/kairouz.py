@@ -47,7 +47,8 @@ def kairouz(promise: Approximate, count: int, delta: Number) -> Approximate:
 def remaining_delta(promises: list[Approximate], total: Fraction, *, times: int = 1) -> Fraction:
     """Return the delta left for the losses once the chance of telling everything is paid, rounded down.
 
-    1 - (1 - total) / prod(1 - delta_i), as in Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Section 3.
+    1 - (1 - total) / prod(1 - delta_i): the product is the (1 - delta)^k of Kairouz, Oh & Viswanath 2015
+    (arXiv:1311.0776), Theorem 3.3, for deltas that differ.
 
     >>> remaining_delta([Approximate(1, "1/10")], Fraction(1, 5))
     Fraction(1, 9)

@@ -27,8 +27,8 @@ def sampled_gaussian_rdp(rate: Number, sigma: Number, order: int) -> RDP:
     For a function of L2 sensitivity 1 under add/remove and noise N(0, sigma**2):
     log(sum_k C(a, k) (1 - q)^(a - k) q^k exp(k (k - 1) / (2 sigma**2))) / (a - 1).
 
-    Abadi et al. 2016 (arXiv:1607.00133), Section 3.2 and Appendix; Mironov, Talwar & Zhang 2019 (arXiv:1908.10530),
-    Section 3.3, and Theorem 5 there: this direction is the larger one.
+    Abadi et al. 2016 (arXiv:1607.00133), the moments accountant; Mironov, Talwar & Zhang 2019 (arXiv:1908.10530),
+    Section 3.3, the sum for integer orders, and their comparison of the two directions: this one is the larger.
 
     >>> float(sampled_gaussian_rdp("0.01", 4, 32).values[0])
     0.00010526360659081727
@@ -67,7 +67,7 @@ def moments(rate: Number, sigma: Number, steps: int, delta: Number) -> Approxima
 
     Abadi et al. 2016 (arXiv:1607.00133), Theorem 2, with alpha(lambda) = lambda * D_(lambda + 1) at whole orders.
 
-    >>> promise = moments("0.01", 4, steps=10_000, delta=1e-5)  # their Section 3.2 prints 1.26
+    >>> promise = moments("0.01", 4, steps=10_000, delta=1e-5)  # their example prints 1.26
     >>> round(float(promise.epsilon), 2)
     1.26
     """

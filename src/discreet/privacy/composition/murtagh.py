@@ -30,7 +30,7 @@ _MOST_WORK = 2_000_000_000
 def murtagh_vadhan(promises: Sequence[Approximate], delta: Number, *, error: Number = "0.01") -> Approximate:
     """Return an epsilon between the optimum at delta and the optimum at e^(-error/2) * delta, plus error.
 
-    Murtagh & Vadhan 2016 (arXiv:1507.03113), Theorem 1.7; the exact optimum is #P-hard (their Theorem 1.5). Costs
+    Murtagh & Vadhan 2016 (arXiv:1507.03113), who approximate the optimum and show that the exact one is #P-hard. Costs
     fixed beforehand only: this is no filter.
 
     Each epsilon_i is rounded up to a multiple of error / k, so the sum grows by at most G = error, and the losses lie

@@ -44,7 +44,7 @@ def amplified(promise: Approximate, rate: Number) -> Approximate:
 def mironov(rate: Number, sigma: Number, order: Number) -> RDP:
     """Return 2 q**2 a / sigma**2 for the Gaussian mechanism on a Poisson sample, where it is proved.
 
-    Mironov, Talwar & Zhang 2019 (arXiv:1908.10530), Theorem 11: q < 1/5, sigma >= 4, and with
+    Mironov, Talwar & Zhang 2019 (arXiv:1908.10530), their closed form: q < 1/5, sigma >= 4, and with
     L = ln(1 + 1 / (q (a - 1))) both a <= sigma**2 L / 2 - 2 ln sigma and
     a <= (sigma**2 L**2 / 2 - ln 5 - 2 ln sigma) / (L + ln(q a) + 1 / (2 sigma**2)).
     Outside of these conditions the formula can be far below the truth and is refused.
@@ -71,8 +71,8 @@ def mironov(rate: Number, sigma: Number, order: Number) -> RDP:
 def bun(rate: Number, sigma: Number, order: Number) -> RDP:
     """Return 6 q**2 a / sigma**2 for the Gaussian mechanism on a sample of fixed size, where it is proved.
 
-    Bun, Dwork, Rothblum & Steinke 2018 (doi:10.1145/3188745.3188946), in the form of Mironov et al. 2019
-    (arXiv:1908.10530), Table 1: q <= 1/10, sigma >= sqrt(5), a <= sigma**2 ln(1/q) / 2; sensitivity 1 and neighbors
+    Bun, Dwork, Rothblum & Steinke 2018 (doi:10.1145/3188745.3188946), in the form in which Mironov et al. 2019
+    (arXiv:1908.10530) list it: q <= 1/10, sigma >= sqrt(5), a <= sigma**2 ln(1/q) / 2; sensitivity 1 and neighbors
     under change-one.
 
     >>> bun("0.01", 4, 8)

@@ -23,8 +23,8 @@ __all__ = ["Approximate"]
 class Approximate(Currency):
     """Every event's probability is at most exp(epsilon) times its neighbor's, plus delta.
 
-    Dwork, Kenthapadi, McSherry, Mironov & Naor 2006 (doi:10.1007/11761679_29), Definition 1. The
-    sum is basic composition (their Theorem 1): both numbers add, exactly.
+    Dwork, Kenthapadi, McSherry, Mironov & Naor 2006 (doi:10.1007/11761679_29). The sum is
+    basic composition (Dwork & Roth 2014, Theorem 3.16): both numbers add, exactly.
 
     >>> Approximate(0.1, 1e-8) + Approximate(0.2, 1e-8)
     Approximate(epsilon=0.3, delta=2e-08)
@@ -50,8 +50,8 @@ class Approximate(Currency):
     def curve(self) -> Curve:
         """Return the worst curve that keeps this promise.
 
-        Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Section 3: with probability delta everything
-        is told, otherwise randomized response.
+        Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776): with probability delta everything is told,
+        otherwise randomized response.
         """
         from discreet.privacy.curves import approximate
 

@@ -24,7 +24,7 @@ __all__ = ["GDP"]
 class GDP(Currency):
     """Telling neighbors apart is at least as hard as telling N(0, 1) from N(mu, 1) by one draw.
 
-    Dong, Roth & Su 2022 (arXiv:1905.02383), Definition 2.6. Composition adds the squares (their
+    Mu-GDP of Dong, Roth & Su 2022 (numbers as in arXiv:1905.02383). Composition adds the squares (their
     Corollary 3.3), so the square is what is stored and the sum is exact.
 
     >>> GDP(0.3) + GDP(0.4)
@@ -68,7 +68,7 @@ class GDP(Currency):
     def curve(self) -> Curve:
         """Return the curve of the Gaussian mechanism with sigma = 1/mu, rounded toward less noise.
 
-        Dong, Roth & Su 2022, Theorem 2.7.
+        Dong, Roth & Su 2022 (arXiv:1905.02383), Theorem 2.7.
         """
         from discreet.privacy.curves import gaussian, pure
 

@@ -43,7 +43,7 @@ class Pure(Currency):
     def curve(self) -> Curve:
         """Return the worst curve that keeps this promise: randomized response.
 
-        Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Section 3.
+        Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776).
         """
         from discreet.privacy.curves import pure
 

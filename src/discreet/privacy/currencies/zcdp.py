@@ -25,8 +25,8 @@ class ZCDP(Currency):
     """For every order a > 1 the Renyi divergence between neighbors is at most rho * a.
 
     Bun & Steinke 2016 (arXiv:1605.02065), Definition 1.1; with delta > 0 this holds outside events
-    of probability delta on either side (their Definition 8.1, approximate zCDP). Rhos add, deltas
-    add (their Lemmas 1.7 and 8.2), exactly.
+    of probability delta on either side (their approximate zCDP). Rhos add (their Lemma 1.7), deltas
+    add (their composition of approximate zCDP), exactly.
 
     >>> ZCDP(rho="0.02") + ZCDP(rho="0.03", delta=1e-9)
     ZCDP(rho=0.05, delta=1e-09)

@@ -46,7 +46,7 @@ class DiscreteGaussian(Part):
         return loss, loss
 
     def rho(self) -> Fraction:
-        """mu^2 / 2 (Canonne, Kamath & Steinke 2020, Theorem 4)."""
+        """mu^2 / 2 (Canonne, Kamath & Steinke 2020, concentrated privacy of this noise)."""
         return (self.sensitivity / self.sigma) ** 2 / 2
 
     def grouped(self, size: int) -> Part:

@@ -22,7 +22,7 @@ __all__ = ["Exponential", "examples", "exponential"]
 class Exponential(Part):
     """All losses of one pair of neighbors lie in an interval of length epsilon.
 
-    Dong, Durfee & Rogers 2020 (arXiv:1909.13830), Corollary 2.1: selecting with probability proportional to
+    Dong, Durfee & Rogers 2020 (arXiv:1909.13830), on bounded range: selecting with probability proportional to
     exp(epsilon w / (2 sensitivity)) is epsilon-BR. The pair, which covers adaptive composition, is derived in
     numerics/bounded_range.py.
     """

@@ -62,7 +62,7 @@ class Grouped(Part):
         return group_envelope(rho, *pair, self.size) or promising(grouped_pair(*pair, self.size), rho)
 
     def rho(self) -> Fraction | None:
-        """size^2 rho (Bun & Steinke 2016, Proposition 1.9)."""
+        """size^2 rho (Bun & Steinke 2016, group privacy)."""
         rho = self.base.terms[0][0].rho()
         return None if rho is None else rho * self.size**2
 

@@ -22,7 +22,7 @@ __all__ = ["Laplace", "examples", "laplace"]
 class Laplace(Part):
     """Laplace noise of a scale on a value that moves by at most the sensitivity.
 
-    Shifts below the sensitivity are dominated: the noise is log-concave (Dong, Roth & Su 2022, Lemma A.3).
+    Shifts below the sensitivity are dominated: the noise is log-concave (Dong, Roth & Su 2022, arXiv:1905.02383).
     """
 
     kind: ClassVar[str] = "laplace"

@@ -28,7 +28,7 @@ def partition_selection(
     1. A key that nobody else holds appears with probability d = exp(-(threshold - 1) / scale) / 2, and then reveals the
     unit: all `keys` of them, d' = 1 - (1 - d)^keys. With a the Laplace profile, each case's profile is at most
     d' + (1 - d') a, the composition of Laplace noise and a box (0, d') (Korolova et al. 2009; Desfontaines, Voss,
-    Gipson & Mandayam 2022, arXiv:2006.03684, Section 1). Under change-one a unit leaves its keys and another enters
+    Gipson & Mandayam 2022, arXiv:2006.03684). Under change-one a unit leaves its keys and another enters
     others, so twice as many keys are touched. Several units may share a key, which this does not cover: for groups
     build the curve for single units and ask for `.group(k)`.
 

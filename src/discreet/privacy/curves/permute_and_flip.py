@@ -22,8 +22,7 @@ __all__ = ["PermuteAndFlip", "examples", "permute_and_flip"]
 class PermuteAndFlip(Part):
     """Selection with exponential noise of rate epsilon / (2 sensitivity): epsilon-differentially private.
 
-    McKenna & Sheldon 2020 (arXiv:2010.12603), Theorem 1; Ding et al. 2021 (arXiv:2105.07260) for the equality with
-    report
+    McKenna & Sheldon 2020 (arXiv:2010.12603); Ding et al. 2021 (arXiv:2105.07260) for the equality with report
     noisy max. Bounded range is not claimed: the pair of pure privacy is used.
     """
 

@@ -23,7 +23,7 @@ __all__ = ["PureBound", "examples", "pure"]
 class PureBound(Part):
     """Any mechanism with this epsilon: dominated by binary randomized response.
 
-    Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Section 3.
+    Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776).
     """
 
     kind: ClassVar[str] = "pure"

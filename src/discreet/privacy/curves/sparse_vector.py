@@ -22,7 +22,7 @@ __all__ = ["SparseVector", "examples", "sparse_vector"]
 class SparseVector(Part):
     """One run of the sparse vector technique whose threshold and query noise together spend epsilon.
 
-    Lyu, Su & Li 2017 (arXiv:1603.01699), Theorem 4: with threshold noise Lap(sensitivity / e1) and query noise
+    Lyu, Su & Li 2017 (arXiv:1603.01699), the standard form: with threshold noise Lap(sensitivity / e1) and query noise
     Lap(2 c sensitivity / e2), stopping after c answers above, the run is (e1 + e2)-differentially private, however many
     answers below it gives. Numeric answers need their own budget.
     """

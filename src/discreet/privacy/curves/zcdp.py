@@ -53,7 +53,7 @@ class ConcentratedBound(Part):
         return ConcentratedBound(self.rho_, Fraction(0))
 
     def grouped(self, size: int) -> Part | None:
-        """size^2 rho (Bun & Steinke 2016, Proposition 1.9), for delta = 0."""
+        """size^2 rho (Bun & Steinke 2016, group privacy), for delta = 0."""
         return None if self.delta else ConcentratedBound(self.rho_ * size**2, self.delta)
 
 

@@ -1,8 +1,8 @@
 """The pair that dominates every mechanism of bounded range: the exponential mechanism.
 
 A mechanism is epsilon-BR if for every pair of neighbors all losses lie in an interval of length epsilon (Dong, Durfee &
-Rogers 2020, arXiv:1909.13830, Definition 2.1). Its worst pairs have the two losses t and t - epsilon, 0 <= t <= epsilon
-(their Lemma 3.2), with Q[L = t] = (exp(-t) - exp(-epsilon)) / (1 - exp(-epsilon)). At exp(a) the best t is
+Rogers 2020, arXiv:1909.13830). Its worst pairs have, as they show, the two losses t and t - epsilon, 0 <= t <= epsilon,
+with Q[L = t] = (exp(-t) - exp(-epsilon)) / (1 - exp(-epsilon)). At exp(a) the best t is
 (a + epsilon) / 2, which gives
 
     delta(a) = (1 - exp((a - epsilon) / 2))^2 / (1 - exp(-epsilon)),   |a| <= epsilon.

@@ -94,7 +94,7 @@ class _Table(FiniteLoss):
         return math.inf
 
     def renyi(self, order: float) -> float:
-        """S (s + 1) mu^2 / 2 bounds K (Canonne, Kamath & Steinke 2020, Proposition 5); span^2 sigma^2 = mu^2."""
+        """S (s + 1) mu^2 / 2 bounds K (Canonne, Kamath & Steinke 2020, for shifts); span^2 sigma^2 = mu^2."""
         shift = 2 * float(self.values[len(self.values) // 2]) / self.span
         return 0.5 * shift * self.span * order * (order + 1) * (1 + 16 * ULP)
 

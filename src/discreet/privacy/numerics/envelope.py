@@ -6,7 +6,7 @@ the range of floats, and a bound with a formula takes the table's place. Each is
 - sampling never costs more than the mechanism itself (divergences are convex in the pair);
 - an (e, d) box on a sample of rate q is a (log(1 + q (exp(e) - 1)), q d) box (Balle, Barthe & Gaboardi 2018,
   arXiv:1807.01647, Theorems 8 and 9);
-- rho-zCDP for one unit is size^2 rho-zCDP for a group (Bun & Steinke 2016, arXiv:1605.02065, Proposition 1.9).
+- rho-zCDP for one unit is size^2 rho-zCDP for a group (Bun & Steinke 2016, arXiv:1605.02065).
 """
 
 from __future__ import annotations

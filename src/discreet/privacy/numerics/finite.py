@@ -269,8 +269,8 @@ def combine(left: FiniteLoss, right: FiniteLoss) -> FiniteLoss:
 def two_point(epsilon: float, infinity: float = 0.0) -> FiniteLoss:
     """Return the worst pair of an (epsilon, infinity) promise.
 
-    Losses +-epsilon with odds exp(epsilon), scaled by 1 - infinity (Kairouz, Oh & Viswanath 2015, arXiv:1311.0776,
-    Section 3; Murtagh & Vadhan 2016).
+    Losses +-epsilon with odds exp(epsilon), scaled by 1 - infinity (Kairouz, Oh & Viswanath 2015, arXiv:1311.0776;
+    Murtagh & Vadhan 2016).
     """
     if epsilon == 0:
         return FiniteLoss(np.zeros(1), np.array([1 - infinity]), infinity, 0.0, infinity, ceiling=0.0)
