@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class LaplaceLoss(Loss):
     """L = e0 with mass 1/2, -e0 with mass exp(-e0)/2, and a density between; both directions are the same.
 
-    delta(e) = 1 - exp((e - e0) / 2) for |e| <= e0 (Balle & Wang 2018; Dong, Roth & Su 2022, on Laplace noise);
+    delta(e) = 1 - exp((e - e0) / 2) for |e| <= e0 (Balle, Barthe & Gaboardi 2018; Dong, Roth & Su 2022);
     M(s) = ((s + 1) exp(s e0) + s exp(-(s + 1) e0)) / (2 s + 1) (Mironov 2017, arXiv:1702.07476, Proposition 6).
     """
 
