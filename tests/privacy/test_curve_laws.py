@@ -146,6 +146,13 @@ def test_laplace_lies_below_pure(scale: float, count: int, delta: float) -> None
     assert (p.laplace(scale) * count).interval(delta)[0] <= (p.pure(1 / scale) * count).interval(delta)[1] * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("rate, count", [(0.1, 3), (0.5, 50), (0.01, 1000)])
+def test_numbers_are_plain_floats(rate: float, count: int) -> None:
+    curve = p.gaussian(sigma=1).subsample(rate) * count
+    found = [*curve.interval(1e-5), *curve.delta_interval(1), curve.epsilon(1e-5), curve.delta(1), curve.rdp(4)]
+    assert {type(each) for each in found} == {float}  # NumPy's show their type where they are printed
+
+
 def test_both_directions_are_composed_before_the_maximum() -> None:
     # One direction is the worse one at small epsilon, the other at large epsilon.
     curve = p.finite_pair(["0.5", "0.3", "0.2"], ["0.4", "0.5", "0.1"])

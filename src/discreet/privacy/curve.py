@@ -154,7 +154,7 @@ class Curve:
                 "convert .zcdp() where there is one."
             )
             raise PrecisionError(msg)
-        return lower, upper
+        return float(lower), float(upper)  # NumPy's floats print otherwise
 
     def _leaks(self) -> bool:
         """Whether some outcome is possible for one neighbor only."""
@@ -195,7 +195,7 @@ class Curve:
                 found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
         lower, upper = max(ends[0] for ends in found), max(ends[1] for ends in found)
         # where the numerics lose every digit, nothing better than the whole range is known
-        return (lower, upper) if 0 <= lower <= upper <= 1 else (0.0, 1.0)
+        return (float(lower), float(upper)) if 0 <= lower <= upper <= 1 else (0.0, 1.0)
 
     def rdp(self, order: Number) -> float:
         """Return an upper bound on the Renyi divergence of this order (> 1), both directions; inf where infinite.
@@ -230,7 +230,7 @@ class Curve:
             return top
         with _quiet():
             found = max((max(direction.full_renyi(s), 0.0) / s for direction in directions), default=0.0)
-        return min(found, max(top, 0.0))
+        return float(min(found, max(top, 0.0)))
 
     def _rho(self) -> Fraction | None:
         """Return the sum of the parts' rhos; None where some part has none."""
