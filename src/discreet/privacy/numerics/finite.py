@@ -136,16 +136,18 @@ class FiniteLoss(Loss):
 
     def roughs(self, orders: Reals) -> Reals:
         """K at many orders by the plain sum."""
-        if not len(self.values) or len(orders) * len(self.values) > MATRIX:
+        heavy = self.masses > 0  # a value without mass says nothing
+        values, masses = self.values[heavy], self.masses[heavy]
+        if not len(values) or len(orders) * len(values) > MATRIX:
             return super().roughs(orders)
-        logs = np.multiply.outer(orders, self.values)
+        logs = np.multiply.outer(orders, values)
         peaks = logs.max(axis=1)
-        beyond = (np.expm1(np.minimum(logs, 600.0)) * self.masses).sum(axis=1) - self.infinity
+        beyond = (np.expm1(np.minimum(logs, 600.0)) * masses).sum(axis=1) - self.infinity
         far = (peaks > 600) | (beyond < -HALF)  # near -1, M would have lost its digits
         found = np.log1p(np.maximum(beyond, -HALF))
         if far.any():
             logs = logs[far] - peaks[far, None]
-            found[far] = peaks[far] + np.log((np.exp(logs) * self.masses).sum(axis=1))
+            found[far] = peaks[far] + np.log((np.exp(logs) * masses).sum(axis=1))
         return np.asarray(found)
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
