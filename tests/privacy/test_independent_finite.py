@@ -209,12 +209,15 @@ def beside_large_losses(which: int) -> tuple[Curve, list[Pair]]:
         rare, few = pair(["1", "0"], ["912/913", "1/913"])
         ways, two = p.randomized_response("1.59", 7), response("1.59", 7)
         return rare + p.pure("0.187") * 40 + ways * 2, [few, *[response("0.187", 2)] * 40, *[two] * 2]
+    if which == 3:
+        three, law = pair(["0.5", "0.3", "0.2"], ["0.45", "0.33", "0.22"])
+        return three * 8 + steps * 10, [*[law] * 8, *[one] * 10]
     rare, few = pair(["1", "0"], ["0", "1"])
     rare, few = rare.subsample("0.00382"), sampled(few, "0.00382")
     return rare * 10 + steps * 20 + p.pure("0.4"), [*[few] * 10, *[one] * 20, response("0.4", 2)]
 
 
-@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("which", range(5))
 @pytest.mark.parametrize("delta", ["0.4267", "0.07", "0.0001"])
 def test_sums_on_several_lattices_are_narrow_and_hold_the_enumerated_truth(which: int, delta: str) -> None:
     with mp.workdps(DIGITS):

@@ -38,6 +38,9 @@ FARTHEST = 150.0
 
 UNDERFLOW = 1e-240
 
+MOST_STEPS = 1 << 12
+"""The sums of one part on its own lattice; products of masses take the square of this at most."""
+
 SAME = 2.0**-46
 """Neighboring values that differ by no more than this, relative to the largest, are joined."""
 
@@ -144,11 +147,13 @@ def enumerated(direction: Direction, real: float = 1.0) -> Enumerated | None:
         heavy = loss.masses > 0
         if not heavy.any():
             return None
-        values = loss.values[heavy]
+        values, masses = loss.values[heavy], loss.masses[heavy]
         reach = float(np.abs(values).max())
         # Masses may have been formed from values, whose error an exponential turns into a share.
         doubt = loss.accuracy * (1 + reach)
-        law = Atoms(values, loss.masses[heavy], loss.infinity, loss.accuracy * reach, doubt).times(n)
+        one = Atoms(values, masses, loss.infinity, loss.accuracy * reach, doubt)
+        span = loss.span or (float(values[-1] - values[0]) if len(values) == 2 else 0.0)
+        law = _on_lattice(one, span, n) if span and n > 1 else one.times(n)
         if law is None:
             return None
         laws.append(law)
@@ -169,18 +174,44 @@ def enumerated(direction: Direction, real: float = 1.0) -> Enumerated | None:
     return Enumerated(summed, listed, over, under, cutoff, direction.certain, direction.top, real)
 
 
+def _on_lattice(one: Atoms, span: float, count: int) -> Atoms | None:
+    """Return the law of the sum of so many whose values are multiples of the span apart, up to a distance measured."""
+    first = float(one.values[0])
+    places = np.rint((one.values - first) / span).astype(np.int64)
+    if count * int(places[-1]) >= MOST_STEPS:
+        return None
+    off = float(np.abs(one.values - (first + span * places)).max())
+    masses = np.bincount(places, weights=one.masses)
+    total, log_doubt = np.ones(1), 0.0
+    for bit in f"{count:b}":
+        # log_doubt bounds log((1 + doubt) of the power), which squaring doubles.
+        total, log_doubt = np.convolve(total, total), 2 * log_doubt + ULP * (len(total) + 1)
+        if bit == "1":
+            total, log_doubt = np.convolve(total, masses), log_doubt + ULP * (len(masses) + 1)
+    heavy = np.flatnonzero(total > 0)
+    values = count * first + span * heavy
+    blur = count * (one.blur + off + 4 * ULP * (one.reach + span * int(places[-1])))
+    doubt = math.expm1(count * (math.log1p(one.doubt) + ULP * len(places)) + log_doubt) + 4 * ULP
+    # 1 - (1 - p)^n rises with p by at most the share that p does.
+    infinity = -math.expm1(count * math.log1p(-one.infinity)) if one.infinity < 1 else 1.0
+    return Atoms(values, total[heavy], infinity, blur, doubt)
+
+
 def _short(uses: list[tuple[FiniteLoss, int]]) -> bool:
-    """Whether both halves together can hold all sums, by the numbers of different sums of each part."""
-    room = math.log(MOST_LISTED) + math.log(MOST_SUMMED)
+    """Whether both halves together can hold all sums, by the numbers of different sums of each part and their reach."""
+    room, reach = math.log(MOST_LISTED) + math.log(MOST_SUMMED), 0.0
     for loss, n in uses:
-        count = len(loss.values)
-        size = math.inf if n > 1 else float(count)
-        if count == 2 or loss.span:
-            size = n * (round((loss.values[-1] - loss.values[0]) / loss.span) if loss.span else 1.0) + 1.0
+        count, size = len(loss.values), math.inf
+        if n == 1:
+            size = float(count)
+        elif count == 2 or loss.span:
+            steps = n * (round((loss.values[-1] - loss.values[0]) / loss.span) if loss.span else 1)
+            size = steps + 1.0 if steps < MOST_STEPS else math.inf
         elif count < 8 and n < MOST_LISTED:
             size = float(math.comb(n + count - 1, count - 1))
         room -= math.log(max(size, 1.0))
-        if room < 0:
+        reach += n * max(-float(loss.values[0]), float(loss.values[-1])) if count else 0.0
+        if room < 0 or reach > FARTHEST:
             return False
     return True
 
