@@ -189,6 +189,44 @@ def test_the_check_sees_a_delta_that_is_off_by_a_millionth() -> None:
     assert len(wrong(range(60), 1 + Fraction(1, 10**6))) > 10
 
 
+def pair(*laws: list[str]) -> tuple[Curve, Pair]:
+    """A pair given by its masses."""
+    return p.finite_pair(*laws), ([exact(mass) for mass in laws[0]], [exact(mass) for mass in laws[1]])
+
+
+def beside_large_losses(which: int) -> tuple[Curve, list[Pair]]:
+    """Losses on several lattices, many times, beside a pair whose moments all fall as the order grows."""
+    steps, one = p.staircase("1.19", "0.35"), staircase("1.19", "0.35")
+    if which == 0:
+        rare, few = pair(["1/1005", "1004/1005"], ["0", "1"])
+        half, both = p.randomized_response("0.101").subsample("0.686"), sampled(response("0.101", 2), "0.686")
+        return half + steps * 30 + rare * 6, [both, *[one] * 30, *[few] * 6]
+    if which == 1:
+        rare, few = pair(["1/452", "451/452"], ["0", "1"])
+        other, two = p.staircase("1.29", "0.7"), staircase("1.29", "0.7")
+        return rare * 10 + steps * 6 + other, [*[few] * 10, *[one] * 6, two]
+    if which == 2:
+        rare, few = pair(["1", "0"], ["912/913", "1/913"])
+        ways, two = p.randomized_response("1.59", 7), response("1.59", 7)
+        return rare + p.pure("0.187") * 40 + ways * 2, [few, *[response("0.187", 2)] * 40, *[two] * 2]
+    if which == 3:
+        three, law = pair(["0.5", "0.3", "0.2"], ["0.45", "0.33", "0.22"])
+        return three * 8 + steps * 10, [*[law] * 8, *[one] * 10]
+    rare, few = pair(["1", "0"], ["0", "1"])
+    rare, few = rare.subsample("0.00382"), sampled(few, "0.00382")
+    return rare * 10 + steps * 20 + p.pure("0.4"), [*[few] * 10, *[one] * 20, response("0.4", 2)]
+
+
+@pytest.mark.parametrize("which", range(5))
+@pytest.mark.parametrize("delta", ["0.4267", "0.07", "0.0001"])
+def test_sums_on_several_lattices_are_narrow_and_hold_the_enumerated_truth(which: int, delta: str) -> None:
+    with mp.workdps(DIGITS):
+        curve, pairs = beside_large_losses(which)
+        lower, upper = curve.interval(delta)
+        assert holds((lower, upper), truth_of(pairs, exact(delta)))
+    assert upper == math.inf or upper - lower <= 1e-6 * max(upper, 1e-3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_many_mixed_compositions_hold_the_enumerated_truth(block: int) -> None:

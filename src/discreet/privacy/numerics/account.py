@@ -3,10 +3,11 @@
 1. nothing composed, or one mechanism once: its own formula;
 2. Gaussian parts are merged (mu^2 adds), small finite parts are multiplied out exactly;
 3. all losses on one lattice: the contour over one period;
-4. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
-5. subsampled Gaussians of which small and large losses count alike: a contour for each layer of losses;
-6. few subsampled Gaussians, or other samples whose profile is a formula: the convolution of laws above and below;
-7. otherwise: the contour with the probe.
+4. losses with few values whose sums fill two lists at most: the sum over one of them of the profile of the other;
+5. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
+6. subsampled Gaussians of which small and large losses count alike: a contour for each layer of losses;
+7. few subsampled Gaussians, or other samples whose profile is a formula: the convolution of laws above and below;
+8. otherwise: the contour with the probe.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from discreet.privacy.numerics.contour import (
     with_probe,
 )
 from discreet.privacy.numerics.convolution import convolve_at, profiled, solve
+from discreet.privacy.numerics.enumerated import UNDERFLOW, enumerated
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.jumps import sampled_only, without_jumps
@@ -236,6 +238,9 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
     log_rest = math.log(delta - trial.infinity)
     order = search_order(trial, log_rest)
     guess = (trial.rough(order) + log_conversion(order) - log_rest) / order
+    listed = _enumerated_epsilon(direction, order, guess, delta)
+    if not _wide(*listed):
+        return listed
 
     def bound() -> float:
         kept = direction.trimmed(0.5 * room, order)
@@ -243,7 +248,15 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
 
     if guess <= 0 and bound() <= 0:
         return 0.0, 0.0
-    return _refine(direction.trimmed(TRIM * room, order), order, max(guess, 0.0), delta, bound)
+    return meet(listed, _refine(direction.trimmed(TRIM * room, order), order, max(guess, 0.0), delta, bound))
+
+
+def _enumerated_epsilon(direction: Direction, order: float, guess: float, delta: float) -> Ends:
+    """Answer by enumeration; everything from 0 to infinity where sums are too many, or better had on one lattice."""
+    listed = None if _common_span(direction) or delta < direction.infinity + UNDERFLOW else enumerated(direction, order)
+    if listed is None:
+        return 0.0, math.inf
+    return (0.0, 0.0) if listed.delta(0.0)[1] <= delta else listed.epsilon(delta, max(guess, 0.0))
 
 
 def _refine(direction: Direction, order: float, guess: float, delta: float, bound: Callable[[], float]) -> Ends:
@@ -470,6 +483,10 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         return direction.certain * (1 - SLACK), min(direction.infinity * (1 + SLACK), 1.0)
     if _single(direction):
         return single_delta(direction.parts[0][0], epsilon)
+    listed = None if _common_span(direction) else enumerated(direction)
+    known = listed.delta(epsilon) if listed else (0.0, 1.0)
+    if known[1] - known[0] <= 1e-6 * known[1]:
+        return known
     whole = direction
     direction, order, log_bound = _aimed_at(whole, epsilon)
     if log_bound < -740:
@@ -486,7 +503,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         if other is None and contour is None:
             other = _probe(direction, order, epsilon, guess)
         low, high = meet((low, high), other.delta(epsilon) if other else (low, high))
-    return ordered(low, max(min(high, bound, 1.0), SMALLEST))
+    return meet(known, ordered(low, max(min(high, bound, 1.0), SMALLEST)))
 
 
 def line_near(direction: Direction, epsilon: float) -> Inverse | None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 FARTHEST = 300.0
 """Losses up to this have an exponential that may be multiplied and summed."""
 
+HALF = 0.5
+"""Where M - 1 is below minus this, M is summed by itself."""
+
 MATRIX = 1 << 18
 """Entries of one block of exponentials."""
 
@@ -127,21 +130,24 @@ class FiniteLoss(Loss):
             return -math.inf
         if order * self.values[-1] < 600 and order * self.values[0] > -600:
             beyond = float(self.masses @ np.expm1(order * self.values)) - self.infinity
-            return math.log1p(beyond) if beyond > -1 else -math.inf
+            if beyond > -HALF:
+                return math.log1p(beyond)
         return self.moment(order)
 
     def roughs(self, orders: Reals) -> Reals:
         """K at many orders by the plain sum."""
-        if not len(self.values) or len(orders) * len(self.values) > MATRIX:
+        heavy = self.masses > 0  # a value without mass says nothing
+        values, masses = self.values[heavy], self.masses[heavy]
+        if not len(values) or len(orders) * len(values) > MATRIX:
             return super().roughs(orders)
-        logs = np.multiply.outer(orders, self.values)
+        logs = np.multiply.outer(orders, values)
         peaks = logs.max(axis=1)
-        far = peaks > 600
-        beyond = (np.expm1(np.minimum(logs, 600.0)) * self.masses).sum(axis=1) - self.infinity
-        found = np.log1p(np.maximum(beyond, -1.0))
+        beyond = (np.expm1(np.minimum(logs, 600.0)) * masses).sum(axis=1) - self.infinity
+        far = (peaks > 600) | (beyond < -HALF)  # near -1, M would have lost its digits
+        found = np.log1p(np.maximum(beyond, -HALF))
         if far.any():
             logs = logs[far] - peaks[far, None]
-            found[far] = peaks[far] + np.log((np.exp(logs) * self.masses).sum(axis=1))
+            found[far] = peaks[far] + np.log((np.exp(logs) * masses).sum(axis=1))
         return np.asarray(found)
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
