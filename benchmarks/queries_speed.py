@@ -3,6 +3,7 @@
 Each step runs in a process of its own, so that its peak memory is its own, and prints JSON. A step asks another, tiny
 table, which loads what Python loads once; then us, notes the peak, and then takes turns with the plain query on the
 same file: everything else on the machine can only make a run slower, so the fastest of equally many runs is compared.
+A first question is asked of a few sources that were opened anew, as it is there only once for each.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import resource
 import sys
 import time
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GROUPS = 100
-TURNS = 5
+TURNS = 15
+OPENINGS = 3
+LONG = 20.0
+"""A first question that takes so many seconds is asked once."""
 BOUNDS = (0.0, 100.0)
 QUESTION = "SELECT key, COUNT(*) AS n, SUM(value) AS s, AVG(value) AS m FROM visits GROUP BY key"
 
@@ -121,7 +125,13 @@ def large(folder: Path, name: str, groups: str, rows_per_unit: str) -> Measured:
     warm_up(int(rows_per_unit) or None)
     asker, ours = asked(folder, name, groups=int(groups), rows_per_unit=int(rows_per_unit) or None)
     with closing(asker):
-        return compare(ours, plain(folder, name))
+        found = compare(ours, plain(folder, name))
+    firsts = [found.first]
+    for _ in range(OPENINGS - 1 if found.first < LONG else 0):
+        asker, ours = asked(folder, name, groups=int(groups), rows_per_unit=int(rows_per_unit) or None)
+        with closing(asker):
+            firsts.append(cpu_of(ours))
+    return replace(found, first=min(firsts))
 
 
 def small(query: str, rows_per_unit: str) -> Measured:
