@@ -104,7 +104,10 @@ def test_a_preview_spends_nothing(clinic: str, capsys: pytest.CaptureFixture[str
     sql = "SELECT COUNT(*) AS n, AVG(cost) AS cost FROM visits"
     found = record(capsys, "preview", clinic, sql, "--epsilon", "1", "--expected-count", "800")
     assert set(found["errors"]) == {"n", "cost"}  # type: ignore[call-overload]
-    assert found["left"] == {"epsilon": "2"}
+    assert (found["left"], found["fits"]) == ({"epsilon": "2"}, True)
+    assert record(capsys, "preview", clinic, sql, "--epsilon", "3")["fits"] is False
+    assert main(["preview", clinic, sql, "--epsilon", "3"]) == 0
+    assert "would charge ε = 3, which does not fit; left: ε = 2" in capsys.readouterr().out
     assert main(["preview", clinic, sql, "--epsilon", "1", "--explain"]) == 0
     text = capsys.readouterr().out
     assert "give expected_count=" in text

@@ -212,7 +212,9 @@ def step(draw: Random, databases: list[Database]) -> None:
         answers: list[Answer] = together.release(**price)
     except BudgetError:
         assert spent(ledger) == before
+        assert len(asked) > 1 or not previews[0].fits
         return
+    assert all(each.fits for each in previews)
     assert [each.charges for each in answers] == [each.charges for each in previews]
     assert [each.repeated for each in answers] == [each.repeated for each in previews]
     limited = {account.title for account in ledger.statement.accounts if account.limit is not None}

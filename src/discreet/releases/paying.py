@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.releases.purse import Purse, Reservation
     from discreet.releases.recipe import Recipe
 
-__all__ = ["Asked", "Foreseen", "foresee", "pay", "pay_all", "promised", "require_room"]
+__all__ = ["Asked", "Foreseen", "fits", "foresee", "pay", "pay_all", "promised", "require_room"]
 
 
 class Asked(Protocol):
@@ -197,9 +197,20 @@ def _known(question: Asked, protection: Protection, entry: Entry) -> Repeat | No
 def _charges(question: Asked, entry: Entry, cost: Currency, repeat: Repeat | None) -> dict[str, Currency]:
     """What each budget is charged, by the title that a statement gives it."""
     owed = {} if repeat is None else repeat.owed
-    budgets = question.purse.budgets(entry)
-    each = {budget: cost if repeat is None else owed.get(budget, cost * 0) for budget in budgets}
-    return {f"{scope} {name}".strip(): charge for (scope, name), charge in each.items()}
+    each = {budget: cost if repeat is None else owed.get(budget, cost * 0) for budget in question.purse.budgets(entry)}
+    return {_title(budget): charge for budget, charge in each.items()}
+
+
+def _title(budget: tuple[str, str]) -> str:
+    scope, name = budget
+    return f"{scope} {name}".strip()
+
+
+def fits(question: Asked, charges: Mapping[str, Currency]) -> bool:
+    """Tell whether charges, by title, would fit into the budgets of who asks now; no charge always does."""
+    budgets = question.purse.budgets(Entry("", (), analyst=question.analyst, purpose=question.purpose))
+    due = {budget: charges[_title(budget)] for budget in budgets}
+    return question.purse.affords({budget: charge for budget, charge in due.items() if any(amounts(charge))})
 
 
 def _taken(new: Sequence[_Due], known: Sequence[tuple[_Due, Repeat]]) -> tuple[Sequence[Reservation], Sequence[Repeat]]:

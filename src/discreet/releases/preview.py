@@ -48,6 +48,8 @@ class Preview:
     remaining: Currency | None
     charges: Mapping[str, Currency] = field(default_factory=dict)
     repeated: bool = False
+    fits: bool = True
+    """Whether the charges would fit into all budgets that count, as they are now."""
 
     @staticmethod
     def of(
@@ -66,7 +68,8 @@ class Preview:
     def __str__(self) -> str:
         lines = [f"{name} ± {error:.4g}" for name, error in self.errors.items() if error is not None]
         lines += [f"{name}: {note}" for name, note in self.notes.items()]
-        return "\n".join([*lines, f"promise: {self.promise}; {self._charge}; left before: {self.remaining!r}"])
+        lacking = "" if self.fits else ", which does not fit"
+        return "\n".join([*lines, f"promise: {self.promise}; {self._charge}{lacking}; left before: {self.remaining!r}"])
 
     @property
     def _charge(self) -> str:

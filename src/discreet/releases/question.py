@@ -17,7 +17,7 @@ from discreet.releases.blocks import Choice, Parts
 from discreet.releases.choices import RankChoice
 from discreet.releases.narrowing import bounds_of, bounds_plan, narrowed_plan, share_of
 from discreet.releases.numbers import add_noise, confident
-from discreet.releases.paying import foresee, pay, promised, require_room
+from discreet.releases.paying import fits, foresee, pay, promised, require_room
 from discreet.releases.preview import Preview
 from discreet.releases.protection import Price, Protection
 from discreet.releases.recipe import Recipe
@@ -133,7 +133,8 @@ class Question:
         )
         charges = self._charges_of_both(bought, first, rest)
         notes = found.notes | {"bounds": note}
-        return replace(found, notes=notes, promise=whole.promise, cost=charges["dataset"], charges=charges)
+        found = replace(found, notes=notes, promise=whole.promise, cost=charges["dataset"], charges=charges)
+        return replace(found, fits=fits(self, charges))
 
     def _foreseen(
         self, protection: Protection, left: Currency, expected_count: int | None, confidence: float
@@ -147,7 +148,8 @@ class Question:
         found = Preview.of(recipe, protection, left, expected_count, confidence)
         promise = promised(coming.stored) or found.promise
         charges, repeated = coming.charges, bool(coming.stored)
-        return replace(found, promise=promise, cost=charges["dataset"], charges=charges, repeated=repeated)
+        found = replace(found, promise=promise, cost=charges["dataset"], charges=charges, repeated=repeated)
+        return replace(found, fits=fits(self, charges))
 
     def _charges_of_both(self, bought: Question, first: Protection, rest: Protection) -> dict[str, Currency]:
         """What bounds and the question between them would be charged; bounds are read only if they are paid for."""

@@ -56,9 +56,8 @@ def _show(found: Preview, plan: str | None) -> None:
         typer.echo(f"{name}: {note}")
     told = "asked before; " if found.repeated else ""
     if found.remaining is not None:
-        typer.echo(
-            f"{found.promise}; {told}would charge {charges_text(found.charges)}; left: {left_text(found.remaining)}"
-        )
+        charge = charges_text(found.charges) + ("" if found.fits else ", which does not fit")
+        typer.echo(f"{found.promise}; {told}would charge {charge}; left: {left_text(found.remaining)}")
 
 
 def _record(found: Preview, plan: str | None) -> dict[str, object]:
@@ -68,6 +67,7 @@ def _record(found: Preview, plan: str | None) -> dict[str, object]:
         "promise": found.promise,
         **charges_record(found.charges),
         "repeated": found.repeated,
+        "fits": found.fits,
         "left": None if found.remaining is None else amounts(found.remaining),
         **({} if plan is None else {"plan": plan}),
     }
