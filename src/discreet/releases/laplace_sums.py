@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["laplace_sum_reach", "small_pair_reach"]
 
@@ -36,15 +40,7 @@ def laplace_sum_reach(scales: list[float], chance: float) -> float:
     def tail(s: float) -> float:
         return math.fsum(weight * math.exp(-s / b) for weight, b in zip(weights, apart, strict=True))
 
-    wanted = chance - lost
-    high = apart[-1]
-    while tail(high) > wanted:
-        high *= 2
-    low = 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if tail(middle) <= wanted else (middle, high)
-    return high
+    return _where(tail, chance - lost, apart[-1])
 
 
 def small_pair_reach(first: tuple[float, float], second: tuple[float, float], chance: float) -> float:
@@ -70,12 +66,15 @@ def small_pair_reach(first: tuple[float, float], second: tuple[float, float], ch
         ends = np.exp(-np.abs(np.where(least > 0, least, 1 - least)) / other) / (1 + rest)
         return 2 * float(masses @ np.where(least > 0, ends, 1 - ends)) + missing
 
-    wanted = chance * (1 - 1e-6)
-    high = max(c * scale, d * other)
-    while tail(high) > wanted:
+    return _where(tail, chance * (1 - 1e-6), max(c * scale, d * other))
+
+
+def _where(tail: Callable[[float], float], chance: float, high: float) -> float:
+    """Return a place from which on a falling tail is at most this chance, close to the first one."""
+    while tail(high) > chance:
         high *= 2
     low = 0.0
-    for _ in range(40):
+    for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if tail(middle) <= wanted else (middle, high)
+        low, high = (low, middle) if tail(middle) <= chance else (middle, high)
     return high
