@@ -69,11 +69,6 @@ class FiniteLoss(Loss):
         return max(float(self.masses[-1]) - self.cutoff, 0.0) if len(self.values) else 0.0
 
     @property
-    def certain(self) -> float:
-        """The mass at infinity without what was cut off."""
-        return max(self.infinity - self.cutoff, 0.0)
-
-    @property
     def unsure(self) -> float:
         """What was cut off."""
         return self.cutoff

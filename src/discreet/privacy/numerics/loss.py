@@ -77,7 +77,7 @@ class Loss(ABC):
     @property
     def certain(self) -> float:
         """The part of `infinity` that is there for sure; the rest was sent there to bound the truth from above."""
-        return self.infinity
+        return max(self.infinity - self.unsure, 0.0)
 
     @property
     def missing(self) -> float:

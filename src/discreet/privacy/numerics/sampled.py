@@ -48,11 +48,6 @@ class Formula(Loss):
     """The part of `infinity` that was cut off and may lie lower."""
 
     @property
-    def certain(self) -> float:
-        """The mass at infinity without what was cut off."""
-        return max(self.infinity - self.cutoff, 0.0)
-
-    @property
     def unsure(self) -> float:
         """What was cut off."""
         return self.cutoff
