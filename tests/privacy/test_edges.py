@@ -448,3 +448,16 @@ def test_a_delta_far_below_floats_is_no_raw_error(epsilon: str) -> None:
     """Orders of 1e30 were looked at, where the window of the moments held no node."""
     low, high = (p.gaussian("42.28").subsample("2.141e-5") * 2).delta_interval(epsilon)
     assert 0 <= low <= high <= 1e-250
+
+
+@pytest.mark.parametrize("delta", ["1e-310", "1e-200", "1e-5", "0.9"])
+@pytest.mark.parametrize("exponent", [20, 30, 40, 50, 60])
+def test_hardly_any_noise_has_the_epsilon_of_its_middle(exponent: int, delta: str) -> None:
+    """A Gaussian's loss is mu²/2 give or take mu; below mu/1e17 of it, floats see the middle alone."""
+    lower, upper = p.gaussian(sigma=1, sensitivity=10**exponent).interval(delta)
+    middle = Fraction(10 ** (2 * exponent), 2)
+    assert Fraction(lower) <= middle * (1 + Fraction(40, 10**exponent))
+    assert Fraction(upper) >= middle * (1 - Fraction(2, 10**exponent))
+    lower, upper = p.exponential(10**exponent).interval(delta)
+    assert 0 < lower <= 10**exponent
+    assert upper >= (0.5 - 1e-9) * 10**exponent

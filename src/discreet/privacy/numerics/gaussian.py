@@ -105,6 +105,8 @@ def gaussian_epsilon(mu: float, delta: float) -> tuple[float, float]:
     for _ in range(60):
         z = epsilon / mu - 0.5 * mu
         beyond = 0.5 * float(erfcx((z + mu) * root))
+        if z < -37:  # exp(z^2 / 2) overflows soon: epsilon is far below the crossing, or so large that z is rounding
+            break
         # in units of exp(-z^2 / 2)
         here = (0.5 * float(erfcx(z * root)) if z > 0 else 0.5 * math.erfc(z * root) * math.exp(0.5 * z * z)) - beyond
         if not 0 < here < math.inf:

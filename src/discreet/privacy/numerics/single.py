@@ -155,9 +155,9 @@ def _scan(loss: Loss, delta: float) -> float:
         points = np.linspace(low, high, GRID + 1)
     side = 0
     for _ in range(12):
-        if not at_low > 0 > at_high:
+        if not math.inf > at_low > 0 > at_high:
             break
-        middle = low + (high - low) * at_low / (at_low - at_high)
+        middle = low + (high - low) * (at_low / (at_low - at_high))  # a product of the first two may overflow
         value = float(loss.delta(np.asarray([middle]))[0]) / delta - 1
         if abs(value) < SLACK / 8:
             return middle
