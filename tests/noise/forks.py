@@ -7,6 +7,7 @@ process that has threads, such as a test runner's worker, must not fork.)
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import multiprocessing
 import os
 import signal
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 SCALES = iter(range(10**12 + 1, 10**13))  # each new: its pool is empty
-PATIENCE = 60  # seconds, after which a child that hangs is ended by the alarm
+PATIENCE = 300  # seconds, after which a process that hangs is ended: a child by its alarm, its parent with a trace
 
 
 def raw_fork() -> int:
@@ -48,6 +49,8 @@ def interrupted(inside: str, work: Callable[[], object], lines: int) -> bytes:
 
     def handler(_: int, __: object) -> None:
         children.append(os.fork())
+        if children == [0]:
+            signal.alarm(PATIENCE)
 
     def trace(frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401 - what sys.settrace asks for
         if event == "line" and frame.f_code.co_name == inside and not children:
@@ -114,6 +117,7 @@ def worker(name: str) -> bytes:
 
 
 def main(kind: str, name: str) -> None:
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)
     work, size = WORK[name]
     work()  # the parent holds a block and a pool
     if kind == "handler":
@@ -121,6 +125,8 @@ def main(kind: str, name: str) -> None:
     elif kind == "pool":
         with multiprocessing.get_context("fork").Pool(3) as pool:
             parts = pool.map(worker, [name] * 9)
+            pool.close()
+            pool.join()  # to terminate workers that wait for work can, rarely, wait for a lock that one of them holds
     else:
         parts = [in_child(work, os.fork if kind == "fork" else raw_fork) for _ in range(2)]
     for part in (*parts, work()):

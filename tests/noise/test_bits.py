@@ -24,9 +24,10 @@ WORD = 16  # bytes; two random words of 16 bytes agree with probability 2**-128
 
 
 def pieces(kind: str, work: str) -> list[str]:
-    """Run the fork program in a process without threads."""
+    """Run the fork program in a process without threads: libraries of linear algebra end theirs in every fork."""
     command = [sys.executable, "-m", "tests.noise.forks", kind, work]
-    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=alone).stdout.split()
 
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
