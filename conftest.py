@@ -9,6 +9,7 @@ from doctest import ELLIPSIS
 from itertools import count
 from typing import TYPE_CHECKING
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -31,6 +32,9 @@ pytest_collect_file = Sybil(
     patterns=["*.md"],
 ).pytest()
 
+
+_DIGITS = 60  # of mpmath, while tests are collected and before each one
+mpmath.mp.dps = _DIGITS
 
 # Timing never decides a test, and a run without --fresh-seeds is the same every time.
 settings.register_profile("fixed", deadline=None, derandomize=True)
@@ -72,8 +76,10 @@ _OF_THE_SOURCE = "tests/noise/test_bits.py"  # these test the system's source it
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let the system's source, too, give a test the same bits in every run, as releases of a database take no other.
 
-    Processes that a test starts draw fresh bits: what they assert must hold but for a chance of 1e-9.
+    Processes that a test starts draw fresh bits: what they assert must hold but for a chance of 1e-9. mpmath's
+    precision is the same before each test, too: with the 200 digits of another one, a test would take minutes.
     """
+    mpmath.mp.dps = _DIGITS
     wanted = item.config.getoption("--fresh-seeds") and item.get_closest_marker("fixed_bits") is None
     fresh = wanted or item.nodeid.startswith(_OF_THE_SOURCE)
     bits._key_stream = _KEY_STREAM if fresh else _replayed(item.nodeid)  # type: ignore[assignment]  # noqa: SLF001

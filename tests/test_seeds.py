@@ -6,6 +6,7 @@ import hashlib
 import os
 from itertools import chain
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -28,6 +29,12 @@ def test_the_system_source_gives_a_test_the_bits_of_its_name(request: pytest.Fix
     assert np.array_equal(SYSTEM.take(64), replayed(request.node.nodeid)[:64]) != request.config.getoption(
         "--fresh-seeds"
     )
+
+
+@pytest.mark.parametrize("digits", [15, 200])
+def test_no_test_inherits_the_precision_of_another(digits: int) -> None:
+    assert mpmath.mp.dps == 60
+    mpmath.mp.dps = digits
 
 
 def test_no_bit_comes_twice_within_a_test() -> None:

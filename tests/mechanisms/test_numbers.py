@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from discreet.mechanisms import Mechanism
 
-mp.mp.dps = 50
 FALSE_ALARM = 1e-9
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     Profile = Callable[[mp.mpf], mp.mpf]
 
-mp.mp.dps = 50
 DELTAS = ["1e-2", "1e-6", "1e-12", "1e-30"]
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Profile = Callable[[mp.mpf], mp.mpf]
 
-mp.mp.dps = 40
-
 
 def gaussian(mu: mp.mpf, e: mp.mpf) -> mp.mpf:
     """The profile of Gaussian noise at any real e (Balle & Wang 2018)."""

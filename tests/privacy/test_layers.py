@@ -37,7 +37,8 @@ def moment(loss: SampledGaussianLoss, order: complex) -> mpmath.mpc:
             kept *= mpmath.ncdf((z - loss.start) / loss.rise)
         return mpmath.npdf(z) * ratio ** (order + 1) * kept
 
-    return mpmath.quad(integrand, mpmath.linspace(-9, loss.cut + 2, 90), method="gauss-legendre", maxdegree=3)
+    with mpmath.workdps(20):
+        return mpmath.quad(integrand, mpmath.linspace(-9, loss.cut + 2, 90), method="gauss-legendre", maxdegree=3)
 
 
 @pytest.mark.parametrize("sigma, rate", LOSSES)

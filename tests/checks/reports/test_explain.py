@@ -20,7 +20,6 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-mpmath.mp.dps = 60
 
 EPSILONS = st.one_of(
     st.just(Fraction(0)),
