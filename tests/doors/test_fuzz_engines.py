@@ -3,13 +3,11 @@
 A question is planned; if it is answered, it runs on a random database and on a neighbor that lacks one unit, a third of
 the questions on a second neighbor as well. The exact answers must lie within the plan's claim of each other. It is
 `make fuzz`: 50,000 questions planned, 5,000 executed on DuckDB, 300 on PostgreSQL; `make test-spark` runs 30 on Spark.
-Each block prints its seeds. With --fresh-seeds the questions and databases are new. FUZZ_BLOCKS in the environment
-takes the first so many of the 20 blocks on DuckDB.
+Each block prints its seeds. With --fresh-seeds the questions and databases are new.
 """
 
 from __future__ import annotations
 
-import os
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -154,7 +152,7 @@ def test_postgres_keeps_the_claims_of_hundreds_of_questions(block: int, seed: in
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("block", range(min(BLOCKS, int(os.environ.get("FUZZ_BLOCKS", BLOCKS)))))
+@pytest.mark.parametrize("block", range(BLOCKS))
 def test_duckdb_keeps_the_claims_of_thousands_of_questions(block: int, seed: int) -> None:  # noqa: ARG001 - its seed
     first = first_of(seed, "DuckDB")
     near = SameTables(first, in_duckdb)
