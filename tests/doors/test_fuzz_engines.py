@@ -8,9 +8,11 @@ Each block prints its seeds. With --fresh-seeds the questions and databases are 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
+import duckdb
 import pytest
 
 from discreet.engines.duckdb import DuckDB
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from discreet.engines import Engine
     from discreet.engines.sql.relations import Relation
+    from discreet.engines.sql.statements import Statements
     from discreet.plans import Plan
     from discreet.plans.nodes import Aggregate, Node
     from tests.plans.claims import Groups
@@ -81,13 +84,20 @@ class Neighbors:
 
 
 class SameTables(Neighbors):
-    """Neighbors whose tables have the same names: statements are written once for all."""
+    """Neighbors whose tables have the same names: statements are written, and parsed by DuckDB, once for all."""
 
     def _groups(self, aggregate: Aggregate, place: int) -> Groups:
         if place == 0:
-            self._asked = self.engines[0].prepare(aggregate)
+            asked: Statements = self.engines[0].prepare(aggregate)._statements  # type: ignore[attr-defined]
+            self._asked = replace(asked, texts=tuple(map(parsed, asked.texts)))  # type: ignore[arg-type]
         engine = self.engines[place]
-        return opened(engine.compute(self._asked._statements), aggregate)  # type: ignore[attr-defined]
+        return opened(engine.compute(self._asked), aggregate)  # type: ignore[attr-defined]
+
+
+def parsed(text: str) -> duckdb.Statement:
+    """What the driver makes of a text, and takes in its place; a third of the time of a question on a few rows."""
+    (statement,) = duckdb.extract_statements(text)
+    return statement
 
 
 def planned(numbers: Iterable[int]) -> Iterator[tuple[int, str, Plan | None, str]]:
