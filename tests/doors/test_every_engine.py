@@ -22,7 +22,7 @@ from tests.engines.servers import fill_postgres, postgres, spark_session
 from tests.plans.hospital import POLICY, database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from discreet.engines.sql.running import SQLEngine
@@ -155,21 +155,27 @@ class Untouched:
         raise AssertionError(message)
 
 
+@pytest.fixture(scope="module")
+def with_and_without_rows() -> Iterator[list[DuckDB]]:
+    """The same tables with rows and with none; a question that is refused leaves no trace in an engine."""
+    tables, nothing = arrow_tables(POLICY, ROWS), arrow_tables(POLICY, {name: [] for name in ROWS})
+    with DuckDB(POLICY, tables) as full, DuckDB(POLICY, nothing) as empty:
+        yield [full, empty]
+
+
 @pytest.mark.parametrize("sql", DOORS)
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark"])
 def test_questions_that_want_out_are_refused_before_rows_are_touched(
-    sql: str, dialect: str, monkeypatch: pytest.MonkeyPatch
+    sql: str, dialect: str, with_and_without_rows: list[DuckDB], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The refusal is the same with other rows, and with none: it says nothing about them."""
     messages = set()
-    nothing: Database = {name: [] for name in ROWS}
-    for rows in (ROWS, nothing):
-        with DuckDB(POLICY, arrow_tables(POLICY, rows)) as engine:
-            monkeypatch.setattr(engine, "_results", Untouched())
-            monkeypatch.setattr(engine, "_store", Untouched())
-            with pytest.raises(QueryRefused) as raised:
-                dp.Database(POLICY, engine).sql(sql, dialect=dialect)
-            messages.add(str(raised.value))
+    for engine in with_and_without_rows:
+        monkeypatch.setattr(engine, "_results", Untouched())
+        monkeypatch.setattr(engine, "_store", Untouched())
+        with pytest.raises(QueryRefused) as raised:
+            dp.Database(POLICY, engine).sql(sql, dialect=dialect)
+        messages.add(str(raised.value))
     (message,) = messages
     assert SECRET not in message
 

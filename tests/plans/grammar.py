@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
 # Columns by kind, for each source of rows; a source is written as it stands in FROM.
@@ -44,10 +45,19 @@ class Questions:
         self.random = random
 
     def pick(self, *choices: str) -> str:
-        return self.random.choice(choices)
+        return self._one_of(choices)
+
+    def _one_of(self, choices: Sequence[str]) -> str:
+        """What `random.choice` gives, in half its time: every question takes hundreds of choices."""
+        count = len(choices)
+        size = count.bit_length()
+        place = self.random.getrandbits(size)
+        while place >= count:
+            place = self.random.getrandbits(size)
+        return choices[place]
 
     def column(self, columns: dict[str, list[str]], kind: str, otherwise: str) -> str:
-        return self.random.choice(columns[kind]) if columns[kind] else otherwise
+        return self._one_of(columns[kind]) if columns[kind] else otherwise
 
     def number(self, columns: dict[str, list[str]], depth: int) -> str:
         """An expression of numbers."""
