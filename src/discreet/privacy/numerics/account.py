@@ -32,6 +32,7 @@ from discreet.privacy.numerics.contour import (
     with_probe,
 )
 from discreet.privacy.numerics.convolution import convolve_at, profiled, solve
+from discreet.privacy.numerics.edges import at_zero, near_top
 from discreet.privacy.numerics.enumerated import UNDERFLOW, enumerated
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
@@ -223,13 +224,13 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
         return 0.0, 0.0
     infinity = direction.infinity
     if infinity * (1 + SLACK) >= delta:
-        lower, upper = _at_zero(direction)
+        lower, upper = at_zero(direction)
         return lower if infinity == 0 else _beside_leak(direction, delta), math.inf if infinity > delta else upper
     if _single(direction):
         return invert(direction.parts[0][0], delta)
     if _total_variation_within(direction, delta):
         return 0.0, 0.0
-    near = _near_top(direction, delta)
+    near = near_top(direction, delta)
     if near is not None:
         return near
     room = delta - infinity
@@ -369,17 +370,6 @@ def _single(direction: Direction) -> bool:
     return len(direction.parts) == 1 and direction.parts[0][1] == 1 and direction.parts[0][0].closed
 
 
-def _near_top(direction: Direction, delta: float) -> Ends | None:
-    """Use the mass at the largest loss: delta(e) - infinity >= Pr[L = top] (1 - exp(e - top))."""
-    top, peak = direction.top, direction.peak
-    if math.isinf(top) or peak == -math.inf:
-        return None
-    share = math.log(delta - direction.certain) - peak
-    if share >= -1e-300 or -math.log1p(-math.exp(share)) > 1e-7 * top:
-        return None
-    return max(top + math.log1p(-math.exp(share)) - 1e-14 * top, 0.0), top
-
-
 def _beside_leak(direction: Direction, delta: float) -> float:
     """Return a lower end where delta hardly differs from the mass at infinity, or is below it.
 
@@ -390,15 +380,6 @@ def _beside_leak(direction: Direction, delta: float) -> float:
     infinity = direction.infinity
     more = infinity * (1 + 4 * SLACK)
     return _paired_epsilon(direction, more)[0] if infinity * (1 + SLACK) < more < 1 else 0.0
-
-
-def _at_zero(direction: Direction) -> Ends:
-    """Delta leaves nothing beyond the mass at infinity: epsilon is the largest finite loss."""
-    top = direction.top
-    if math.isinf(top):
-        return math.inf, math.inf
-    bottom = math.fsum(n * loss.top for loss, n in direction.parts)
-    return max(bottom * (1 - 1e-13), 0.0), max(top, 0.0)
 
 
 def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
