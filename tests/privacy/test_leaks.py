@@ -74,6 +74,15 @@ def test_many_leaks_are_compared_with_delta_to_sixty_digits(count: int) -> None:
     assert curve.epsilon(near * (1 + Fraction(1, 10**20))) < math.inf
 
 
+def test_a_leak_below_all_floats_is_compared_with_delta_too() -> None:
+    leak = Fraction(1, 10**310)
+    half = (1 - leak) / 2
+    curve = p.finite_pair([leak, half, half, 0], [0, half / 2, half * 3 / 2, leak])
+    assert math.log(2) <= curve.epsilon(leak) <= math.log(2) * (1 + 1e-12)
+    assert curve.epsilon(leak * (1 - Fraction(1, 10**20))) == math.inf
+    assert (curve * 3).epsilon(3 * leak) <= math.log(8) * (1 + 1e-12)
+
+
 def test_logarithms_of_long_fractions_are_not_rounded_below_the_truth() -> None:
     source = random.Random(5)
     for _ in range(20):

@@ -136,10 +136,13 @@ class Curve:
 
     def _far_interval(self, chance: Fraction) -> tuple[float, float]:
         """Bound epsilon at a delta below all floats: above by Renyi divergences, below by a larger delta."""
+        from discreet.privacy.numerics.edges import at_leak
         from discreet.privacy.numerics.far import far_epsilon
 
-        lower = self.interval(_SMALLEST_DELTA)[0]
-        upper = max((far_epsilon(direction, chance) for direction in self.directions()), default=0.0)
+        lower, upper = self.interval(_SMALLEST_DELTA)[0], 0.0
+        for side, direction in enumerate(self.directions()):
+            ends = 0.0, far_epsilon(direction, chance)
+            upper = max(upper, at_leak(ends, direction, leak_of(self.terms, side), chance)[1])
         return self._settled(chance, min(lower, upper), upper)
 
     def _settled(self, chance: Fraction, lower: float, upper: float) -> tuple[float, float]:
