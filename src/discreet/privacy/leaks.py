@@ -47,7 +47,8 @@ def leak_of(terms: tuple[tuple[Part, int], ...], side: int) -> Chances | None:
         for low, high, count in leaking:
             kept = [kept[0] * Fraction((1 - low) ** count), kept[1] * Fraction((1 - high) ** count)]
         return 1 - kept[0], 1 - kept[1]
-    least, most = (sum((chances[end] * chances[2] for chances in leaking), Fraction(0)) for end in (0, 1))
+    least = sum((low * count for low, _, count in leaking), Fraction(0))
+    most = sum((high * count for _, high, count in leaking), Fraction(0))
     lower = 1 - _kept([(low, count) for low, _, count in leaking], UP)
     upper = 1 - _kept([(high, count) for _, high, count in leaking], DOWN)
     return max(lower, least - least * least / 2 if least < 1 else lower), min(upper, most)

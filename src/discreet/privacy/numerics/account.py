@@ -3,7 +3,8 @@
 1. nothing composed, or one mechanism once: its own formula;
 2. Gaussian parts are merged (mu^2 adds), small finite parts are multiplied out exactly;
 3. all losses on one lattice: the contour over one period;
-4. losses with few values whose sums fill two lists at most: the sum over one of them of the profile of the other;
+4. losses with few values whose sums fill two lists at most: the sum over one of them of the profile of the other,
+   or of that of one subsampled Gaussian;
 5. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
 6. subsampled Gaussians of which small and large losses count alike: a contour for each layer of losses;
 7. few subsampled Gaussians, or other samples whose profile is a formula: the convolution of laws above and below;
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.privacy.numerics.beside import beside
 from discreet.privacy.numerics.contour import (
     GAP,
     LOST,
@@ -254,7 +256,8 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
 
 def _enumerated_epsilon(direction: Direction, order: float, guess: float, delta: float) -> Ends:
     """Answer by enumeration; everything from 0 to infinity where sums are too many, or better had on one lattice."""
-    listed = None if _common_span(direction) or delta < direction.infinity + UNDERFLOW else enumerated(direction, order)
+    near = _common_span(direction) or delta < direction.infinity + UNDERFLOW
+    listed = None if near else enumerated(direction, order) or beside(direction, order)
     if listed is None:
         return 0.0, math.inf
     return (0.0, 0.0) if listed.delta(0.0)[1] <= delta else listed.epsilon(delta, max(guess, 0.0))
@@ -464,7 +467,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         return direction.certain * (1 - SLACK), min(direction.infinity * (1 + SLACK), 1.0)
     if _single(direction):
         return single_delta(direction.parts[0][0], epsilon)
-    listed = None if _common_span(direction) else enumerated(direction)
+    listed = None if _common_span(direction) else enumerated(direction) or beside(direction)
     known = listed.delta(epsilon) if listed else (0.0, 1.0)
     if known[1] - known[0] <= 1e-6 * known[1]:
         return known
