@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import Number, exact_text, float_down, float_up, integer, rational, shown
+from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of, require_probability
 from discreet.privacy.readings import as_text, read_delta, read_json, require_kind
 from discreet.privacy.relations import Relation, read_relation, require_relation, require_same_relation
@@ -112,6 +113,7 @@ class Curve:
         True
         """
         from discreet.privacy.numerics.account import dominated, epsilon_interval
+        from discreet.privacy.numerics.edges import at_leak
 
         chance = read_delta(delta)
         if self.sampling_error:  # an exact sampler is one of those within the error: its lower end stays
@@ -125,19 +127,22 @@ class Curve:
         if target < 2 * _SMALLEST_FLOAT and 0 < chance < _SMALLEST_DELTA:
             return self._far_interval(chance)
         with _quiet():
-            for direction in self.directions():
+            for side, direction in enumerate(self.directions()):
                 if upper > 0 and dominated(direction, upper, target):
                     continue
-                ends = epsilon_interval(direction, target)
+                ends = at_leak(epsilon_interval(direction, target), direction, leak_of(self.terms, side), chance)
                 lower, upper = max(lower, ends[0]), max(upper, ends[1])
         return self._settled(chance, lower, upper)
 
     def _far_interval(self, chance: Fraction) -> tuple[float, float]:
         """Bound epsilon at a delta below all floats: above by Renyi divergences, below by a larger delta."""
+        from discreet.privacy.numerics.edges import at_leak
         from discreet.privacy.numerics.far import far_epsilon
 
-        lower = self.interval(_SMALLEST_DELTA)[0]
-        upper = max((far_epsilon(direction, chance) for direction in self.directions()), default=0.0)
+        lower, upper = self.interval(_SMALLEST_DELTA)[0], 0.0
+        for side, direction in enumerate(self.directions()):
+            ends = 0.0, far_epsilon(direction, chance)
+            upper = max(upper, at_leak(ends, direction, leak_of(self.terms, side), chance)[1])
         return self._settled(chance, min(lower, upper), upper)
 
     def _settled(self, chance: Fraction, lower: float, upper: float) -> tuple[float, float]:

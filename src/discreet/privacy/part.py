@@ -88,6 +88,14 @@ class Part(ABC):
         """The stated probability of an infinite loss, the same in both directions; None if it is not one number."""
         return None
 
+    def infinite(self, side: int) -> tuple[Fraction, Fraction] | None:
+        """Return bounds, exact where they can be, on the chance of an infinite loss; None where it is not known.
+
+        Side 0 is with the unit against without it, side 1 the reverse.
+        """
+        del side
+        return None if self.failure is None else (self.failure, self.failure)
+
     def kept(self) -> Part | None:
         """Return the same mechanism given that its stated failure does not happen; None if nothing is left of it."""
         return self

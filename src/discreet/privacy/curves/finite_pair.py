@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FinitePair", "examples", "finite_pair"]
 
+_SMALLEST_RATIO = Fraction(1, 10**300)  # beyond it quotients leave the floats, and logarithms are large
+
 
 @dataclass(frozen=True, slots=True)
 class FinitePair(Part):
@@ -53,6 +55,12 @@ class FinitePair(Part):
         """Both directions."""
         return _loss(self.present, self.absent), _loss(self.absent, self.present)
 
+    def infinite(self, side: int) -> tuple[Fraction, Fraction]:
+        """The mass of the outcomes that are impossible under the other law."""
+        over, under = (self.present, self.absent) if side == 0 else (self.absent, self.present)
+        mass = _alone(over, under)
+        return mass, mass
+
     def rho(self) -> Fraction | None:
         """epsilon^2 / 2 with the largest loss of both directions, rounded up; None if some loss is infinite."""
         from discreet.exact import log_upper
@@ -76,8 +84,7 @@ def _loss(over: tuple[Fraction, ...], under: tuple[Fraction, ...]) -> Loss:
             masses[p / q] = masses.get(p / q, Fraction(0)) + p
     ratios = sorted(masses)
     values = [_log(ratio) for ratio in ratios]
-    infinity = sum((p for p, q in zip(over, under, strict=True) if not q), start=Fraction(0))
-    floor = sum((q for p, q in zip(over, under, strict=True) if not p), start=Fraction(0))
+    infinity, floor = _alone(over, under), _alone(under, over)
     if not values:
         values, ratios, masses = [0.0], [Fraction(1)], {Fraction(1): Fraction(0)}
     gaps = {round(b - a, 15) for a, b in itertools.pairwise(values)}
@@ -88,13 +95,20 @@ def _loss(over: tuple[Fraction, ...], under: tuple[Fraction, ...]) -> Loss:
     return FiniteLoss(np.array(values), weights, float_up(infinity), span, float_up(floor))
 
 
+def _alone(over: tuple[Fraction, ...], under: tuple[Fraction, ...]) -> Fraction:
+    """Return the mass of one law where the other has none."""
+    return sum((p for p, q in zip(over, under, strict=True) if not q), start=Fraction(0))
+
+
 def _log(ratio: Fraction) -> float:
-    """Return log(ratio) with a small relative error, also near 1."""
+    """Return log(ratio) with a small relative error, also near 1 and for numbers of thousands of digits."""
     from math import log, log1p
 
     near = ratio - 1
     if abs(near) < Fraction(1, 2):
         return log1p(float(near))
+    if _SMALLEST_RATIO < ratio < 1 / _SMALLEST_RATIO:
+        return log(ratio)  # the quotient is rounded once, and its logarithm is not small
     return log(ratio.numerator) - log(ratio.denominator)
 
 

@@ -12,6 +12,7 @@ from discreet.privacy.curve import Curve
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.pure import pure
+from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, Part
 from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import Group, NeighborRelation, require_same_relation
@@ -48,6 +49,12 @@ class Parallel(Part):
 
         rho, choices = self.rho(), [curve.directions() for curve in self.curves]
         return coarse_pair(None if rho is None else float_up(rho), choices) or worst_pair(choices)
+
+    def infinite(self, side: int) -> tuple[Fraction, Fraction] | None:
+        """The largest."""
+        each = [leak_of(curve.terms, side) for curve in self.curves]
+        known = [chances for chances in each if chances is not None]
+        return (max(low for low, _ in known), max(high for _, high in known)) if len(known) == len(each) else None
 
     def rho(self) -> Fraction | None:
         """The largest."""

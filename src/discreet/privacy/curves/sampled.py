@@ -12,6 +12,7 @@ from discreet.privacy.curve import Curve
 from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.randomized_response import randomized_response
+from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, Part, as_float, pair_of, read_probability, require_probability
 from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import NeighborRelation
@@ -51,6 +52,16 @@ class PoissonSampled(Part):
         pair = sampled_envelope(*base, rate) or poisson_pair(*base, rate)
         return promising(pair, None if rho is None else float_up(rho), rate)
 
+    def infinite(self, side: int) -> tuple[Fraction, Fraction] | None:
+        """The rate times the base's with the unit against without it.
+
+        In reverse a leak becomes the finite loss -log(1 - rate), which a coarser pair may leave out: not known here.
+        """
+        base = leak_of(self.base.terms, side)
+        if base is None or (side == 1 and base[1] > 0):
+            return None
+        return self.rate * base[0], self.rate * base[1]
+
     def rho(self) -> Fraction | None:
         """The base's: a mixture with an equal law moves no Renyi divergence up (quasi-convexity)."""
         return _base_rho(self.base)
@@ -80,8 +91,17 @@ class FixedSizeSampled(Part):
         base, rate, rho = _base_losses(self.base), as_float(self.rate), self.rho()
         far = sampled_envelope(*base, rate)
         # a far Gaussian's formula for single use is one for Poisson samples: here the whole mechanism stands for it
-        loss = EnvelopedLoss(far[0].whole) if far else fixed_size_loss(*base, rate)
+        loss = EnvelopedLoss(far[0].whole, endless=far[0].endless) if far else fixed_size_loss(*base, rate)
         return promising((loss, loss), None if rho is None else float_up(rho), rate)
+
+    def infinite(self, side: int) -> tuple[Fraction, Fraction] | None:
+        """The rate times the base's, in its worse direction: what the theorem's profile tends to."""
+        del side
+        each = [leak_of(self.base.terms, way) for way in (0, 1)]
+        known = [chances for chances in each if chances is not None]
+        if len(known) < len(each):
+            return None
+        return self.rate * max(low for low, _ in known), self.rate * max(high for _, high in known)
 
     def rho(self) -> Fraction | None:
         """The base's."""

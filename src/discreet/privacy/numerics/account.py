@@ -3,7 +3,8 @@
 1. nothing composed, or one mechanism once: its own formula;
 2. Gaussian parts are merged (mu^2 adds), small finite parts are multiplied out exactly;
 3. all losses on one lattice: the contour over one period;
-4. losses with few values whose sums fill two lists at most: the sum over one of them of the profile of the other;
+4. losses with few values whose sums fill two lists at most: the sum over one of them of the profile of the other,
+   or of that of one subsampled Gaussian;
 5. a proved decay of the log-moment function within a bounded number of nodes: the plain contour;
 6. subsampled Gaussians of which small and large losses count alike: a contour for each layer of losses;
 7. few subsampled Gaussians, or other samples whose profile is a formula: the convolution of laws above and below;
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.privacy.numerics.beside import beside
 from discreet.privacy.numerics.contour import (
     GAP,
     LOST,
@@ -32,6 +34,7 @@ from discreet.privacy.numerics.contour import (
     with_probe,
 )
 from discreet.privacy.numerics.convolution import convolve_at, profiled, solve
+from discreet.privacy.numerics.edges import at_zero, near_top
 from discreet.privacy.numerics.enumerated import UNDERFLOW, enumerated
 from discreet.privacy.numerics.finite import FiniteLoss, combine
 from discreet.privacy.numerics.gaussian import GaussianLoss
@@ -223,13 +226,13 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
         return 0.0, 0.0
     infinity = direction.infinity
     if infinity * (1 + SLACK) >= delta:
-        lower, upper = _at_zero(direction)
+        lower, upper = at_zero(direction)
         return lower if infinity == 0 else _beside_leak(direction, delta), math.inf if infinity > delta else upper
     if _single(direction):
         return invert(direction.parts[0][0], delta)
     if _total_variation_within(direction, delta):
         return 0.0, 0.0
-    near = _near_top(direction, delta)
+    near = near_top(direction, delta)
     if near is not None:
         return near
     room = delta - infinity
@@ -253,7 +256,8 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
 
 def _enumerated_epsilon(direction: Direction, order: float, guess: float, delta: float) -> Ends:
     """Answer by enumeration; everything from 0 to infinity where sums are too many, or better had on one lattice."""
-    listed = None if _common_span(direction) or delta < direction.infinity + UNDERFLOW else enumerated(direction, order)
+    near = _common_span(direction) or delta < direction.infinity + UNDERFLOW
+    listed = None if near else enumerated(direction, order) or beside(direction, order)
     if listed is None:
         return 0.0, math.inf
     return (0.0, 0.0) if listed.delta(0.0)[1] <= delta else listed.epsilon(delta, max(guess, 0.0))
@@ -369,17 +373,6 @@ def _single(direction: Direction) -> bool:
     return len(direction.parts) == 1 and direction.parts[0][1] == 1 and direction.parts[0][0].closed
 
 
-def _near_top(direction: Direction, delta: float) -> Ends | None:
-    """Use the mass at the largest loss: delta(e) - infinity >= Pr[L = top] (1 - exp(e - top))."""
-    top, peak = direction.top, direction.peak
-    if math.isinf(top) or peak == -math.inf:
-        return None
-    share = math.log(delta - direction.certain) - peak
-    if share >= -1e-300 or -math.log1p(-math.exp(share)) > 1e-7 * top:
-        return None
-    return max(top + math.log1p(-math.exp(share)) - 1e-14 * top, 0.0), top
-
-
 def _beside_leak(direction: Direction, delta: float) -> float:
     """Return a lower end where delta hardly differs from the mass at infinity, or is below it.
 
@@ -390,15 +383,6 @@ def _beside_leak(direction: Direction, delta: float) -> float:
     infinity = direction.infinity
     more = infinity * (1 + 4 * SLACK)
     return _paired_epsilon(direction, more)[0] if infinity * (1 + SLACK) < more < 1 else 0.0
-
-
-def _at_zero(direction: Direction) -> Ends:
-    """Delta leaves nothing beyond the mass at infinity: epsilon is the largest finite loss."""
-    top = direction.top
-    if math.isinf(top):
-        return math.inf, math.inf
-    bottom = math.fsum(n * loss.top for loss, n in direction.parts)
-    return max(bottom * (1 - 1e-13), 0.0), max(top, 0.0)
 
 
 def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
@@ -483,7 +467,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         return direction.certain * (1 - SLACK), min(direction.infinity * (1 + SLACK), 1.0)
     if _single(direction):
         return single_delta(direction.parts[0][0], epsilon)
-    listed = None if _common_span(direction) else enumerated(direction)
+    listed = None if _common_span(direction) else enumerated(direction) or beside(direction)
     known = listed.delta(epsilon) if listed else (0.0, 1.0)
     if known[1] - known[0] <= 1e-6 * known[1]:
         return known

@@ -140,7 +140,32 @@ class Enumerated(Inverse):
 def enumerated(direction: Direction, real: float = 1.0) -> Enumerated | None:
     """Return both halves; None where a part is no list of values, stands for a bound only, or there are too many."""
     uses = [(loss, n) for loss, n in direction.parts if isinstance(loss, FiniteLoss) and loss.below() is loss]
-    if len(uses) < len(direction.parts) or not uses or not _short(uses):
+    laws = laws_of(uses) if len(uses) == len(direction.parts) else None
+    if not laws:
+        return None
+    listed = laws[0]
+    summed = Atoms(np.zeros(1), np.ones(1), 0.0, 0.0, 0.0)
+    for law in laws[1:]:
+        if len(listed.values) * len(law.values) <= MOST_LISTED:
+            listed = listed.joined(law)
+        elif len(summed.values) * len(law.values) <= MOST_SUMMED:
+            summed = summed.joined(law)
+        else:
+            return None
+    if summed.reach + listed.reach > FARTHEST or len(listed.values) > MOST_LISTED:
+        return None
+    over, under = (_suffix_sums(x) for x in (listed.masses, listed.masses * np.exp(-listed.values)))
+    return Enumerated(summed, listed, over, under, cutoff_of(uses), direction.certain, direction.top, real)
+
+
+def cutoff_of(uses: list[tuple[FiniteLoss, int]]) -> float:
+    """Return the mass of all uses that may lie lower than it is counted."""
+    return math.fsum(n * loss.cutoff for loss, n in uses) * (1 + 4 * ULP)
+
+
+def laws_of(uses: list[tuple[FiniteLoss, int]]) -> list[Atoms] | None:
+    """Return the law of each mechanism's own sum, the longest first; None where there are too many values."""
+    if not uses or not _short(uses):
         return None
     laws = []
     for loss, n in uses:
@@ -157,21 +182,7 @@ def enumerated(direction: Direction, real: float = 1.0) -> Enumerated | None:
         if law is None:
             return None
         laws.append(law)
-    laws.sort(key=lambda law: -len(law.values))
-    listed = laws[0]
-    summed = Atoms(np.zeros(1), np.ones(1), 0.0, 0.0, 0.0)
-    for law in laws[1:]:
-        if len(listed.values) * len(law.values) <= MOST_LISTED:
-            listed = listed.joined(law)
-        elif len(summed.values) * len(law.values) <= MOST_SUMMED:
-            summed = summed.joined(law)
-        else:
-            return None
-    if summed.reach + listed.reach > FARTHEST or len(listed.values) > MOST_LISTED:
-        return None
-    over, under = (_suffix_sums(x) for x in (listed.masses, listed.masses * np.exp(-listed.values)))
-    cutoff = math.fsum(n * loss.cutoff for loss, n in uses) * (1 + 4 * ULP)
-    return Enumerated(summed, listed, over, under, cutoff, direction.certain, direction.top, real)
+    return sorted(laws, key=lambda law: -len(law.values))
 
 
 def _on_lattice(one: Atoms, span: float, count: int) -> Atoms | None:

@@ -47,11 +47,18 @@ class EnvelopedLoss(Loss):
 
     whole: Loss
     single: Loss | None = None
+    endless: bool = False
+    """Whether finite losses may lie beyond `top`, where a rest of a table was cut off."""
 
     def __post_init__(self) -> None:
         """Take over what the integrators look up."""
         for name in ("infinity", "top", "peak", "span", "offset", "closed", "pairless"):
             object.__setattr__(self, name, getattr(self.whole, name))
+
+    @property
+    def full_top(self) -> float:
+        """The largest loss, where there is one."""
+        return math.inf if self.endless else self.whole.full_top
 
     def delta(self, epsilon: Reals) -> Reals:
         """Return the bound's profile."""
@@ -107,7 +114,7 @@ def sampled_envelope(remove: Loss, add: Loss, rate: float) -> tuple[EnvelopedLos
     if isinstance(remove, GaussianLoss):
         return _gaussian_envelope(remove, rate)
     if isinstance(remove, EnvelopedLoss) and isinstance(add, EnvelopedLoss):
-        return EnvelopedLoss(remove.whole), EnvelopedLoss(add.whole)
+        return EnvelopedLoss(remove.whole, endless=remove.endless), EnvelopedLoss(add.whole, endless=add.endless)
     if max(_extent(remove), _extent(add)) <= (FARTHEST if isinstance(remove, FiniteLoss) else FARTHEST_CUT):
         return None
     if isinstance(remove, ConcentratedLoss):
@@ -118,7 +125,8 @@ def sampled_envelope(remove: Loss, add: Loss, rate: float) -> tuple[EnvelopedLos
         raise ParameterError(_TOO_LITTLE_NOISE)
     # log(1 + q (exp(e) - 1)) = e + log(q + (1 - q) exp(-e)), rounded up
     epsilon = (top + math.log(rate + (1 - rate) * math.exp(-top))) * (1 + 8 * ULP)
-    box = EnvelopedLoss(two_point(epsilon, rate * infinity * (1 + 8 * ULP)))
+    endless = math.isinf(max(remove.full_top, add.full_top))
+    box = EnvelopedLoss(two_point(epsilon, rate * infinity * (1 + 8 * ULP)), endless=endless)
     return box, box
 
 
@@ -141,7 +149,7 @@ def coarse_pair(rho: float | None, choices: Sequence[tuple[Direction, ...]]) -> 
     if max(map(extent, each), default=0.0) <= FARTHEST:
         return None
     top, infinity = max(direction.top for direction in each), max(direction.infinity for direction in each)
-    return _box_or_rho(top, infinity, rho)
+    return _box_or_rho(top, infinity, rho, endless=math.isinf(max(direction.full_top for direction in each)))
 
 
 def group_envelope(rho: float | None, forward: Loss, backward: Loss, size: int) -> tuple[Loss, Loss] | None:
@@ -157,10 +165,10 @@ def group_envelope(rho: float | None, forward: Loss, backward: Loss, size: int) 
     return _box_or_rho(top, 0.0, rho)
 
 
-def _box_or_rho(top: float, infinity: float, rho: float | None) -> tuple[Loss, Loss]:
+def _box_or_rho(top: float, infinity: float, rho: float | None, *, endless: bool = False) -> tuple[Loss, Loss]:
     """Return the pair of an (epsilon, delta) box, or the bound of a zCDP promise where there is no box."""
     if math.isfinite(top):
-        found = EnvelopedLoss(two_point(top, infinity))
+        found = EnvelopedLoss(two_point(top, infinity), endless=endless)
     elif rho is not None:
         found = EnvelopedLoss(ConcentratedLoss(rho))
     else:

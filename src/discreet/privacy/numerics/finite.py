@@ -64,9 +64,23 @@ class FiniteLoss(Loss):
         return largest + self.accuracy * abs(largest)
 
     @property
+    def full_top(self) -> float:
+        """The largest value, unless a rest was cut off that may lie beyond it."""
+        return math.inf if self.cutoff > 0 else self.top
+
+    @property
     def peak(self) -> float:  # type: ignore[override]
         """The mass of the largest value."""
-        return max(float(self.masses[-1]) - self.cutoff, 0.0) if len(self.values) else 0.0
+        return max(float(self.masses[-1]) * (1 - self.accuracy) - self.cutoff, 0.0) if len(self.values) else 0.0
+
+    @property
+    def least_top(self) -> float:
+        """The largest value, rounded down, if it is there for sure."""
+        if not self.peak > 0:
+            return -math.inf
+        if self.ceiling is not None:
+            return self.ceiling * (1 - 1e-13)
+        return float(self.values[-1]) - self.accuracy * abs(float(self.values[-1]))
 
     @property
     def unsure(self) -> float:

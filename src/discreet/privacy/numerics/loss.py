@@ -41,6 +41,11 @@ class Loss(ABC):
     top: float = math.inf
     """An upper bound of the finite values of L; inf if unbounded."""
 
+    @property
+    def least_top(self) -> float:
+        """A lower bound of the largest finite value of L; -inf if none is known."""
+        return self.top * (1 - 1e-13)
+
     peak: float = 0.0
     """Pr[L = top], a lower bound; 0 if unknown."""
 
@@ -226,6 +231,12 @@ class Direction:
             return self.parts[0][0].top
         total = math.fsum(n * loss.top for loss, n in self.parts)
         return total + 2 * ULP * abs(total)
+
+    @property
+    def least_top(self) -> float:
+        """A lower bound of the largest finite loss."""
+        total = math.fsum(n * loss.least_top for loss, n in self.parts)
+        return total - 2 * ULP * abs(total)
 
     @property
     def pairless(self) -> bool:

@@ -35,6 +35,9 @@ BEYOND = np.geomspace(1e-2, 1e6, 161)
 RAISED = 1 + 2.0**-44
 """How far the last edge exceeds the largest loss: rounding must not put the mass that lies there beyond the edge."""
 
+SHARPER = 2.0**-40
+"""How far below that edge the largest loss may lie, relatively."""
+
 
 @dataclass(frozen=True, eq=False)
 class Formula(Loss):
@@ -46,11 +49,25 @@ class Formula(Loss):
     top: float
     cutoff: float = 0.0
     """The part of `infinity` that was cut off and may lie lower."""
+    least: float = -math.inf
+    """A lower bound of the largest finite loss, where one is known."""
+    real: bool = True
+    """Whether `infinity` really happens."""
+
+    @property
+    def leaks(self) -> bool:
+        """As stated."""
+        return self.real and self.infinity > 0
 
     @property
     def unsure(self) -> float:
         """What was cut off."""
         return self.cutoff
+
+    @property
+    def least_top(self) -> float:
+        """What is known."""
+        return self.least
 
     def delta(self, epsilon: Reals) -> Reals:
         """Evaluate the profile."""
@@ -96,7 +113,7 @@ class CutLoss(FiniteLoss):
     @property
     def leaks(self) -> bool:
         """As the profile says, not as the cut does."""
-        return self.source.infinity > 0
+        return self.source.leaks
 
     def delta(self, epsilon: Reals) -> Reals:
         """The profile itself, for single use."""
@@ -108,34 +125,18 @@ class CutLoss(FiniteLoss):
         return self.source.unsure
 
     @property
+    def least_top(self) -> float:
+        """That of the profile: the table ends a little above it."""
+        return self.source.least_top
+
+    @property
     def full_top(self) -> float:
         """That of the table if nothing lies beyond it, else that of the profile."""
         return self.top if self.infinity == 0 else self.source.top
 
     def full_renyi(self, order: float) -> float:
-        """Add to the table's K what lies beyond its end h, where p is sent to infinity.
-
-        E[exp(sL)] = s (s + 1) int delta(e) exp(s e) de. Up to h, delta exceeds that of the finite part by at most p,
-        which adds (s + 1) p exp(s h). Beyond h, with exp(e) = 1 + q (exp(l) - 1), delta(e) is q times the profile at l
-        without the sample, which rho-zCDP bounds by exp(rho r (r + 1) - r l + log_conversion(r)) for every r > s. Let k
-        be the l of h. As e - l falls with l and de <= dl, the integral from there on adds at most
-        s (s + 1) q exp(s (h - k)) / (r - s) exp(rho r (r + 1) - (r - s) k + log_conversion(r)).
-        """
-        if self.infinity == 0:
-            return self.renyi(order)
-        end = float(self.values[-1])
-        logs = [self.renyi(order), math.log1p(order) + math.log(self.infinity) + order * end]
-        if math.isinf(self.full_top):
-            if self.rho is None:
-                return math.inf
-            base = float(base_epsilon(self.rate, np.asarray(end), add=False)) if self.rate < 1 else end
-            r = order + BEYOND
-            bounds = self.rho * r * (r + 1) - BEYOND * base + log_conversions(r) - np.log(BEYOND)
-            scale = math.log(order) + math.log1p(order) + math.log(self.rate)
-            logs.append(scale + order * (end - base) + float(bounds.min()))
-        total = float(np.logaddexp.reduce(logs))
-        found = total + 64 * ULP * (1 + sum(map(abs, logs)) if max(logs[1:]) > logs[0] - 40 else abs(total))
-        return found if self.rho is None else min(found, self.rho * order * (order + 1) * (1 + 8 * ULP))
+        """Add to the table's K what lies beyond its end."""
+        return _whole_renyi(self, order)
 
     def slope(self, epsilon: Reals) -> Reals:
         """The slope of the profile itself."""
@@ -146,10 +147,49 @@ class CutLoss(FiniteLoss):
         return self.lower
 
 
+class CutTable(FiniteLoss):
+    """A list of losses after Poisson sampling whose mass at infinity is only a rest that was cut off."""
+
+    leaks = False
+    rho: float | None = None
+    """As for CutLoss."""
+    rate: float = 1.0
+
+    def full_renyi(self, order: float) -> float:
+        """Add to the table's K what lies beyond its end."""
+        return _whole_renyi(self, order)
+
+
+def _whole_renyi(loss: CutLoss | CutTable, order: float) -> float:
+    """Add to the K of a table what lies beyond its end h, where p is sent to infinity.
+
+    E[exp(sL)] = s (s + 1) int delta(e) exp(s e) de. Up to h, delta exceeds that of the finite part by at most p,
+    which adds (s + 1) p exp(s h). Beyond h, with exp(e) = 1 + q (exp(l) - 1), delta(e) is q times the profile at l
+    without the sample, which rho-zCDP bounds by exp(rho r (r + 1) - r l + log_conversion(r)) for every r > s. Let k
+    be the l of h. As e - l falls with l and de <= dl, the integral from there on adds at most
+    s (s + 1) q exp(s (h - k)) / (r - s) exp(rho r (r + 1) - (r - s) k + log_conversion(r)).
+    """
+    if loss.infinity == 0:
+        return loss.renyi(order)
+    end = float(loss.values[-1])
+    logs = [loss.renyi(order), math.log1p(order) + math.log(loss.infinity) + order * end]
+    if math.isinf(loss.full_top):
+        if loss.rho is None:
+            return math.inf
+        base = float(base_epsilon(loss.rate, np.asarray(end), add=False)) if loss.rate < 1 else end
+        r = order + BEYOND
+        bounds = loss.rho * r * (r + 1) - BEYOND * base + log_conversions(r) - np.log(BEYOND)
+        scale = math.log(order) + math.log1p(order) + math.log(loss.rate)
+        logs.append(scale + order * (end - base) + float(bounds.min()))
+    total = float(np.logaddexp.reduce(logs))
+    found = total + 64 * ULP * (1 + sum(map(abs, logs)) if max(logs[1:]) > logs[0] - 40 else abs(total))
+    return found if loss.rho is None else min(found, loss.rho * order * (order + 1) * (1 + 8 * ULP))
+
+
 def promising(pair: tuple[Loss, Loss], rho: float | None, rate: float = 1.0) -> tuple[Loss, Loss]:
     """Tell tables which zCDP promise holds without the sample, in both directions, and the rate of the sample."""
     for loss in pair:
-        if isinstance(loss, CutLoss):
+        if isinstance(loss, CutLoss | CutTable):
             object.__setattr__(loss, "rho", rho)
             object.__setattr__(loss, "rate", rate)
     return pair
@@ -175,7 +215,8 @@ def _finite_remove(loss: FiniteLoss, rate: float) -> FiniteLoss:
         values = np.append(math.log1p(-rate), values)
         masses = np.append((1 - rate) * loss.floor, masses)
     accuracy, cutoff = loss.accuracy + 2.0**-48, rate * loss.cutoff
-    return FiniteLoss(values, masses, rate * loss.infinity, 0.0, 0.0, accuracy, cutoff=cutoff)
+    kind = FiniteLoss if loss.leaks or loss.infinity == 0 else CutTable
+    return kind(values, masses, rate * loss.infinity, 0.0, 0.0, accuracy, cutoff=cutoff)
 
 
 def _finite_add(loss: FiniteLoss, rate: float) -> FiniteLoss:
@@ -197,7 +238,7 @@ def _cut(loss: Loss, other: Loss, rate: float, *, add_direction: bool) -> CutLos
     if math.isfinite(loss.top):
         edges[-1] *= RAISED
     infinity = 0.0 if add_direction else rate * loss.infinity
-    top = -math.log1p(-rate) if add_direction else float(edges[-1]) if math.isfinite(loss.top) else math.inf
+    top = -math.log1p(-rate) if add_direction else float(edges[-1]) if math.isfinite(loss.full_top) else math.inf
 
     def profile(epsilon: Reals) -> Reals:
         return sampled_delta(loss.delta, rate, epsilon, add=add_direction)
@@ -205,12 +246,23 @@ def _cut(loss: Loss, other: Loss, rate: float, *, add_direction: bool) -> CutLos
     def fall(epsilon: Reals) -> Reals:
         return _sampled_slope(loss, rate, epsilon, add=add_direction)
 
-    source = Formula(profile, fall, infinity, top, loss.unsure if add_direction else rate * loss.unsure)
+    unsure = loss.unsure if add_direction else rate * loss.unsure
+    source = Formula(profile, fall, infinity, top, unsure, _reached(loss, float(edges[-1])), loss.leaks)
     if loss.closed and not loss.pairless and loss.below() is loss:
         if add_direction and loss.infinity > 0:
             edges = np.append(edges, top)
         return CutLoss.of(source, edges)
     return CutLoss.around(source, hull(edges, profile(edges), infinity), None)
+
+
+def _reached(loss: Loss, top: float) -> float:
+    """Return a lower bound of the largest loss after sampling, from the table's end above it; -inf if none is known."""
+    known = math.isfinite(loss.full_top) and loss.peak > 0 and loss.below() is loss
+    return top * (1 - SHARPER) if known else -math.inf
+
+
+def _top(loss: Loss) -> float:
+    return loss.top
 
 
 def _sampled_slope(loss: Loss, rate: float, epsilon: Reals, *, add: bool) -> Reals:
@@ -256,8 +308,9 @@ def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
         positive[-1] *= RAISED
     edges = np.append(-positive[:0:-1], positive)
     infinity = rate * max(forward.infinity, backward.infinity)
-    top = float(positive[-1]) if math.isfinite(max(forward.top, backward.top)) else math.inf
-    source = Formula(profile, fall, infinity, top, rate * max(forward.unsure, backward.unsure))
+    top = float(positive[-1]) if math.isfinite(max(forward.full_top, backward.full_top)) else math.inf
+    unsure, least = rate * max(forward.unsure, backward.unsure), _reached(max(forward, backward, key=_top), top)
+    source = Formula(profile, fall, infinity, top, unsure, least, forward.leaks or backward.leaks)
     if same and forward.closed and not forward.pairless and forward.below() is forward:
         return CutLoss.of(source, edges)
     return CutLoss.around(source, hull(edges, profile(edges), infinity), None)
