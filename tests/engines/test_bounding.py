@@ -17,7 +17,7 @@ import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb.dialect import DuckDBDialect
-from discreet.engines.duckdb.store import Store
+from discreet.engines.duckdb.store import _Guess
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.statistics import count_rows
 from discreet.engines.sql.words import alias, binary, column, number, over, select
@@ -58,7 +58,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def force(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Store, "_mostly_heavy", lambda *_: way != "counted")
+    monkeypatch.setattr(_Guess, "mostly_heavy", way != "counted")
 
 
 def numbers(table: pa.Table, limit: int) -> list[int]:
@@ -71,7 +71,7 @@ def numbers(table: pa.Table, limit: int) -> list[int]:
 
 
 def kept(engine: DuckDB) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = engine._connection.execute("SELECT * FROM main.kept_0_3 ORDER BY ALL").fetchall()
+    found: list[tuple[Any, ...]] = engine._connection.execute("SELECT * FROM kept_0_3 ORDER BY ALL").fetchall()
     return found
 
 

@@ -116,7 +116,7 @@ def test_an_interrupt_while_rows_are_stored_leaves_nothing_half_done(monkeypatch
     with DuckDB(POLICY, DATA, threads=2) as engine:
         question = engine.prepare(plan_sql(POLICY, "SELECT COUNT(*) AS n FROM people").aggregate)
         with monkeypatch.context() as patch:
-            patch.setattr(engine._kept, "_mostly_heavy", lambda *_: engine._connection.execute(ENDLESS).fetchall())
+            patch.setattr(engine._kept, "_guess", lambda *_: engine._connection.execute(ENDLESS).fetchall())
             with signaled(running(engine)), pytest.raises(KeyboardInterrupt):
                 question.run()
         assert question.run().groups == ((),)
@@ -127,7 +127,7 @@ def test_an_interrupt_while_a_source_is_opened_is_an_interrupt(what: str, monkey
     begun = threading.Event()
     before = {each for each in threading.enumerate() if each.name.startswith("discreet")}
 
-    def endless(*_: object) -> None:
+    def endless(*_: object, **__: object) -> None:
         connection = duckdb_engine._connected.found[-1]  # type: ignore[attr-defined]
         begun.set()
         connection.execute(ENDLESS).fetchall()

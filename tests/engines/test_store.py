@@ -7,6 +7,7 @@ import stat
 from random import Random
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -54,6 +55,57 @@ def test_kept_rows_are_reused_and_dropped(tmp_path: Path) -> None:
         engine.drop_ranks()
         assert kept(engine) == set()
         assert answer(engine) == first  # the key is the same, so are the rows
+
+
+def places(engine: DuckDB) -> set[str]:
+    """Where kept rows are: in memory, or in the database of the engine's file."""
+    query = "SELECT if(temporary, 'memory', 'file') FROM duckdb_tables() WHERE starts_with(table_name, 'kept_')"
+    return {place for (place,) in engine._connection.execute(query).fetchall()}
+
+
+def test_kept_rows_stay_in_memory_while_they_fit_and_no_file_is_wanted(tmp_path: Path) -> None:
+    """By the sample of one unit in 64; both places give the same answers, and can be emptied."""
+    answers = set()
+    many = {"visits": pa.table({"id": [f"p{place % 70_000}" for place in range(280_000)], "cost": range(280_000)})}
+    given = [({}, "memory"), ({"store": tmp_path / "store.duckdb"}, "file"), ({"memory": 16, "threads": 1}, "file")]
+    for options, place in given:
+        with DuckDB(POLICY, many, rank_key=bytes(32), **options) as engine:  # type: ignore[arg-type]
+            answers.add(tuple(answer(engine)))
+            assert places(engine) == {place}
+            engine.drop_ranks()
+            assert kept(engine) == set()
+            answers.add(tuple(answer(engine)))
+            assert places(engine) == {place}
+    assert len(answers) == 1
+    assert next(iter(answers))[0] == 3 * 70_000
+
+
+def test_memory_for_kept_rows_is_taken_once() -> None:
+    """What one table takes is not there for the next."""
+    columns = [Column("cost", lower=0, upper=10**6)]
+    tables = [Table(name, unit="id", rows_per_unit=3, columns=columns) for name in ("visits", "stays")]
+    policy = Policy(tables, epsilon=1)
+    rows = pa.table({"id": range(100_000), "cost": range(100_000)})
+    found = []
+    with DuckDB(policy, {"visits": rows, "stays": rows}, memory=16, threads=1) as engine:
+        for name in ("visits", "stays"):
+            engine.prepare(plan_sql(policy, f"SELECT COUNT(*) AS n FROM {name}").aggregate).run()
+            found.append(places(engine))
+    assert found == [{"memory"}, {"memory", "file"}]
+
+
+def test_a_source_may_have_tables_with_the_names_of_kept_rows(tmp_path: Path) -> None:
+    path, rows = tmp_path / "source.duckdb", data(4)["visits"]
+    with duckdb.connect(str(path)) as connection:
+        connection.register("rows", rows)
+        for name in ("visits", "kept_0_3"):
+            connection.execute(f"CREATE TABLE {name} AS FROM rows")
+    with DuckDB(POLICY, {"visits": rows}, rank_key=bytes(32)) as engine:
+        expected = answer(engine)
+    with DuckDB(POLICY, path, rank_key=bytes(32)) as engine:
+        assert answer(engine) == expected
+        engine.drop_ranks()
+        assert answer(engine) == expected
 
 
 def test_nobody_else_may_read_what_is_written_beside_the_store(tmp_path: Path) -> None:

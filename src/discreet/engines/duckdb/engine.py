@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from discreet.engines.sql.columns import Columns
+    from discreet.engines.sql.relations import Raw
     from discreet.engines.sql.running import Results
     from discreet.plans.nodes import Node
     from discreet.tables import Policy
@@ -40,6 +41,8 @@ __all__ = ["DuckDB"]
 
 _LEAST_MEMORY, _MEMORY_PER_THREAD = 640, 256
 """In megabytes, for the data that the engine holds at a time, if the owner says nothing."""
+_SPARE = 40
+"""So many hundredths of it may hold kept rows, which every later question reads, if no file must outlast the engine."""
 _READ = {"BIGINT", "BOOLEAN", "DOUBLE", "INTEGER", "TIMESTAMP", "UINTEGER", "UTINYINT", "VARCHAR"}
 
 
@@ -48,8 +51,8 @@ class DuckDB(SQLEngine):
 
     `source` is a folder with a NAME.parquet, .arrow, .feather or .csv for each table, one such file, a DuckDB file
     (opened read-only), or a mapping of tables to pandas, polars or Arrow data. `store` is a file of the engine's own
-    for limited rows (see `discreet.engines.duckdb.store`); without it a temporary one is used and removed. It holds
-    copies of private rows: protect it like the source.
+    for limited rows (see `discreet.engines.duckdb.store`); without it they stay in memory or go to a temporary one,
+    which is removed. It holds copies of private rows: protect it like the source.
 
     The connection reads the files of the policy's tables and no others, loads no extension, and its settings are
     locked. `memory` (in megabytes), `threads` and `seconds` (per question) limit it. Unless told otherwise it holds no
@@ -81,9 +84,12 @@ class DuckDB(SQLEngine):
         self._aside = Aside(lambda: _interrupt(engine()))
         self._opened = ExitStack()
         key = None if rank_key is None else read_key(rank_key)
-        connected = partial(_connected, store=store, memory=memory, threads=threads)
+        used, held = _limits(memory, threads)
+        connected = partial(_connected, store=store, memory=held, threads=used)
+        spare = held * 10**6 * _SPARE // 100 if store is None else 0
+        stored = partial(Store, policy=policy, dialect=DuckDBDialect(), key=key, spare=spare)
         try:
-            self._aside.run(lambda: self._open(policy, source, key, connected))
+            self._aside.run(lambda: self._open(policy, source, connected, stored))
         except BaseException:
             self.close()
             raise
@@ -92,8 +98,8 @@ class DuckDB(SQLEngine):
         self,
         policy: Policy,
         source: str | Path | Mapping[str, object],
-        key: bytes | None,
         connected: Callable[[Path], DuckDBPyConnection],
+        stored: Callable[[DuckDBPyConnection, dict[str, Raw]], Store],
     ) -> None:
         """Connect, and find the tables of the policy in the source."""
         opened = self._opened
@@ -102,10 +108,8 @@ class DuckDB(SQLEngine):
             opened.callback(self._watch.close)
             folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
             self._connection = opened.enter_context(connected(folder))
-            raw = attach(self._connection, policy, source)
-            dialect = DuckDBDialect()
-            self._kept = Store(self._connection, policy, raw, dialect, key)
-            self._emitter = Emitter(dialect, self._kept, self._kept.key)
+            self._kept = stored(self._connection, attach(self._connection, policy, source))
+            self._emitter = Emitter(DuckDBDialect(), self._kept, self._kept.key)
             require_readable(policy, self._emitter)
             repeated(policy, self._emitter, lambda text: self._connection.execute(text).fetchall())
             for setting in ("enable_external_access = false", "lock_configuration = true"):
@@ -180,7 +184,17 @@ def _columns(result: DuckDBPyConnection) -> Columns:
     return found
 
 
-def _connected(folder: Path, store: str | Path | None, memory: int | None, threads: int | None) -> DuckDBPyConnection:
+def _limits(memory: int | None, threads: int | None) -> tuple[int, int]:
+    """Give the threads and the megabytes of memory: what does not fit is written to the private folder."""
+    used = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads is not None:
+        used = integer(threads, name="threads", least=1, most=1024)
+    if memory is None:
+        return used, max(_LEAST_MEMORY, used * _MEMORY_PER_THREAD)
+    return used, integer(memory, name="memory", least=16)
+
+
+def _connected(folder: Path, store: str | Path | None, memory: int, threads: int) -> DuckDBPyConnection:
     import duckdb
 
     spill = folder / "spill"
@@ -193,17 +207,13 @@ def _connected(folder: Path, store: str | Path | None, memory: int | None, threa
         "disabled_optimizers": "statistics_propagation,top_n_window_elimination",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
+        "memory_limit": f"{memory}MB",
+        "threads": threads,
         "force_compression": "uncompressed",  # of the store, which is the only thing that is written
         "preserve_insertion_order": False,  # no answer depends on the order of rows
         "pandas_analyze_sample": 0,  # a column of Python objects is read as text, whatever the objects are
         "temp_directory": str(spill),
     }
-    used = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if threads is not None:
-        used = config["threads"] = integer(threads, name="threads", least=1, most=1024)
-    if memory is None:  # what does not fit is written to the private folder and read again
-        memory = max(_LEAST_MEMORY, used * _MEMORY_PER_THREAD)
-    config["memory_limit"] = f"{integer(memory, name='memory', least=16)}MB"
     path = folder / "store.duckdb" if store is None else Path(store)
     found = None
     with suppress(duckdb.Error):

@@ -5,13 +5,15 @@ they are found by counting, and only their rows are ranked and sorted; where the
 the same rows. Later questions read the kept rows, already in their declared kinds, and pay nothing for the limit.
 
 The rows are a copy and not a list of the units with too many: a source that changes under the same version would break
-the limit otherwise. They are stored as they are: to compress them would take as long as to find them.
+the limit otherwise. They are stored as they are: to compress them would take as long as to find them. Where no file is
+to outlast the engine, they stay in memory as long as they fit in a part of it: to write them takes twice as long.
 
 The file holds copies of private rows and the key of the ranks. It is dropped with the dataset's version.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -34,6 +36,7 @@ from discreet.engines.sql.words import (
     select,
     table,
 )
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -47,29 +50,47 @@ __all__ = ["Store"]
 
 _HEAVY = ("temp", "heavy")
 _SAMPLED = 64
-"""One unit of so many is looked at before it is decided how to find the rows to keep."""
+"""One unit of so many is looked at before it is decided how to find the rows to keep, and where they go."""
+_TEXT, _OTHER = 32, 8
+"""About so many bytes a cell takes."""
 
 
-def _heavy_only(limit: int) -> SQL:
-    return case((binary(">", column("n"), number(limit)), column("n")), default=number(0))
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """What a few units tell about all: rows, those of units with too many, and those that are kept."""
+
+    rows: int
+    heavy: int
+    kept: int
+
+    @property
+    def mostly_heavy(self) -> bool:
+        """Whether most rows belong to units with too many."""
+        return 2 * self.heavy > self.rows
 
 
 class Store:
-    """The catalog of the engine: stored tables, and what is kept of them."""
+    """The catalog of the engine: stored tables, and what is kept of them.
 
-    def __init__(
+    Kept rows of so many bytes as are `spare` stay in memory, and others go to the connection's file.
+    """
+
+    def __init__(  # noqa: PLR0913 - where rows come from and go to
         self,
         connection: DuckDBPyConnection,
-        policy: Policy,
         raw: dict[str, Raw],
+        policy: Policy,
         dialect: Dialect,
         key: bytes | None,
+        *,
+        spare: int = 0,
     ) -> None:
         self._connection = connection
         self._raw = raw
         self._dialect = dialect
         self._policy = policy
-        self._there = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        self._spare = spare
+        self._there = set(self._stored())
         version = described(policy)
         connection.execute("CREATE TABLE IF NOT EXISTS about (version VARCHAR, rank_key BLOB)")
         about = connection.execute("SELECT version, rank_key FROM about").fetchall()
@@ -92,7 +113,16 @@ class Store:
         return self._named(table.name, limit)
 
     def _named(self, name: str, limit: int) -> SQL:
-        return table("main", kept_name(self._policy, name, limit))
+        """Without a schema: DuckDB looks in memory first, then in the file, and nowhere else."""
+        return table(kept_name(self._policy, name, limit))
+
+    def _stored(self) -> list[str]:
+        """Name the kept rows in memory and in the file; a source may have tables of the same names."""
+        found = self._connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND starts_with(table_name, 'kept_')"
+            " AND database_name IN (current_database(), 'temp')"
+        ).fetchall()
+        return [str(name) for (name,) in found]
 
     def lacks(self, node: Node) -> bool:
         """Tell whether a plan needs what is not stored."""
@@ -105,37 +135,45 @@ class Store:
             for scan, limit in limits(node):
                 target = self._named(scan.table.name, limit)
                 if target.name not in there:
-                    self._keep(scan, limit, target.sql("duckdb"))
+                    self._keep(scan, limit, target.name)
                     there.add(target.name)
         except Exception:  # noqa: BLE001 - any error of the driver, whose message may quote private values
             return False
         return True
 
-    def _keep(self, scan: Scan, limit: int, target: str) -> None:
+    def _keep(self, scan: Scan, limit: int, name: str) -> None:
         """Copy what is kept: where most rows belong to units with too many, by ranking all, else those units' alone."""
         emitter = Emitter(self._dialect, self, self.key)
         connection = self._connection
         connection.execute("BEGIN TRANSACTION")
         try:
-            if self._mostly_heavy(emitter.late(scan), limit):
+            found = emitter.late(scan)
+            guess = self._guess(found, limit)
+            size = guess.kept * sum(_TEXT if facts.kind is Kind.TEXT else _OTHER for facts in found.schema.values())
+            quick = size <= self._spare
+            target = f"{'TEMP ' if quick else ''}TABLE {table(name).sql('duckdb')}"
+            if guess.mostly_heavy:
                 kept = visible(emitter.limited(emitter.relation(scan), limit))
-                connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(kept)}")
+                connection.execute(f"CREATE {target} AS {self._dialect.written(kept)}")
             else:
                 self._keep_light(emitter, scan, limit, target)
             connection.execute("COMMIT")
         except BaseException:
             undo(connection)
             raise
+        self._spare -= size if quick else 0
 
-    def _mostly_heavy(self, child: Relation, limit: int) -> bool:
-        """Guess from a few units whether most rows belong to units with too many; a wrong guess costs time alone."""
+    def _guess(self, child: Relation, limit: int) -> _Guess:
+        """Look at a few units; what is guessed wrong costs time alone."""
         low = binary("&", call("hash", column(UNIT)), cast(number(_SAMPLED - 1), "UBIGINT"))
         sampled = binary("=", low, cast(number(0), "UBIGINT"))
         counted = select([alias(count_rows(), "n")], child.query, where=sampled, group=[column(UNIT)])
-        rows, heavy = (call("coalesce", call("sum", each), number(0)) for each in (column("n"), _heavy_only(limit)))
-        query = select([alias(rows, "r0"), alias(heavy, "r1")], counted)
-        ((rows, heavy),) = self._connection.execute(self._dialect.written(query)).fetchall()
-        return bool(2 * heavy > rows)
+        n, most = column("n"), number(limit)
+        many = binary(">", n, most)
+        parts = [n, case((many, n), default=number(0)), case((many, most), default=n)]
+        sums = [alias(call("coalesce", call("sum", part), number(0)), f"r{place}") for place, part in enumerate(parts)]
+        (found,) = self._connection.execute(self._dialect.written(select(sums, counted))).fetchall()
+        return _Guess(*(_SAMPLED * int(each) for each in found))
 
     def _keep_light(self, emitter: Emitter, scan: Scan, limit: int, target: str) -> None:
         """Copy the rows of units within the limit, then the first rows of the others."""
@@ -154,19 +192,15 @@ class Store:
         # Rows that are dropped for a NULL are counted too: a unit that has too many with them is ranked for nothing.
         counted = select([alias(unit, UNIT), alias(count_rows(), "n")], emitter.late(scan).query, group=[unit])
         many = select([alias(unit, UNIT)], counted, where=binary(">", column("n"), number(limit)))
-        name = heavy.sql("duckdb")
-        connection.execute(f"CREATE TEMP TABLE {name} AS {self._dialect.written(many)}")
-        connection.execute(f"CREATE TABLE {target} AS {self._dialect.written(visible(part(matched=False)))}")
+        name, counts = target.rpartition(" ")[2], heavy.sql("duckdb")
+        connection.execute(f"CREATE TEMP TABLE {counts} AS {self._dialect.written(many)}")
+        connection.execute(f"CREATE {target} AS {self._dialect.written(visible(part(matched=False)))}")
         rest = emitter.limited(part(matched=True), limit)
-        connection.execute(f"INSERT INTO {target} {self._dialect.written(visible(rest))}")
-        connection.execute(f"DROP TABLE {name}")
+        connection.execute(f"INSERT INTO {name} {self._dialect.written(visible(rest))}")
+        connection.execute(f"DROP TABLE {counts}")
 
     def drop(self) -> None:
         """Remove all kept rows."""
-        found = self._connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND starts_with(table_name, 'kept_')"
-            " AND database_name = current_database()"
-        ).fetchall()
-        for (name,) in found:
-            self._connection.execute(f"DROP TABLE {table('main', name).sql('duckdb')}")
+        for name in self._stored():
+            self._connection.execute(f"DROP TABLE {table(name).sql('duckdb')}")
         self._there.clear()  # nobody else writes to the store while it is open
