@@ -52,6 +52,8 @@ RACE_CAP = 150.0
 CELLS, SPARE = 18, 300.0
 """Statistics of all tables; and so many seconds a worker may take in all beyond its time for each of them."""
 GIGABYTE = 1_000
+SPARK = "spark"
+"""The part that runs only when it is asked for: a cluster takes a minute to start."""
 ROW_LIMIT, FIRST_LIMIT, LATER_LIMIT, GROUPS_LIMIT, SMALL_LIMIT = 1.5, 20.0, 2.5, 2.0, 10.0
 FEW_ROWS, USUAL_ROWS = 4, 20
 """Rows that a unit may have: below what nearly all have, and above it. On average they have 10."""
@@ -361,10 +363,11 @@ def parsed() -> argparse.Namespace:
     """Read the arguments."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.queries", description="The query engine and its peers.")
     known, parts = (OWN, *PEERS), ("speed", "peers", "accuracy")
+    spark = "start a cluster and measure Spark too (Java 17); --parts spark measures it alone"
     parser.add_argument("--only", nargs="+", choices=known, default=known, help="measure these libraries alone")
-    parser.add_argument("--parts", nargs="+", choices=parts, default=parts, help="measure these parts alone")
+    parser.add_argument("--parts", nargs="+", choices=(*parts, SPARK), default=parts, help="measure these parts alone")
     parser.add_argument("--quick", action="store_true", help="smaller tables; the ratios are then rough")
-    parser.add_argument("--spark", action="store_true", help="start a cluster and measure Spark too (Java 17)")
+    parser.add_argument("--spark", action="store_true", help=spark)
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of real data (adult-raw)")
     parser.add_argument("--repetitions", type=int, default=200, help="how often each question is asked")
     parser.add_argument("--seconds", type=float, default=5.0, help="when a way is asked no more for one table")
@@ -381,7 +384,9 @@ def measure(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
     libraries = [library for library in (OWN, *PEERS) if library in options.only]
     racing = [library for library in libraries if library != "diffprivlib"]
     speed, race, accurate = (part in options.parts for part in ("speed", "peers", "accuracy"))
-    progress = Progress(14 * speed + 2 * (len(racing) + 1) * race + CELLS * len(libraries) * accurate + options.spark)
+    spark = options.spark or SPARK in options.parts
+    steps = 14 * speed + 2 * (len(racing) + 1) * race + CELLS * len(libraries) * accurate
+    progress = Progress(steps + queries_spark.STEPS * spark)
     figures: list[Figure] = []
     details: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="discreet-queries-") as name:
@@ -396,9 +401,8 @@ def measure(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
         if accurate:
             found, details["accuracy"] = measure_accuracy(folder, options, libraries, progress)
             figures += found
-        if options.spark:
-            figures += queries_spark.figures(folder, sizes["rows"])
-            progress.step("Spark")
+        if spark:
+            figures += queries_spark.figures(folder, sizes["rows"], progress)
     return figures, details
 
 

@@ -26,14 +26,17 @@ from discreet.plans import plan_sql
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from benchmarks.mechanisms import Progress
     from discreet.engines import Aggregates
 
 LIMIT = 1.5
 TURNS = 5
+STEPS = 4 + TURNS
+"""What a progress bar counts: rows written, cluster started, aggregates compared, a first run, and the turns."""
 SECTION = "Spark, two workers"
 
 
-def figures(folder: Path, rows: int) -> Iterator[Figure]:
+def figures(folder: Path, rows: int, progress: Progress) -> Iterator[Figure]:
     """Compare exact aggregates with DuckDB's, and CPU time with plain Spark SQL's."""
     same = Target(Direction.AT_MOST, 0, "numbers differ")
     overhead = Target(Direction.AT_MOST, LIMIT, "× plain")
@@ -45,11 +48,14 @@ def figures(folder: Path, rows: int) -> Iterator[Figure]:
     data = folder / "spark"
     data.mkdir()
     write_parquet(data / "visits.parquet", rows)
+    progress.step("Spark: rows written")
     with ExitStack() as started:
         session = started.enter_context(cluster(folder))
+        progress.step("Spark: cluster started")
         yield Figure(SECTION, cases[0], "discreet", differences(session, data), "numbers differ", target=same)
+        progress.step("Spark: exact aggregates compared")
         session.read.parquet(str(data / "visits.parquet")).createOrReplaceTempView("visits")
-        ours, base = in_turns(session)
+        ours, base = in_turns(session, progress)
         note = f"{ours:.2f} s CPU of all processes; plain {base:.2f} s"
         yield Figure(SECTION, cases[1], "discreet", ours / base, "× plain", target=overhead, note=note)
     (data / "visits.parquet").unlink()
@@ -67,7 +73,7 @@ def differences(session: Any, data: Path) -> int:  # noqa: ANN401  pyspark's own
     )
 
 
-def in_turns(session: Any) -> tuple[float, float]:  # noqa: ANN401  pyspark's own
+def in_turns(session: Any, progress: Progress) -> tuple[float, float]:  # noqa: ANN401  pyspark's own
     """Return the least CPU time of our question and of the plain one, of equally many runs."""
     with closing(Asker.of(policy(GROUPS, BOUNDS, None), session)) as asker:
         actions: tuple[Callable[[], object], ...] = (
@@ -76,7 +82,11 @@ def in_turns(session: Any) -> tuple[float, float]:  # noqa: ANN401  pyspark's ow
         )
         for action in actions:
             action()
-        times = [[_cpu(action) for action in actions] for _ in range(TURNS)]
+        progress.step("Spark: first run")
+        times = []
+        for turn in range(TURNS):
+            times.append([_cpu(action) for action in actions])
+            progress.step(f"Spark: turn {turn + 1} of {TURNS}")
     ours, base = (min(column) for column in zip(*times, strict=True))
     return ours, base
 

@@ -244,7 +244,7 @@ def test_a_step_that_fails_says_why(tmp_path: Path) -> None:
 
 def test_spark_without_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
-    found = list(queries_spark.figures(tmp_path, 1000))
+    found = list(queries_spark.figures(tmp_path, 1000, mechanisms.Progress(queries_spark.STEPS)))
     assert [figure.verdict for figure in found] == [Verdict.UNMEASURED] * 2
     assert {figure.note for figure in found} == {"no Java here"}
 

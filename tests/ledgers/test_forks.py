@@ -158,7 +158,7 @@ def test_a_child_finds_free_what_a_thread_of_its_parent_held() -> None:
 
 def test_a_child_that_is_forked_within_a_turn_does_not_end_it(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
-    entered = turn(path)
+    entered = turn(path, 30)
     entered.__enter__()
     child = os.fork()
     if not child:

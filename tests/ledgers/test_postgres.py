@@ -64,15 +64,60 @@ def test_a_session_that_holds_the_lock_is_named(place: Place, monkeypatch: pytes
     assert ledger.verify().ok
 
 
-def test_a_lost_connection_is_told_and_made_anew(place: Place) -> None:
+def ended(place: Place, ledger: PostgresLedger) -> None:
+    """End the ledger's connection on the server, as a restart does."""
+    assert ledger._connection is not None
+    admin(place, f"SELECT pg_terminate_backend({ledger._connection.info.backend_pid}, 60000)")
+
+
+def test_an_answer_is_recorded_although_the_server_was_restarted_meanwhile(place: Place) -> None:
     ledger = place.open(POLICY)
-    ledger.reserve(Pure(1), COUNT)
     assert isinstance(ledger, PostgresLedger)
-    admin(place, f"SELECT pg_terminate_backend({ledger._connected().info.backend_pid}, 5000)")
-    with pytest.raises(LedgerError, match=r"nothing was released. .* stays spent"):
-        ledger.reserve(Pure(1), COUNT)
+    paid = ledger.reserve(Pure(1), COUNT)
+    ended(place, ledger)
+    ledger.record(paid, Text(7))
+    ended(place, ledger)
     assert ledger.remaining == Pure(2)
+    ended(place, ledger)
     ledger.reserve(Pure(1), COUNT)
+    assert ledger.remaining == Pure(1)
+    assert ledger.verify().ok
+
+
+@pytest.mark.parametrize("act", ["state", "append", "set_amount"])
+def test_a_connection_that_is_lost_on_the_way_is_told(place: Place, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = place.open(POLICY)
+    assert isinstance(ledger, PostgresLedger)
+    real = getattr(postgres_module._Page, act)
+
+    def cut(page: object, *given: object) -> object:
+        ended(place, ledger)
+        return real(page, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(postgres_module._Page, act, cut)
+        with pytest.raises(LedgerError, match=r"nothing was released. .* stays spent"):
+            ledger.reserve(Pure(1), COUNT)
+    assert ledger.remaining == Pure(3)
+    ledger.reserve(Pure(1), COUNT)
+    assert ledger.verify().ok
+
+
+def test_a_full_disk_of_the_server_is_told(place: Place) -> None:
+    """As on a file system of 110 MB that was filled: reservations fitted for a while, and no answer did."""
+    ledger = place.open(POLICY)
+    paid = ledger.reserve(Pure(1), COUNT)
+    admin(
+        place,
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE disk_full; END$$",
+        "CREATE TRIGGER full_disk BEFORE INSERT ON lines EXECUTE FUNCTION full_disk()",
+    )
+    for act in (lambda: ledger.reserve(Pure(1), COUNT), lambda: ledger.record(paid, Text(7))):
+        with pytest.raises(LedgerError, match=r"no space left on its disk; nothing was released. Free some space"):
+            act()
+    admin(place, "DROP TRIGGER full_disk ON lines")
+    assert ledger.remaining == Pure(2)
+    ledger.record(paid, Text(7))
     assert ledger.verify().ok
 
 

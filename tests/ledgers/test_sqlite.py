@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -25,6 +26,8 @@ from tests.ledgers.stores import POLICY, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from discreet.ledgers.heads import HeadFile
 
 COUNT = Entry("count", ("visits",))
 
@@ -48,6 +51,24 @@ def test_the_file_is_durable_and_in_write_ahead_mode(file: Path) -> None:
     assert not list(file.parent.glob("*.new*"))
 
 
+def test_who_creates_a_ledger_while_another_does_opens_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen with eight processes on a busy machine: one saw no ledger, and then the head file of the one just made."""
+    file, refuse = tmp_path / "hospital.ledger.sqlite", SQLiteLedger._refuse_to_forget
+
+    def late(ledger: SQLiteLedger, policy: Policy | None, heads: HeadFile) -> None:
+        monkeypatch.setattr(SQLiteLedger, "_refuse_to_forget", refuse)
+        with SQLiteLedger(file, POLICY) as faster:
+            faster.reserve(Pure(1), COUNT)
+        refuse(ledger, policy, heads)
+
+    monkeypatch.setattr(SQLiteLedger, "_refuse_to_forget", late)
+    with SQLiteLedger(file, POLICY) as ledger:
+        assert ledger.remaining == Pure(2)
+        assert ledger.verify().ok
+
+
 def test_another_program_that_locks_the_file_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_module, "_WAIT_SECONDS", 0.05)
     with closing(sqlite3.connect(file, isolation_level=None)) as browser, SQLiteLedger(file) as ledger:
@@ -56,6 +77,36 @@ def test_another_program_that_locks_the_file_is_named(file: Path, monkeypatch: p
             ledger.reserve(Pure(1), COUNT)
         browser.execute("ROLLBACK")
         assert ledger.remaining == Pure("2.5")
+        ledger.reserve(Pure(1), COUNT)
+        assert ledger.verify().ok
+
+
+STOPPED = """
+import os, signal, sys
+from pathlib import Path
+from discreet.ledgers.lock import turn
+with turn(Path(sys.argv[1]), 30):
+    print("held", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows stops no process")
+def test_a_program_that_is_stopped_in_its_turn_is_not_waited_for_for_ever(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-Z, or a debugger, in the middle of a write: the system keeps its locks."""
+    monkeypatch.setattr(sqlite_module, "_WAIT_SECONDS", 0.05)
+    words = [sys.executable, "-c", STOPPED, str(file)]
+    with SQLiteLedger(file) as ledger, subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        for _ in range(2):  # who gave up holds up nobody
+            with pytest.raises(LedgerError, match=r"locked by another program .* nothing was written. Close that"):
+                ledger.reserve(Pure(1), COUNT)
+        assert ledger.remaining == Pure("2.5")
+        os.kill(other.pid, signal.SIGCONT)
+        other.wait()
         ledger.reserve(Pure(1), COUNT)
         assert ledger.verify().ok
 

@@ -154,6 +154,12 @@ WRONG = [
     ("delta = 1e-7", "delta = 1", "purposes.research.delta is 1; it must be below 1."),
     ("epsilon = 0.5", "epsilon = 0.5\ndelta = 0", "analysts.ann.delta is 0"),
     ('url = "hospital.duckdb"', "url = 3", "source.url is 3"),
+    ("delta = 1e-6", "delta.tenth = 1", "line 6: budget.delta is of type dict"),
+    ("delta = 1e-6", "[budget.delta]\ntenth = 1", "line 6: budget.delta is of type dict"),
+    ("delta = 1e-6", "[budget.delta.tenth]\nx = 1", "line 6: budget.delta is of type dict"),
+    ("delta = 1e-6", "[[budget.delta]]\ntenth = 1", "line 6: budget.delta is of type list"),
+    ("delta = 1e-6", "[budget.deltas]\ntenth = 1", "line 6: budget.deltas is not a key of [budget]"),
+    ("[budget]", "[[budget]]", "line 4: budget must be a section of its own"),
     ("[source]", "[source", "not TOML"),
 ]
 

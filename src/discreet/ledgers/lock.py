@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,18 +18,24 @@ except ImportError:  # pragma: no cover - Windows has no flock; SQLite's own loc
 
 __all__ = ["turn"]
 
+_SHORTEST, _LONGEST = 1e-4, 0.05
+"""Who is next looks again after a tenth of what it has waited, but within these bounds, in seconds."""
+
 
 @contextmanager
-def turn(path: Path) -> Iterator[None]:
-    """Hold a file's lock for a block; others wait asleep and are woken in the order in which they came.
+def turn(path: Path, seconds: float) -> Iterator[None]:
+    """Hold a file's lock for a block; others are let in in the order in which they came.
 
     Two locks in a row, like a turnstile: whoever holds the outer one is next at the inner one, so the process that just
     left must queue again behind the one that waits. The system drops both when a process ends, however it ends. The
     files hold nothing; they are opened anew for each turn, so that a forked child never shares a lock with its parent.
     A child that a signal's handler forks within a turn shares the parent's: it closes its files and unlocks nothing.
 
+    The system has no lock that is waited for for some time. The queue sleeps; the one that is next looks again and
+    again, and raises BlockingIOError after so many seconds, as a process that was stopped keeps its turn for ever.
+
     >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, turn(pathlib.Path(folder) / "ledger"):
+    >>> with tempfile.TemporaryDirectory() as folder, turn(pathlib.Path(folder) / "ledger", 30):
     ...     sorted(each.name for each in pathlib.Path(folder).iterdir())
     ['ledger.lock', 'ledger.queue']
     """
@@ -42,7 +49,7 @@ def turn(path: Path) -> Iterator[None]:
         lock = os.open(path.with_name(path.name + ".lock"), flags, 0o644)
         try:
             fcntl.flock(queue, fcntl.LOCK_EX)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _take(lock, seconds)
             fcntl.flock(queue, fcntl.LOCK_UN)
             yield
         finally:
@@ -51,3 +58,18 @@ def turn(path: Path) -> Iterator[None]:
             os.close(lock)
     finally:
         os.close(queue)
+
+
+def _take(lock: int, seconds: float) -> None:
+    """Take a lock for which nobody else waits."""
+    start = time.monotonic()
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waited = time.monotonic() - start
+            if waited > seconds:
+                raise
+            time.sleep(min(max(waited / 10, _SHORTEST), _LONGEST))
+        else:
+            return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import selectors
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -205,6 +206,8 @@ class PostgresLedger(Ledger):
         if self._connection is not None and self._connection.info.transaction_status != idle:
             # An interrupt left a transaction open: what is written in it would not be durable when its block ends.
             self._connection.close()
+        if self._connection is not None and not self._connection.closed and _is_ended(self._connection):
+            self._connection.close()
         if self._connection is not None and self._connection.closed:
             self._connection = None
         if self._connection is None:
@@ -264,6 +267,12 @@ class PostgresLedger(Ledger):
                     f"schema {self._schema}."
                 )
                 raise LedgerError(msg) from None
+            except psycopg.errors.DiskFull:
+                msg = (
+                    f"the server of the ledger {self._named} has no space left on its disk; nothing was released. Free "
+                    "some space and try again; what was written before stays spent."
+                )
+                raise LedgerError(msg) from None
             except psycopg.Error as error:
                 msg = (
                     f"the ledger {self._named} does not answer or failed ({type(error).__name__}); nothing was "
@@ -280,6 +289,17 @@ class PostgresLedger(Ledger):
         kept = self._heads.read()
         if kept is None or kept.number < line.number:
             self._heads.write(Head(line.number, line.hash))
+
+
+def _is_ended(connection: Connection[tuple[Any, ...]]) -> bool:
+    """Whether the server has ended an idle connection, as at a restart: it says nothing else on one unasked.
+
+    Nothing is under way on it, so a new connection takes its place; an answer that was computed for an hour is not lost
+    because the ledger's server was restarted meanwhile.
+    """
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 def _parts(address: str) -> tuple[str, str, str]:

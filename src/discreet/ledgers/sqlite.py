@@ -59,6 +59,7 @@ CREATE TABLE state (
 ) STRICT;
 """
 _CODES: dict[int | None, int] = {
+    errno.EAGAIN: sqlite3.SQLITE_BUSY,
     errno.EACCES: sqlite3.SQLITE_PERM,
     errno.EPERM: sqlite3.SQLITE_PERM,
     errno.EROFS: sqlite3.SQLITE_READONLY,
@@ -250,7 +251,8 @@ class SQLiteLedger(Ledger):
         if policy is None:
             msg = f"there is no ledger {self._path}; give a policy to create it."
             raise LedgerError(msg)
-        if heads.read() is not None:
+        # Another process may have made both since: its ledger is there before its head file is.
+        if heads.read() is not None and not self._path.exists():
             msg = (
                 f"there is no ledger {self._path}, but its head file {heads.path} is there: the ledger was moved or "
                 "deleted, and so would be what was spent. Restore the ledger. Only if the owner is sure that nothing "
@@ -312,7 +314,7 @@ class SQLiteLedger(Ledger):
         try:
             with self._thread_lock:
                 if write:
-                    with turn(self._path):
+                    with turn(self._path, _WAIT_SECONDS):
                         yield from self._transaction("BEGIN IMMEDIATE")
                 else:
                     yield from self._transaction("BEGIN")
@@ -350,7 +352,7 @@ class SQLiteLedger(Ledger):
         if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             return (
                 f"{start} is locked by another program for more than {_WAIT_SECONDS:.0f} seconds; nothing was written. "
-                "Close that program (a database browser?) and try again."
+                "Close that program (a database browser, or one that was stopped?) and try again."
             )
         if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_AUTH}:
             return (

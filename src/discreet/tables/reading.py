@@ -25,7 +25,7 @@ __all__ = ["Lines", "json_facts", "located", "toml_facts"]
 
 Built = TypeVar("Built")
 
-_HEADER = re.compile(r"^\s*\[([^\[\]]+)\]")
+_HEADER = re.compile(r"^\s*\[\[?([^\[\]]+)\]")
 _ENTRY = re.compile(r"^\s*([\w\"'.-]+)\s*=")
 _SECTIONS = {
     "dataset": ("id", "version"),
@@ -45,20 +45,26 @@ class Lines:
     """Where in a TOML text each key stands; a key inside braces stands where its column does."""
 
     def __init__(self, text: str) -> None:
-        self.found: dict[str, int] = {}
+        self._stated: dict[str, int] = {}
+        self._implied: dict[str, int] = {}  # delta.x = 1 states delta.x, and that delta is a table
         section = ""
         for number, line in enumerate(text.splitlines(), start=1):
             if header := _HEADER.match(line):
                 section = _plain(header[1])
-                self.found.setdefault(section, number)
+                self._add(section, number)
             elif entry := _ENTRY.match(line):
-                self.found.setdefault(".".join(filter(None, (section, _plain(entry[1])))), number)
+                self._add(".".join(filter(None, (section, _plain(entry[1])))), number)
+
+    def _add(self, path: str, number: int) -> None:
+        self._stated.setdefault(path, number)
+        while path := path.rpartition(".")[0]:
+            self._implied.setdefault(path, number)
 
     def prefix(self, path: str) -> str:
         """Say the line of a key, or of the nearest thing around it."""
         while path:
-            if path in self.found:
-                return f"line {self.found[path]}: "
+            if number := self._stated.get(path) or self._implied.get(path):
+                return f"line {number}: "
             path = path.rpartition(".")[0]
         return ""
 
