@@ -96,7 +96,12 @@ def spark_master() -> str:
     common = ["--host", "127.0.0.1", "--webui-port", "0"]
     master = ["org.apache.spark.deploy.master.Master", *common, "--port", str(port)]
     worker = ["org.apache.spark.deploy.worker.Worker", *common, "--cores", "1", "--memory", "1g", address]
-    environment = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_WORKER_DIR": str(logs)}
+    environment = os.environ | {
+        "SPARK_DAEMON_JAVA_OPTS": _QUICK,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_WORKER_DIR": str(logs),
+    }
     for place, words in enumerate((master, worker, worker)):
         with (logs / f"{place}.log").open("w") as log:
             process = subprocess.Popen(

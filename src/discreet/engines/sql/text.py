@@ -33,13 +33,14 @@ _SYMBOLS: dict[type[exp.Expression], str] = {
     exp.LTE: "<=",
     exp.GT: ">",
     exp.GTE: ">=",
+    exp.BitwiseAnd: "&",
 }
 """Operators that all engines write alike."""
 
 _ELSEWHERE: frozenset[type[exp.Expression]] = frozenset(
     {
         *(exp.Collate, exp.Div, exp.Extract, exp.IntDiv, exp.Kwarg, exp.Like, exp.NullSafeNEQ, exp.Order, exp.Ordered),
-        *(exp.BitwiseAnd, exp.BitwiseRightShift, exp.PropertyEQ, exp.Var),
+        *(exp.BitwiseRightShift, exp.PropertyEQ, exp.Var),
     }
 )
 """What sqlglot writes: engines differ in it, or it is rare."""
