@@ -12,7 +12,7 @@ from discreet.plans.expressions import Exp, Ln
 from discreet.plans.statistics import RankedCells, Window
 from tests.plans.grammar import Questions
 from tests.plans.hospital import POLICY
-from tests.plans.interpreter import groups_of
+from tests.plans.interpreter import groups_of, pooled_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,9 +116,14 @@ def differences(
         except QueryRefused:
             continue
         asked += 1
-        found = opened(prepared.run(), aggregate)
+        computed = prepared.run()
+        found = opened(computed, aggregate)
         wanted = groups_of(aggregate, database)
         if found != wanted or (list(found) != list(wanted) and plan.aggregate.known):
             yield f"{name}: {found} against {wanted}"
+        for place, counts in pooled_of(aggregate, database).items():
+            pooled = computed.unprotected_pooled(place)
+            if pooled.tolist() != counts.tolist():
+                yield f"{name}: over all groups {pooled} against {counts}"
     if asked < count // 8:
         yield f"only {asked} questions were asked"

@@ -10,9 +10,12 @@ import hashlib
 import itertools
 import math
 from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.exact import float_down, float_up
 from discreet.plans.expressions import Equal
@@ -54,6 +57,8 @@ from discreet.tables.kinds import Kind, as_date, as_number, as_timestamp, is_of_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from discreet.plans.expressions import Expression
     from discreet.plans.facts import Schema
@@ -287,6 +292,21 @@ def cells_of(statistic: RankedCells, rows: list[Row]) -> tuple[int, ...]:
             found += [cell, below, equal, total]
         below += equal
     return tuple(found)
+
+
+def pooled_of(aggregate: Aggregate, database: Database) -> dict[int, NDArray[np.int64]]:
+    """Count the bins of each statistic of cells over all groups, where several are known."""
+    found: dict[int, NDArray[np.int64]] = {}
+    for place, statistic in enumerate(aggregate.statistics):
+        if not aggregate.several or not isinstance(statistic, RankedCells):
+            continue
+        counts = np.zeros(len(statistic.marks.starts), dtype=np.int64)
+        every = replace(aggregate, statistics=(replace(statistic, windows=()),))
+        for (cells,) in groups_of(every, database).values():
+            for cell, equal in zip(cells[::4], cells[2::4], strict=True):
+                counts[statistic.marks.place(cell)] += equal
+        found[place] = counts
+    return found
 
 
 def groups_of(aggregate: Aggregate, database: Database) -> dict[tuple[Any, ...], list[tuple[int, ...]]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines import Aggregates
 from discreet.releases.blocks import Choice
-from tests.plans.interpreter import by_key, by_unit, groups_of, rows_of
+from tests.plans.interpreter import by_key, by_unit, groups_of, pooled_of, rows_of
 
 if TYPE_CHECKING:
     from discreet.plans.nodes import Aggregate
@@ -23,7 +23,8 @@ def aggregates_of(aggregate: Aggregate, database: Database) -> Aggregates:
     numbers = [[list(found[group][place]) for group in groups] for place in range(len(aggregate.statistics))]
     keys = [key.column for key in aggregate.keys]
     held = [set(by_key(rows, keys)) for rows in by_unit(rows_of(aggregate.child, database)).values()]
-    return Aggregates(aggregate, groups, numbers, [sum(group in each for each in held) for group in groups])
+    units = [sum(group in each for each in held) for group in groups]
+    return Aggregates(aggregate, groups, numbers, units, pooled_of(aggregate, database))
 
 
 def numbers_of(block: Block, aggregate: Aggregate, database: Database) -> Numbers:

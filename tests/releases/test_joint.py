@@ -67,7 +67,8 @@ def law(joint: Tiny, rows: Rows) -> dict[Rows, float]:
 
 def drawn(joint: Joint, rows: Rows, draws: int, seed: int) -> Counter[Rows]:
     bits = ReplayBits(seed)
-    chain = Chain(joint, np.array(sorted(rows), dtype=np.int64), np.arange(1, len(rows) + 1), len(rows))
+    places, numbers = np.array(sorted(rows), dtype=np.int64), np.arange(1, len(rows) + 1)
+    chain = Chain(joint, places, numbers, len(rows), joint.points)
     return Counter(tuple(chain.draw(bits)) for _ in range(draws))
 
 
@@ -193,7 +194,7 @@ def test_sums_over_what_follows_are_those_of_their_definition() -> None:
     for total, levels in itertools.product((0, 1, 7, 40, 200), (QUARTILES, ENDS, (Fraction(1, 2), Fraction(2, 3)))):
         joint = tiny(levels, Fraction(3 * math.lcm(*(level.denominator for level in levels))), limit=400)
         rows = np.sort(draw.integers(0, POINTS, total))
-        chain = Chain(joint, rows, np.arange(1, total + 1), total)
+        chain = Chain(joint, rows, np.arange(1, total + 1), total, joint.points)
         for step, size, offset in itertools.product(range(len(levels)), (1, 5, 60), (-250, -30, -3, 0, 4)):
             weights = np.where(draw.random(size) < 0.2, -np.inf, 300 * draw.random(size))
             places = np.arange(9) + offset

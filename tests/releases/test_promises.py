@@ -17,8 +17,8 @@ from discreet.mechanisms import DiscreteLaplace, PartitionSelection
 from discreet.plans import Bounding, plan_sql
 from discreet.privacy import ZCDP, Pure
 from discreet.releases import MemoryPurse, Question
-from discreet.releases.choices import RankChoice
-from discreet.releases.protection import Price, Protection, _pure_rho, _rho_of
+from discreet.releases.choices import RankChoice, pure_rho
+from discreet.releases.protection import Price, Protection, _rho_of
 from discreet.releases.question import _selected
 from discreet.releases.recipe import Recipe
 from discreet.tables import Column, Policy, Table
@@ -112,7 +112,7 @@ def test_promise_1_all_parts_together_cost_no_more_than_rho(measures: str, rho: 
     assert made.selection is not None
     coins = made.selection.touched
     parts = sum((_rho_of(noise) for noise in made.noises), Fraction(0))
-    whole = parts + coins * _pure_rho(made.selection.epsilon / coins)
+    whole = parts + coins * pure_rho(made.selection.epsilon / coins)
     assert Fraction(rho) / 2 < whole <= Fraction(rho) * (1 + Fraction(1, 2**40))
 
 

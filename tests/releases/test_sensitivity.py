@@ -13,6 +13,8 @@ from discreet.errors import QueryRefused
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.privacy import NeighborRelation
 from discreet.releases.blocks import Choice, Parts
+from discreet.releases.choices import RankChoice
+from discreet.releases.protection import Price, Protection
 from discreet.releases.recipe import Recipe
 from discreet.tables import Policy
 from tests.engines.conformance import LIMITS
@@ -20,6 +22,7 @@ from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed
 from tests.plans import interpreter
 from tests.plans.grammar import Questions
 from tests.plans.hospital import POLICY, TOML, database, without
+from tests.plans.interpreter import pooled_of
 from tests.releases.exact import aggregates_of, moved, numbers_of
 
 if TYPE_CHECKING:
@@ -88,6 +91,36 @@ def test_no_neighbor_moves_a_block_farther_than_claimed(relation: NeighborRelati
     # Half the claim, or a quarter of its square, would be exceeded, also by pairs: the check can fail.
     assert max(l1 for l1, _ in pairs) > Fraction(1, 2)
     assert max(l2 for _, l2 in pairs) > Fraction(1, 4)
+
+
+GROUPED = [
+    "SELECT ward, MEDIAN(cost), MEDIAN(change), COUNT(*) FROM visits GROUP BY ward",
+    "SELECT sex, city, QUANTILE_CONT(age, [0.1, 0.9]) FROM patients GROUP BY sex, city",
+    "SELECT ward, MEDIAN(cost) FROM visits WHERE change > 0 GROUP BY ward",
+]
+ROWS = [limit for limit in LIMITS if limit is None or limit.shape is not Shape.SUMS]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_no_neighbor_moves_the_bins_of_all_groups_farther_than_their_noise_is_for(relation: NeighborRelation) -> None:
+    policy = POLICY if relation is NeighborRelation.ADD_REMOVE else CHANGE_ONE
+    shares = []
+    for seed, (sql, limit) in enumerate((sql, limit) for sql in GROUPED for limit in ROWS):
+        plan = plan_sql(policy, sql, bounding=limit)
+        made = Protection.of(Recipe.of(plan), Price.read(policy, epsilon=1))
+        noises = {
+            block.place: noise.pooled
+            for block, noise in zip(Recipe.of(plan).blocks, made.noises, strict=True)
+            if isinstance(block, Choice) and isinstance(noise, RankChoice)
+        }
+        for first, second in neighbors(relation, database(Random(seed), units=5)):
+            before, after = pooled_of(plan.aggregate, first), pooled_of(plan.aggregate, second)
+            assert noises.keys() == before.keys() == after.keys()
+            for place, noise in noises.items():
+                assert noise is not None
+                shares.append(Fraction(int(abs(before[place] - after[place]).sum()), int(noise.sensitivity)))
+    assert max(shares) <= 1
+    assert max(shares) > Fraction(1, 2)  # half the claim would be exceeded: the check can fail
 
 
 def test_an_add_remove_claim_of_a_pair_is_reached() -> None:

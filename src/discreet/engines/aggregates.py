@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.exact import integer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,10 +37,10 @@ class Aggregates:
 
     >>> import inspect
     >>> [name for name, _ in inspect.getmembers(Aggregates, inspect.isfunction) if not name.startswith("_")]
-    ['unprotected', 'unprotected_cells', 'unprotected_groups', 'unprotected_units']
+    ['unprotected', 'unprotected_cells', 'unprotected_groups', 'unprotected_pooled', 'unprotected_units']
     """
 
-    __slots__ = ("_aggregate", "_groups", "_numbers", "_units")
+    __slots__ = ("_aggregate", "_groups", "_numbers", "_pooled", "_units")
 
     def __init__(
         self,
@@ -50,12 +50,17 @@ class Aggregates:
             Sequence[Sequence[int]] | Sequence[NDArray[np.int64]] | NDArray[np.int64] | NDArray[np.object_]
         ],
         units: Sequence[int] | NDArray[np.int64],
+        pooled: Mapping[int, NDArray[np.int64]] | None = None,
     ) -> None:
-        """Take the groups, or None for the known ones in their order; by statistic the numbers of each group."""
+        """Take the groups, or None for the known ones in their order; by statistic the numbers of each group.
+
+        `pooled`: by the place of a statistic of cells the counts of its bins over all groups, where there are several.
+        """
         self._aggregate = aggregate
         self._groups = groups
         self._numbers = numbers
         self._units = units
+        self._pooled = pooled or {}
 
     @property
     def groups(self) -> tuple[tuple[Value, ...], ...]:
@@ -81,6 +86,13 @@ class Aggregates:
         """Give the cells of a statistic near its ranks: for each group one row per cell, as the statistic says."""
         integer(place, name="place", least=0, most=len(self._numbers) - 1)
         return [np.array(cells, dtype=np.int64).reshape(-1, 4) for cells in self._numbers[place]]
+
+    def unprotected_pooled(self, place: int) -> NDArray[np.int64]:
+        """Give the counts of the bins of a statistic of cells, over all groups together."""
+        if place not in self._pooled:
+            msg = f"statistic {integer(place, name='place')} has no counts over all groups: they are of known groups."
+            raise ParameterError(msg)
+        return np.array(self._pooled[place], dtype=np.int64)
 
     def unprotected_groups(self) -> list[tuple[Value, ...]]:
         """Give the groups that were found in the data, for private partition selection only."""

@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 
 from discreet.exact import sqrt_lower, sqrt_upper
 from discreet.mechanisms.additive import miss
+from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.selection import gap_bound
+from discreet.mechanisms.sums import noisy_counts
 from discreet.noise import lottery, uniform_integer
 from discreet.plans.statistics import RankedCells, Window
-from discreet.privacy import NeighborRelation, curves
+from discreet.privacy import ZCDP, NeighborRelation, Pure, curves
+from discreet.privacy.convert import convert
 from discreet.privacy.relations import Group
 from discreet.releases.joint import Joint
+from discreet.releases.weights import FLOOR_BITS, Weights, ties_of
 
 if TYPE_CHECKING:
     from discreet.noise import BitSource
@@ -28,16 +32,20 @@ if TYPE_CHECKING:
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-__all__ = ["Cells", "RankChoice", "choose", "laid_out"]
+__all__ = ["POOLED_SHARE", "Cells", "RankChoice", "choose", "laid_out", "laplace_rho", "learns", "pure_rho"]
 
 Cells = NDArray[np.int64]
 """For one group, one row per cell: the cell, the rows below it, the rows in it, and all rows of the group."""
+
+POOLED_SHARE = Fraction(1, 25)
+"""The part of a choice's price that buys a histogram of all groups together, where there are several."""
 
 _NEGLIGIBLE = 45 * math.log(2)  # points beyond the reach are chosen at most about once in 2**45 times
 _HIDDEN = 15  # scales: points beyond the last row are exp(-15) as likely as the row that an extreme aims at
 _MOST = 1 << 59
 _TOGETHER = 10  # levels at once: more gain little
 _MOST_UNIT = 10**6
+_LEAST_SCALE = Fraction(1, 1024)  # samplers hold no less: more noise than was paid for
 _gap_bound = lru_cache(maxsize=256)(gap_bound)  # of public numbers; it is the same for every group of an answer
 _MOST_NUMBERS = 1 << 23  # 64 megabytes of doubles
 
@@ -66,6 +74,13 @@ class RankChoice:
     each: the miss moves by at most 2 max(k, k'), and the squares add up to at most four times the sum of both units'
     squares, 4 S / 2: with S as above, m is sqrt 2 there.
 
+    Where there are several groups, few of their rows may be near a rank and many points beyond them. So `pooled` first
+    buys the counts of bins (`Marks`) over all groups together, with Laplace noise, and these say how much
+    the points of each bin weigh in every group (`Weights`). A row is in one bin of one group, so the counts of bins
+    move by at most T together, whichever groups the unit's rows are in: with noise of the scale T / epsilon they cost
+    epsilon. Given them, weights are fixed, and scores and ranges are as above; both prices add up, as the choices may
+    depend on what was released before (adaptive composition). The noisy counts are not shown.
+
     Smith 2011 (doi:10.1145/1993636.1993743); McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41).
 
     >>> from discreet.plans.nodes.aggregate import Sensitivity
@@ -82,6 +97,8 @@ class RankChoice:
     neighbors: Relation
     together: int
     """How many levels are chosen at once at most."""
+    pooled: DiscreteLaplace | None = None
+    """The noise of the histogram of all groups that weights follow; None where all points are alike."""
 
     @staticmethod
     def of(  # noqa: PLR0913 - one of two prices
@@ -92,8 +109,11 @@ class RankChoice:
         *,
         epsilon: Fraction | None = None,
         rho: Fraction | None = None,
+        several: bool = False,
     ) -> RankChoice:
         """Divide a price among the parts so that the sum of the levels' squared rank errors is least.
+
+        For `several` groups `POOLED_SHARE` of it buys their histogram first, unless extremes alone are asked for.
 
         A part of k levels has an error in proportion to m / epsilon, or m / sqrt(rho), k times, with m in rows (half of
         it for several levels, as a point that is off by d adds 2 d to their miss). By Lagrange's rule its epsilon is in
@@ -102,9 +122,14 @@ class RankChoice:
         Fewer levels are chosen together, in the end each by itself, where so little is paid that the ranks within the
         reach would be too many to be kept in memory.
         """
+        pooled = None
+        if several and learns(levels) and ties_of(width) >= FLOOR_BITS:
+            pooled = _pooled(moved, neighbors, epsilon=epsilon, rho=rho)
+            epsilon = None if epsilon is None else epsilon * (1 - POOLED_SHARE)
+            rho = None if rho is None else rho * (1 - POOLED_SHARE)
         for together in range(_TOGETHER, 0, -1):
             scales = _scales(_parts(levels, together), levels, moved, neighbors, epsilon=epsilon, rho=rho)
-            found = RankChoice(levels, width, moved, scales, neighbors, together)
+            found = RankChoice(levels, width, moved, scales, neighbors, together, pooled)
             if all(joint is None or joint.numbers <= _MOST_NUMBERS for joint in found.joints):
                 break
         return found
@@ -134,34 +159,45 @@ class RankChoice:
                     found[place] = Window(a, b, 0, joint.reach * (a + b) // (2 * joint.unit) + 1)
                     continue
                 hidden = 0 if a * b else min(math.ceil(self._hidden * scale), _MOST)
-                within = min(float(scale) * (math.log(self.width + 1) + _NEGLIGIBLE), float(_MOST))
+                within = min(float(scale) * (math.log(self._candidates) + _NEGLIGIBLE), float(_MOST))
                 found[place] = Window(a, b, hidden if b == 0 else -hidden, math.ceil(within) + hidden + 1)
         return tuple(found[place] for place in range(len(self.levels)))
 
     @property
     def _hidden(self) -> float:
         """How many scales an extreme keeps from the end: so many that all points beyond it have a chance of 1/20."""
-        return min(_HIDDEN, math.log(20 * (self.width + 1)))
+        return min(_HIDDEN, math.log(20 * self._candidates))
+
+    @property
+    def _candidates(self) -> int:
+        """How many times all cells weigh what one does at most: as many as there are, if all are alike."""
+        return (self.width + 1) << (0 if self.pooled is None else FLOOR_BITS)
 
     @property
     def epsilon(self) -> Fraction:
-        """The sum of the ranges over all groups and parts."""
+        """The sum of the ranges over all groups and parts, and the histogram's epsilon."""
+        return self._ranges + (0 if self.pooled is None else self.pooled.claim.epsilon)
+
+    @property
+    def _ranges(self) -> Fraction:
         parts = zip(self.parts, self.scales, strict=True)
         moves = ((_moves(self.levels, part, self.neighbors)[0], scale) for part, scale in parts)
         return sum((2 * self.moved.l1 * move / scale for move, scale in moves), Fraction(0))
 
     @property
     def rho(self) -> Fraction:
-        """The sum of the rhos over all groups and parts."""
+        """The sum of the rhos over all groups and parts, and the histogram's."""
         squares = _squares(self.moved, self.neighbors)
         parts = zip(self.parts, self.scales, strict=True)
         moves = ((_moves(self.levels, part, self.neighbors)[1], scale) for part, scale in parts)
-        return sum((squares * move**2 / (2 * scale**2) for move, scale in moves), Fraction(0))
+        pooled = Fraction(0) if self.pooled is None else laplace_rho(self.pooled)
+        return sum((squares * move**2 / (2 * scale**2) for move, scale in moves), pooled)
 
     @property
     def privacy(self) -> Curve:
-        """The curve of one choice with the range of all: ranges add up under composition."""
-        return curves.exponential(self.epsilon, neighbors=self.neighbors)
+        """The curve of one choice with the range of all, as ranges add up under composition; and the histogram's."""
+        found = curves.exponential(self._ranges, neighbors=self.neighbors)
+        return found if self.pooled is None else found + self.pooled.privacy
 
     def rank_error(self, place: int, confidence: float) -> float:
         """By how many rows the point of a level misses its rank at most, with this probability.
@@ -174,7 +210,43 @@ class RankChoice:
         if joint is not None:
             return joint.rank_error(float(miss(confidence)))
         window = self.windows[place]
-        return _gap_bound(self.scales[number], self.width + 1, 1, confidence) / (window.a + window.b)
+        return _gap_bound(self.scales[number], self._candidates, 1, confidence) / (window.a + window.b)
+
+
+def learns(levels: tuple[Fraction, ...]) -> bool:
+    """Whether levels gain by a histogram of all groups: extremes, which keep well inside, do not.
+
+    >>> learns((Fraction(0), Fraction(1, 2))), learns((Fraction(0), Fraction(1)))
+    (True, False)
+    """
+    return any(0 < level < 1 for level in levels)
+
+
+def _pooled(
+    moved: Sensitivity, neighbors: Relation, *, epsilon: Fraction | None, rho: Fraction | None
+) -> DiscreteLaplace:
+    """The noise of the histogram for its share of a price; with rho = epsilon^2 / 2 it keeps its share of rho."""
+    each = epsilon * POOLED_SHARE if epsilon is not None else sqrt_lower(2 * (rho or Fraction(0)) * POOLED_SHARE)
+    return DiscreteLaplace(moved.l1, scale=max(moved.l1 / each, _LEAST_SCALE), neighbors=neighbors)
+
+
+def laplace_rho(noise: DiscreteLaplace) -> Fraction:
+    """The rho of Laplace noise: its curve's, or that of its pure promise where it is smaller.
+
+    >>> laplace_rho(DiscreteLaplace(1, epsilon=1)) <= Fraction(1, 2)
+    True
+    """
+    return min(Fraction(noise.privacy.zcdp()), pure_rho(noise.claim.epsilon))
+
+
+@lru_cache(maxsize=64)
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """The rho that an epsilon is worth; a search, so it is kept.
+
+    >>> pure_rho(Fraction(1)) <= Fraction(1, 2)
+    True
+    """
+    return convert(Pure(epsilon), to=ZCDP).rho
 
 
 def _scales(  # noqa: PLR0913 - as `RankChoice.of`
@@ -246,30 +318,57 @@ def _squares(moved: Sensitivity, neighbors: Relation) -> int:
     return moved.l2_squared if relation is NeighborRelation.ADD_REMOVE else 2 * moved.l2_squared
 
 
-def choose(choice: RankChoice, statistic: Statistic, groups: list[Cells], bits: BitSource) -> NDArray[np.int64]:
-    """Choose a cell for each group and level: one row per group, one column per level."""
+def choose(
+    choice: RankChoice,
+    statistic: Statistic,
+    groups: list[Cells],
+    bits: BitSource,
+    pooled: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Choose a cell for each group and level: one row per group, one column per level.
+
+    `pooled` are the exact counts of the bins of all groups, where the choice has paid for them.
+    """
     assert isinstance(statistic, RankedCells)  # noqa: S101 - a recipe chooses for these alone
     found = np.zeros((len(groups), len(choice.levels)), dtype=np.int64)
+    learned = _learned(choice, statistic, pooled, bits)
     for part, joint, scale in zip(choice.parts, choice.joints, choice.scales, strict=True):
+        lower, ties = statistic.factor.lower, 0 if joint is None else joint.ties
+        weights = Weights.even(lower, statistic.width, ties) if learned is None else learned
         for number, cells in enumerate(groups):
             if joint is None:
-                found[number, part[0]] = _chosen(cells, choice.windows[part[0]], scale, statistic, bits)
+                found[number, part[0]] = _chosen(cells, choice.windows[part[0]], scale, weights, bits)
             else:
-                found[number, part] = joint.chosen(cells, statistic.factor.lower, bits)
+                found[number, part] = joint.chosen(cells, weights, bits)
     return found
 
 
-def _chosen(cells: Cells, window: Window, scale: Fraction, statistic: RankedCells, bits: BitSource) -> int:
-    """Choose one cell of the grid, exactly with probability in proportion to exp(-min(miss, reach) / scale).
+def _learned(
+    choice: RankChoice, statistic: RankedCells, pooled: NDArray[np.int64] | None, bits: BitSource
+) -> Weights | None:
+    """Add noise to the counts of all groups, and read weights from them; None where they are not paid for."""
+    if choice.pooled is None:
+        return None
+    assert pooled is not None  # noqa: S101 - an engine counts them for every question with several groups
+    noisy = noisy_counts(pooled, choice.pooled, bits).tolist()
+    return Weights.learned(statistic.marks.starts, statistic.factor.upper, noisy, float(choice.pooled.scale))
+
+
+def _chosen(cells: Cells, window: Window, scale: Fraction, weights: Weights, bits: BitSource) -> int:
+    """Choose one cell of the grid, exactly with probability in proportion to its points exp(-min(miss, reach) / scale).
 
     Cells within the reach are candidates by themselves. Between two of them, and on either side, no point holds a row
     that makes a difference: between, points miss the rank alike; left of the first cell within the reach, by as much as
     the gap just left of it, or by more than the reach (were it less, the next cell would be within the reach too).
     """
-    starts, sizes, misses = laid_out(cells, window, statistic.factor.lower, statistic.factor.upper)
-    chosen = lottery(-np.minimum(misses, window.reach), scale, sizes, bits)
-    size = int(sizes[chosen])
-    return int(starts[chosen]) + (uniform_integer(size, bits=bits) if size > 1 else 0)
+    starts, sizes, misses = laid_out(cells, window, int(weights.starts[0]), weights.upper)
+    first = weights.first(starts)
+    points = weights.first(starts + sizes) - first
+    chosen = lottery(-np.minimum(misses, window.reach), scale, points, bits)
+    if sizes[chosen] == 1:
+        return int(starts[chosen])
+    point = first[chosen] + uniform_integer(int(points[chosen]), bits=bits)
+    return int(weights.cells(np.array([point]))[0])
 
 
 def laid_out(cells: Cells, window: Window, lower: int, upper: int) -> tuple[Cells, Cells, Cells]:

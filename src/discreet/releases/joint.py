@@ -15,17 +15,17 @@ from discreet.exact import Interval
 from discreet.noise import lottery, uniform_integer
 from discreet.noise.lazy import LazyUniform, bernoulli
 from discreet.noise.ordered import ordered_integers
+from discreet.releases.weights import ties_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.noise import BitSource
+    from discreet.releases.weights import Weights
 
 __all__ = ["Chain", "Joint"]
 
 _NEGLIGIBLE = 45 * math.log(2)  # tuples beyond the reach are chosen at most about once in 2**45 times
-_MOST_BITS = 58
-_TIE_BITS = 20
 _SLACK = 2.0**-20
 _NEAR = 2.0**-28
 
@@ -46,8 +46,9 @@ class Joint:
     that need not be known.
 
     Candidates are all tuples of points of the grid (unsorted: a sorted one counts as often as it can be ordered). Cells
-    are divided into 2**ties parts, and each row is moved to a random one: one draw of its own per row, which costs
-    nothing and lets rows with equal values lie on both sides of a point. Released points are rounded down again.
+    are divided into 2**ties points, or as `Weights` says into no more of them in all, and each row is moved to a random
+    one of its cell: one draw of its own per row, which costs nothing and lets rows with equal values lie on both sides
+    of a point. Released points are rounded down again.
 
     All misses are counted in units of 1/`unit` rows, unit a common denominator of the levels; `scale` is in that unit.
 
@@ -72,12 +73,12 @@ class Joint:
 
     @cached_property
     def ties(self) -> int:
-        """Into how many parts (a power of two) a cell is divided."""
-        return max(0, min(_TIE_BITS, _MOST_BITS - (self.width + 1).bit_length()))
+        """Into how many points (a power of two) a cell is divided where all are alike."""
+        return ties_of(self.width)
 
     @property
     def points(self) -> int:
-        """How many points there are."""
+        """How many points there are at most."""
         return (self.width + 1) << self.ties
 
     @cached_property
@@ -119,43 +120,16 @@ class Joint:
             found.append((max(low, 0), min(high, total)))
         return found
 
-    def chosen(self, cells: NDArray[np.int64], lower: int, bits: BitSource) -> list[int]:
-        """Choose one point per level, in rising order; `cells` are those near the ranks, as `RankedCells` says."""
+    def chosen(self, cells: NDArray[np.int64], weights: Weights, bits: BitSource) -> NDArray[np.int64]:
+        """Choose one cell per level, in rising order; `cells` are those near the ranks, as `RankedCells` says."""
         total = int(cells[0, 3]) if len(cells) else 0
         numbers, known = [], 0
         for low, high in self.near(total):  # both ends rise from level to level
             numbers.append(np.arange(max(low, known + 1), min(high + 1, total) + 1))
             known = max(known, min(high + 1, total))
         asked = np.concatenate(numbers)
-        rows = self._spread(cells, lower, asked, bits)
-        return [lower + (point >> self.ties) for point in Chain(self, rows, asked, total).draw(bits)]
-
-    def _spread(
-        self, cells: NDArray[np.int64], lower: int, asked: NDArray[np.int64], bits: BitSource
-    ) -> NDArray[np.int64]:
-        """Say where the rows of these numbers lie, once each row was moved to a random part of its cell.
-
-        Rows are numbered from 1 in the order of their places. Nothing but the rows that are asked for is drawn: of a
-        cell with many equal values those of the ranks in question.
-        """
-        if not asked.size:
-            return np.zeros(0, dtype=np.int64)
-        held = np.searchsorted(cells[:, 1] + cells[:, 2], asked)
-        found: NDArray[np.int64] = (cells[held, 0] - lower) << self.ties
-        if not self.ties:
-            return found
-        if (cells[held, 2] == 1).all():
-            return found + uniform_integer(1 << self.ties, asked.size, bits)
-        here, first, counts = np.unique(held, return_index=True, return_counts=True)
-        whole = counts == cells[here, 2]
-        wanted = np.repeat(whole, counts)
-        # Cells of which every row is asked for are drawn and sorted together: in a cell the order is that of the parts.
-        found[wanted] = np.sort(found[wanted] + uniform_integer(1 << self.ties, int(wanted.sum()), bits))
-        for cell, start, count in zip(here[~whole], first[~whole], counts[~whole], strict=True):
-            part = slice(int(start), int(start + count))
-            size, below = int(cells[cell, 2]), int(cells[cell, 1])
-            found[part] += ordered_integers(size, self.ties, asked[part] - below, bits)
-        return found
+        rows = _spread(cells, weights, asked, bits)
+        return weights.cells(np.array(Chain(self, rows, asked, total, weights.points).draw(bits), dtype=np.int64))
 
 
 class Chain:
@@ -166,8 +140,10 @@ class Chain:
     first one in another gap g; a step from r to r' weighs exp(-|unit (r' - r) - share n| / scale).
     """
 
-    def __init__(self, joint: Joint, rows: NDArray[np.int64], numbers: NDArray[np.int64], total: int) -> None:
-        self._joint, self._total = joint, total
+    def __init__(
+        self, joint: Joint, rows: NDArray[np.int64], numbers: NDArray[np.int64], total: int, points: int
+    ) -> None:
+        self._joint, self._total, self._points = joint, total, points
         self._rate = 1 / float(joint.scale)
         self._first: list[int] = []
         self._starts: list[NDArray[np.int64]] = []
@@ -192,7 +168,7 @@ class Chain:
         if first == 0:
             found[0] = -1
         if last == self._total + 1:
-            found[-1] = self._joint.points - 1
+            found[-1] = self._points - 1
         return found
 
     def _misses(self, step: int, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -286,7 +262,7 @@ class Chain:
 
     def _anywhere(self, score: float, bits: BitSource) -> list[int]:
         """Choose any tuple; none if it is one whose miss is below the reach, which the other way draws."""
-        found = sorted(uniform_integer(self._joint.points, bits=bits) for _ in self._first)
+        found = sorted(uniform_integer(self._points, bits=bits) for _ in self._first)
         path = []
         for level, point in enumerate(found):
             place = int(np.searchsorted(self._starts[level], point, side="right")) - 1
@@ -297,7 +273,7 @@ class Chain:
             return []
         levels = len(self._first)
         exponent = -self._slack - self._joint.reach / self._joint.scale - Fraction(score)
-        weight = Fraction(self._joint.points**levels, math.factorial(levels))
+        weight = Fraction(self._points**levels, math.factorial(levels))
         return found if _toss(exponent, weight, [], bits) else []
 
     def _kept(self, path: list[int], bits: BitSource) -> bool:
@@ -321,6 +297,35 @@ class Chain:
                 sums.append(scores - top)
             below = now
         return _toss(exponent, weight, sums, bits)
+
+
+def _spread(cells: NDArray[np.int64], weights: Weights, asked: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
+    """Say where the rows of these numbers lie, once each row was moved to a random point of its cell.
+
+    Rows are numbered from 1 in the order of their places. Nothing but the rows that are asked for is drawn: of a cell
+    with many equal values those of the ranks in question. The first digits of a uniform integer are one of fewer
+    digits, so one draw does for cells that are divided differently.
+    """
+    if not asked.size:
+        return np.zeros(0, dtype=np.int64)
+    held = np.searchsorted(cells[:, 1] + cells[:, 2], asked)
+    found, digits = weights.first(cells[held, 0]), weights.digits_of(cells[held, 0])
+    most = int(digits.max())
+    if not most:
+        return found
+    if (cells[held, 2] == 1).all():
+        return found + (uniform_integer(1 << most, asked.size, bits) >> (most - digits))
+    here, first, counts = np.unique(held, return_index=True, return_counts=True)
+    whole = counts == cells[here, 2]
+    wanted = np.repeat(whole, counts)
+    # Cells of which every row is asked for are drawn and sorted together: in a cell the order is that of the points.
+    parts = uniform_integer(1 << most, int(wanted.sum()), bits) >> (most - digits[wanted])
+    found[wanted] = np.sort(found[wanted] + parts)
+    for cell, start, count in zip(here[~whole], first[~whole], counts[~whole], strict=True):
+        part = slice(int(start), int(start + count))
+        size, below = int(cells[cell, 2]), int(cells[cell, 1])
+        found[part] += ordered_integers(size, int(digits[start]), asked[part] - below, bits)
+    return found
 
 
 def _from_right(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -79,7 +79,9 @@ def add_noise(
             assert isinstance(noise, RankChoice)  # noqa: S101 - and for no others
             cells = aggregates.unprotected_cells(block.place)
             statistic = recipe.plan.statistics[block.place]
-            found.append(choose(noise, statistic, cells if kept is None else [cells[each] for each in kept], bits))
+            pooled = None if noise.pooled is None else aggregates.unprotected_pooled(block.place)
+            some = cells if kept is None else [cells[each] for each in kept]
+            found.append(choose(noise, statistic, some, bits, pooled))
             continue
         exact = block.exact(aggregates)
         if kept is not None:

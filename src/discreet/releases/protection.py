@@ -16,10 +16,9 @@ from discreet.mechanisms.thresholds.partition_selection import PartitionSelectio
 from discreet.plans.refusals import refuse
 from discreet.plans.statistics import RankedCells
 from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma
-from discreet.privacy.convert import convert
 from discreet.privacy.readings import as_text
 from discreet.releases.blocks import Choice
-from discreet.releases.choices import RankChoice
+from discreet.releases.choices import RankChoice, laplace_rho, pure_rho
 from discreet.releases.splitting import shares
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ class Protection:
         rho = sum((_rho_of(noise) for noise in self.noises), Fraction(0))
         if self.selection is not None:
             coins = self.selection.touched
-            rho += coins * _pure_rho(self.selection.epsilon / coins)
+            rho += coins * pure_rho(self.selection.epsilon / coins)
         return min(rho, self.price.rho) if self.price.rho is not None else _rounded_up(rho)
 
 
@@ -275,7 +274,15 @@ class _Blocks:
         statistic = self.recipe.plan.statistics[block.place]
         assert isinstance(statistic, RankedCells)  # noqa: S101 - the recipe chooses for these alone
         part = price.part(share, Fraction(0))
-        return RankChoice.of(block.levels, statistic.width, move, self._neighbors, epsilon=part.epsilon, rho=part.rho)
+        return RankChoice.of(
+            block.levels,
+            statistic.width,
+            move,
+            self._neighbors,
+            epsilon=part.epsilon,
+            rho=part.rho,
+            several=self.recipe.plan.aggregate.several,
+        )
 
 
 def rough_sigma(epsilon: float, delta: float) -> float:
@@ -306,13 +313,7 @@ def _rho_of(noise: Noise | RankChoice) -> Fraction:
     """The rho of one block: its curve's, or for Laplace noise that of its pure promise where it is smaller."""
     if isinstance(noise, RankChoice):
         return noise.rho
-    rho = Fraction(noise.privacy.zcdp())
-    return min(rho, _pure_rho(noise.claim.epsilon)) if isinstance(noise, DiscreteLaplace) else rho
-
-
-@lru_cache(maxsize=64)
-def _pure_rho(epsilon: Fraction) -> Fraction:
-    return convert(Pure(epsilon), to=ZCDP).rho
+    return laplace_rho(noise) if isinstance(noise, DiscreteLaplace) else Fraction(noise.privacy.zcdp())
 
 
 def _rounded_up(rho: Fraction) -> Fraction:

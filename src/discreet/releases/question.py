@@ -14,7 +14,7 @@ from discreet.plans.statistics import RankedCells
 from discreet.releases.accuracy import price_within
 from discreet.releases.answer import Answer
 from discreet.releases.blocks import Choice, Parts
-from discreet.releases.choices import RankChoice
+from discreet.releases.choices import POOLED_SHARE, RankChoice, learns
 from discreet.releases.narrowing import bounds_of, bounds_plan, narrowed_plan, share_of
 from discreet.releases.numbers import add_noise, confident
 from discreet.releases.paying import fits, foresee, pay, promised, require_room
@@ -301,6 +301,11 @@ class Question:
                 levels = ", ".join(str(level) for level in block.levels)
                 rows = counted(move.l1, "row")
                 yield f"  a point for each of the levels {levels}: one unit moves their ranks by at most {rows}"
+                if self.plan.aggregate.several and learns(block.levels):
+                    yield (
+                        f"    of their share, {POOLED_SHARE} buys noisy counts over all groups, which say where rows "
+                        f"are likely: one unit moves them by at most {move.l1} together"
+                    )
             elif isinstance(block, Parts):
                 symbols = " and ".join(dict.fromkeys(self.plan.statistics[place].symbol for place in block.places))
                 parts = f"{symbols} as {counted(len(block.matrix), 'part')} of one"

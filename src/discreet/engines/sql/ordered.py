@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.engines.sql.statistics import count_rows, steps_sql
-from discreet.engines.sql.words import alias, all_of, any_of, binary, column, not_null, over, select
+from discreet.engines.sql.words import alias, all_of, any_of, binary, case, column, not_null, number, over, select
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.engines.sql.words import SQL
     from discreet.plans.statistics import RankedCells, Window
 
-__all__ = ["near_ranks", "ranked_cells"]
+__all__ = ["near_ranks", "pooled_bins", "ranked_cells"]
 
 
 def ranked_cells(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: list[SQL]) -> SQL:
@@ -34,6 +34,24 @@ def ranked_cells(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: li
     ]
     summed = select([*outer, column("n"), *sums], counted)
     return select([*outer, alias(_below(), "below"), column("n"), column("total")], summed)
+
+
+def pooled_bins(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: list[SQL]) -> SQL:
+    """Write a statement whose rows are the keys, a bin of the statistic's marks, and the values in it."""
+    dialect, marks = rows.dialect, statistic.marks
+    lower = dialect.literal(marks.lower, Kind.INTEGER)
+    place = binary("-", dialect.signed(steps_sql(statistic.factor, rows)), lower)
+    if marks.rate:
+        rate, phase = dialect.float(marks.rate), dialect.float(marks.phase)
+        away = rows.bind(binary("+", binary("*", dialect.to(place, Kind.FLOAT), rate), phase))
+        mark = rows.bind(dialect.nearest(away))
+        off = rows.bind(binary("-", away, dialect.to(mark, Kind.FLOAT)))
+        right = (binary(">", off, dialect.float(marks.rate / 2)), number(1))
+        left = (binary("<", off, dialect.float(-marks.rate / 2)), number(-1))
+        place = binary("+", binary("*", mark, number(2)), case(right, left, default=number(0)))
+    place = rows.bind(place)
+    named = [alias(each, f"r{at}") for at, each in enumerate([*keys, place, count_rows()])]
+    return select(named, rows.computed(), where=all_of([*wanted, not_null(place)]), group=[*keys, place])
 
 
 def near_ranks(windows: tuple[Window, ...], dialect: Dialect) -> SQL:

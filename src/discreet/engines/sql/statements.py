@@ -12,7 +12,7 @@ import numpy as np
 from discreet.engines.sql.columns import Row, known_places, listed_rows, whole_numbers
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
-from discreet.engines.sql.ordered import near_ranks, ranked_cells
+from discreet.engines.sql.ordered import near_ranks, pooled_bins, ranked_cells
 from discreet.engines.sql.statistics import count_distinct, count_rows, is_narrow, statistic_sql
 from discreet.engines.sql.words import alias, all_of, any_of, between, column, is_null, listed, not_null, select
 from discreet.plans.expressions import Column
@@ -49,7 +49,8 @@ class Statements:
 
     A row of the first result is the key, the numbers, and the number of units where keys are not known; where keys are
     known and no number is asked for, there is no such text. A row of the others is the key, the bin and the number of
-    rows in it; for cells also those below it, and all.
+    rows in it; for cells also those below it, and all. For each set of cells of several known groups there is one text
+    more, at the end: the bins that are counted over all groups.
     """
 
     aggregate: Aggregate
@@ -65,6 +66,9 @@ class Statements:
             elif isinstance(each, RankedCells):
                 rows = emitter.rows(emitter.relation(aggregate.child))
                 queries.append(ranked_cells(each, rows, *_keys(aggregate, rows)))
+        for _, each in _pooled(aggregate):
+            rows = emitter.rows(emitter.relation(aggregate.child))
+            queries.append(pooled_bins(each, rows, *_keys(aggregate, rows)))
         texts = tuple(emitter.dialect.written(query) for query in queries)
         return Statements(_without_windows(aggregate), texts).near(aggregate, emitter)
 
@@ -81,8 +85,10 @@ class Statements:
 
     def read(
         self, results: Sequence[Columns]
-    ) -> tuple[list[tuple[Value, ...]] | None, list[Numbers], Sequence[int] | NDArray[np.int64]]:
-        """Put results together: the groups, the numbers of each statistic by group, and the units of each group.
+    ) -> tuple[
+        list[tuple[Value, ...]] | None, list[Numbers], Sequence[int] | NDArray[np.int64], dict[int, NDArray[np.int64]]
+    ]:
+        """Put results together: the groups, the numbers of each statistic by group, the units of each group, and bins.
 
         Known groups come in their order (and are not listed), 0 where the engine found none. Others come sorted by
         their keys.
@@ -91,8 +97,7 @@ class Statements:
         width = len(aggregate.keys)
         if not _has_scalars(aggregate):
             empty: list[Numbers] = [[] for _ in aggregate.statistics]
-            self._apart(empty, results, None)
-            return None, empty, []
+            return None, empty, [], self._apart(empty, results, None)
         first, count = results[0], len(results[0][-1])
         if aggregate.known:
             groups: list[Row] | None = None
@@ -106,12 +111,14 @@ class Statements:
             groups, size = [found[row] for row in order], count
             rows, places = np.array(order, dtype=np.int64), np.arange(count)
         numbers = self._numbers(first[width:], rows, places, size)
-        self._apart(numbers, results[1:], groups)
+        pooled = self._apart(numbers, results[1:], groups)
         units: Sequence[int] | NDArray[np.int64] = [] if groups is None else np.asarray(first[-1], dtype=np.int64)[rows]
-        return groups, numbers, units  # type: ignore[return-value]  # cells of the declared kinds
+        return groups, numbers, units, pooled  # type: ignore[return-value]  # cells of the declared kinds
 
-    def _apart(self, numbers: list[Numbers], results: Sequence[Columns], groups: list[Row] | None) -> None:
-        """Read what has a statement of its own."""
+    def _apart(
+        self, numbers: list[Numbers], results: Sequence[Columns], groups: list[Row] | None
+    ) -> dict[int, NDArray[np.int64]]:
+        """Read what has a statement of its own; give what is counted over all groups, by the place of its statistic."""
         left = iter(results)
         keys = self.aggregate.keys
         size = math.prod(len(key.known or ()) for key in keys) if groups is None else len(groups)
@@ -123,6 +130,7 @@ class Statements:
             elif isinstance(statistic, RankedCells):
                 columns = next(left)
                 numbers[place] = _cells(columns, _places(columns, self.aggregate, groups), size, len(keys))
+        return {place: _summed(next(left), self.aggregate, each) for place, each in _pooled(self.aggregate)}
 
     def _numbers(
         self, columns: Columns, rows: NDArray[np.int64], places: NDArray[np.int64], size: int
@@ -142,6 +150,21 @@ class Statements:
             numbers.append(cells)
             place += limbs
         return numbers
+
+
+def _pooled(aggregate: Aggregate) -> list[tuple[int, RankedCells]]:
+    """Give the statistics of cells whose bins are counted over all groups, with their places."""
+    found = [(place, each) for place, each in enumerate(aggregate.statistics) if isinstance(each, RankedCells)]
+    return found if aggregate.several else []
+
+
+def _summed(columns: Columns, aggregate: Aggregate, statistic: RankedCells) -> NDArray[np.int64]:
+    """Add up the counts of bins over all known groups."""
+    known = _places(columns, aggregate, None) >= 0
+    bins, counts = (np.asarray(column, dtype=np.int64)[known] for column in columns[len(aggregate.keys) :])
+    found = np.zeros(len(statistic.marks.starts), dtype=np.int64)
+    np.add.at(found, bins, counts)
+    return found
 
 
 def _has_scalars(aggregate: Aggregate) -> bool:

@@ -106,6 +106,11 @@ class Aggregate:
         return math.prod(len(key.known or ()) for key in self.keys) if self.known else None
 
     @property
+    def several(self) -> bool:
+        """Whether more than one group is known: then quantiles read a histogram of all of them (`RankedCells`)."""
+        return self.known and self.groups != 1
+
+    @property
     def rows_per_unit(self) -> int | None:
         """The most rows that a unit has."""
         return self.child.rows

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.plans.statistics.exact import Statistic
+from discreet.plans.statistics.marks import Marks
 
 if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
@@ -94,6 +95,11 @@ class RankedCells(Statistic):
     def width(self) -> int:
         """How many steps the last cell is above the first."""
         return self.factor.upper - self.factor.lower
+
+    @property
+    def marks(self) -> Marks:
+        """The bins that are counted over all groups together, where there are several."""
+        return Marks.of(self.factor.lower, self.factor.upper, self.factor.step)
 
     def wanted(self, *, below: int, equal: int, total: int) -> bool:
         """Tell whether a cell is in some window."""

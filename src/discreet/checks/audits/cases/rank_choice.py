@@ -19,6 +19,7 @@ from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.privacy import NeighborRelation
 from discreet.releases.choices import RankChoice, choose
+from discreet.releases.weights import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,8 +56,8 @@ class Ranked:
         return self.choice.privacy
 
     def release(self, groups: Sequence[Sequence[int]], *, bits: BitSource = SYSTEM) -> Release[Any]:
-        """Count the cells of each group, and choose."""
-        found = choose(self.choice, self.grid, [_cells(rows) for rows in groups], bits)
+        """Count the cells of each group, and where it is paid for the bins of all of them, and choose."""
+        found = choose(self.choice, self.grid, [_cells(rows) for rows in groups], bits, _pooled(self.grid, groups))
         return Release(tuple(map(tuple, found.tolist())), self)  # type: ignore[arg-type]
 
 
@@ -69,18 +70,43 @@ def _cells(rows: Sequence[int]) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64).reshape(-1, 4)
 
 
-def _points(mechanism: Ranked, groups: Sequence[Sequence[int]]) -> dict[str, float]:
+def _pooled(grid: RankedCells, groups: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    counts = Counter(grid.marks.place(row) for row in itertools.chain.from_iterable(groups))
+    return np.array([counts[place] for place in range(len(grid.marks.starts))], dtype=np.int64)
+
+
+def _after_counts(mechanism: Ranked, groups: Sequence[Sequence[int]]) -> dict[str, float]:
+    """The law of one level on two cells, after noisy counts of both over all groups: for all of them, one by one."""
+    noise = mechanism.choice.pooled
+    assert noise is not None  # noqa: S101 - the cases below say so
+    counts, reach = _pooled(mechanism.grid, groups).tolist(), math.ceil(30 * noise.scale)
+    falling = math.exp(-1 / noise.scale)
+    heights = {away: falling ** abs(away) * (1 - falling) / (1 + falling) for away in range(-reach, reach + 1)}
+    kinds: Counter[tuple[int, int]] = Counter()
+    for first, second in itertools.product(heights, repeat=2):
+        weights = Weights.learned((0, 1), 1, [counts[0] + first, counts[1] + second], float(noise.scale))
+        kinds[tuple(weights.digits_of(np.arange(2)).tolist())] += heights[first] * heights[second]  # type: ignore[assignment]
+    law: Counter[str] = Counter()
+    for digits, chance in kinds.items():
+        for place, part in _points(mechanism, groups, [2**each for each in digits]).items():
+            law[place] += chance * part  # type: ignore[assignment]
+    return dict(law)
+
+
+def _points(
+    mechanism: Ranked, groups: Sequence[Sequence[int]], sizes: Sequence[int] = (1,) * (_SMALL + 1)
+) -> dict[str, float]:
     """The law of one level on a small grid: point by point, from the numbers of rows below and above."""
     choice, (scale,) = mechanism.choice, mechanism.choice.scales
     ((level,), (window,)) = choice.levels, choice.windows
     laws = []
     for rows in groups:
         weights = {}
-        for point in range(_SMALL + 1):
+        for point, size in enumerate(sizes):
             low, high = sum(row < point for row in rows), sum(row <= point for row in rows)
             aim = level * len(rows) + Fraction(window.c, level.denominator)
             miss = level.denominator * max(low - aim, aim - high, Fraction(0))
-            weights[point] = math.exp(-min(miss, Fraction(window.reach)) / scale)
+            weights[point] = size * math.exp(-min(miss, Fraction(window.reach)) / scale)
         laws.append({point: weight / sum(weights.values()) for point, weight in weights.items()})
     chances = itertools.product(*(law.items() for law in laws))
     return {str(tuple((p,) for p, _ in each)): math.prod(chance for _, chance in each) for each in chances}
@@ -112,20 +138,21 @@ def _tuples(mechanism: Ranked, groups: Sequence[Sequence[int]]) -> Mapping[str, 
     return {place: weight / sum(weights.values()) for place, weight in weights.items()}
 
 
-def made(
+def made(  # noqa: PLR0913 - what cases differ in
     levels: tuple[Fraction, ...],
     moved: Sensitivity = Sensitivity(1, 1, 1),  # noqa: B008 - a value
     *,
     width: int = _SMALL,
     epsilon: int = 1,
     neighbors: NeighborRelation = NeighborRelation.ADD_REMOVE,
+    several: bool = False,
 ) -> Mechanism[Any, Any]:
     """Make a choice on the grid from 0 to the width.
 
     >>> made((Fraction(1, 2),)).release([[3, 15]]).value[0][0] in range(16)
     True
     """
-    choice = RankChoice.of(levels, width, moved, neighbors, epsilon=Fraction(epsilon))
+    choice = RankChoice.of(levels, width, moved, neighbors, epsilon=Fraction(epsilon), several=several)
     found = Ranked(choice, RankedCells(Snapped(Column("x"), 0, width, 0, Fraction(1))))
     return cast("Mechanism[Any, Any]", found)  # it has all that an audit asks for
 
@@ -139,6 +166,13 @@ def cases() -> tuple[Case, ...]:
         Case("a row more", made((_HALF,)), [[15]], [[3, 15]], draws=2_000, law=_points),
         Case("a row more, near the end", made((Fraction(0),)), [[15] * 9], [[15] * 9 + [3]], draws=200, law=_points),
         Case("a row in each of two groups", made((_HALF,), two), [[15], [15]], [[3, 15], [3, 15]], law=_points),
+        Case(
+            "a row more, after counts of two groups",
+            made((_HALF,), width=1, epsilon=16, several=True),
+            [[0, 1], [1]],
+            [[0, 0, 1], [1]],
+            law=_after_counts,
+        ),
         Case("a row exchanged", made((_HALF,), two, epsilon=4, neighbors=changed), [[13, 15]], [[2, 13]], law=_points),
         Case(
             "two levels together",

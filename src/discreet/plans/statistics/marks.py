@@ -1,0 +1,72 @@
+"""Bins that part a fine grid, so that values that many rows share are likely to have one for themselves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+
+__all__ = ["Marks"]
+
+_MOST_MARKS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Few cells by themselves; else the cells of round numbers, and what lies between them.
+
+    Round numbers are the multiples of 1, 2 or 5 times a power of ten, at most 128 of them within a range and one more:
+    recorded values are often round, and then many rows have the same.
+
+    Bin 2 r is the cell of mark r, bin 2 r + 1 all cells up to the next mark, with mark 0 at the first cell or below it;
+    so some bins at the ends may have no cell. Where `rate` is 0, bin r is cell r. Bins are where `place` says, in
+    doubles of which every operation is rounded alike on all engines; `starts` are their first cells.
+
+    >>> found = Marks.of(0, 1000, Fraction(1))
+    >>> found.starts[:5], [found.place(cell) for cell in (0, 1, 9, 10, 11, 1000)]
+    ((0, 1, 10, 11, 20), [0, 1, 1, 2, 3, 200])
+    >>> Marks.of(3, 6, Fraction(1)).starts
+    (3, 4, 5, 6)
+    """
+
+    lower: int
+    rate: float
+    """Marks per cell."""
+    phase: float
+    """How many marks the first cell is beyond mark 0, less than one."""
+    starts: tuple[int, ...]
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def of(lower: int, upper: int, step: Fraction) -> Marks:
+        """Place marks on the grid of a step between two cells."""
+        if upper - lower < 2 * _MOST_MARKS:
+            return Marks(lower, 0.0, 0.0, tuple(range(lower, upper + 1)))
+        apart = _apart((upper - lower) * step)
+        first = math.floor(lower * step / apart)
+        rate, phase = float(step / apart), float(lower * step / apart - first)
+        last = round((upper - lower) * rate + phase)
+        cells = [round((first + mark) * apart / step) for mark in range(last + 1)]
+        starts = (min(max(start, lower), upper + 1) for cell in cells for start in (cell, cell + 1))
+        return Marks(lower, rate, phase, tuple(starts))
+
+    def place(self, cell: int) -> int:
+        """Give the bin of a cell."""
+        if not self.rate:
+            return cell - self.lower
+        away = (cell - self.lower) * self.rate + self.phase
+        mark = round(away)
+        return 2 * mark + (away - mark > self.rate / 2) - (away - mark < -self.rate / 2)
+
+
+def _apart(width: Fraction) -> Fraction:
+    """The least of 1, 2 and 5 times powers of ten of which at most 128 fit into a width.
+
+    >>> _apart(Fraction(100)), _apart(Fraction(50_000))
+    (Fraction(1, 1), Fraction(500, 1))
+    """
+    power = math.floor(math.log10(width.numerator) - math.log10(width.denominator)) - 4
+    found = (digit * Fraction(10) ** each for each, digit in product(range(power, power + 6), (1, 2, 5)))
+    return next(each for each in found if width / each <= _MOST_MARKS)

@@ -1,0 +1,169 @@
+"""How many points each cell of a grid counts as: alike, or as a noisy histogram of all groups suggests."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["FLOOR_BITS", "Weights", "ties_of"]
+
+FLOOR_BITS = 4
+"""A cell counts for at least 2**-4 of what it would count for if all were alike, whatever the histogram says."""
+
+_MOST_BITS = 58
+_TIE_BITS = 20
+_MASS = 1 << 80
+_CLEAR = 3  # standard deviations: a smaller difference between two halves is taken for noise
+_ALONE = 5  # the same for a bin by itself: of two hundred hardly one is beyond by noise alone
+
+
+def ties_of(width: int) -> int:
+    """Into how many parts (a power of two) a cell is divided if all are alike; 2**58 points are not exceeded.
+
+    >>> ties_of(120), ties_of(2**50)
+    (20, 7)
+    """
+    return max(0, min(_TIE_BITS, _MOST_BITS - (width + 1).bit_length()))
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The base measure of the exponential mechanism (McSherry & Talwar 2007, doi:10.1109/FOCS.2007.41).
+
+    Cells from a start up to the next are divided into 2**digits points each; a choice among points, all alike, is one
+    among cells with these weights. They are public facts, or follow from a release that was paid for: given them, a
+    choice is as private as with any others, so its price and that of the release add up (adaptive composition).
+
+    >>> found = Weights(np.array([0, 40, 41]), np.array([0, 5, 1]), 100)
+    >>> found.points, found.first(np.array([39, 40, 41, 42])).tolist(), found.cells(np.array([39, 40, 71, 72])).tolist()
+    (192, [39, 40, 72, 74], [39, 40, 40, 41])
+    """
+
+    starts: NDArray[np.int64]
+    digits: NDArray[np.int64]
+    upper: int
+
+    @staticmethod
+    def even(lower: int, width: int, digits: int) -> Weights:
+        """All cells alike.
+
+        >>> Weights.even(0, 99, 3).points
+        800
+        """
+        return Weights(np.array([lower]), np.array([digits]), lower + width)
+
+    @staticmethod
+    def learned(starts: Sequence[int], upper: int, counts: Sequence[int], scale: float) -> Weights:
+        """Follow the noisy counts of bins that begin at these cells, as far as they are more than noise of a scale.
+
+        Points are divided among bins half by half (`_divided`), so that bins that hold little are smoothed together. A
+        bin whose count is beyond what that leaves it by more than `_ALONE` standard deviations of its noise has the
+        excess for itself: a value that many rows have is told from its neighbors. One of 16 points is spread over all
+        cells alike. Parts of a cell are rounded down to a power of two: there are at most as many points as with even
+        weights. Bins without a cell count for nothing.
+
+        >>> found = Weights.learned([0, 40, 41], 100, [3, 5000, -2], 20.0)
+        >>> found.digits.tolist(), ties_of(100)
+        ([16, 26, 16], 20)
+        """
+        bins = [
+            (start, end - start, count)
+            for start, end, count in zip(starts, [*starts[1:], upper + 1], counts, strict=True)
+            if end > start
+        ]
+        begins, sizes, held = ([each[part] for each in bins] for part in range(3))
+        masses = _masses(sizes, held, scale)
+        cells, ties, floor = sum(sizes), ties_of(upper - begins[0]), (1 << FLOOR_BITS) - 1
+        digits = [
+            max(0, (((floor * mass * cells + _MASS * size) << ties) // (_MASS * size << FLOOR_BITS)).bit_length() - 1)
+            for mass, size in zip(masses, sizes, strict=True)
+        ]
+        return Weights(np.array(begins, dtype=np.int64), np.array(digits, dtype=np.int64), upper)
+
+    @cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        """The first point of each bin, and one more than the last point."""
+        sizes = np.diff(np.append(self.starts, self.upper + 1)) << self.digits
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @property
+    def points(self) -> int:
+        """How many points there are."""
+        return int(self._offsets[-1])
+
+    def _bins(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = np.searchsorted(self.starts, cells, side="right") - 1
+        return found
+
+    def digits_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Into how many points, as a power of two, each of these cells is divided."""
+        found: NDArray[np.int64] = self.digits[self._bins(cells)]
+        return found
+
+    def first(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first point of each of these cells; of the one after the last cell, the number of points."""
+        bins = self._bins(cells)
+        found: NDArray[np.int64] = self._offsets[bins] + ((cells - self.starts[bins]) << self.digits[bins])
+        return found
+
+    def cells(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cell that each of these points is in."""
+        bins = np.searchsorted(self._offsets, points, side="right") - 1
+        found: NDArray[np.int64] = self.starts[bins] + ((points - self._offsets[bins]) >> self.digits[bins])
+        return found
+
+
+def _masses(sizes: list[int], counts: list[int], scale: float) -> list[int]:
+    """Divide a mass among bins; see `Weights.learned`.
+
+    Laplace noise of a scale has the variance 2 scale^2. It is above x with the chance exp(-x / scale) / 2, and then x +
+    scale in the mean: so much is taken for an excess where there is none. What is divided smoothly counts for no less.
+    """
+    line = _ALONE * math.sqrt(2)
+    total = max(sum(counts), 0)
+    over = [
+        max(count - mass * total // _MASS, 0)
+        for count, mass in zip(counts, _divided(sizes, counts, scale, _MASS), strict=True)
+    ]
+    excess = [each if each > line * scale else 0 for each in over]
+    rest = [count - each for count, each in zip(counts, excess, strict=True)]
+    doubt = math.ceil(len(sizes) * math.exp(-line) / 2 * (line + 1) * scale)
+    left = max(sum(rest), doubt)
+    total = sum(excess) + left
+    smooth = _divided(sizes, rest, scale, _MASS * left // total)
+    return [_MASS * each // total + part for each, part in zip(excess, smooth, strict=True)]
+
+
+def _divided(sizes: list[int], counts: list[int], scale: float, mass: int) -> list[int]:
+    """Divide a mass among the two halves of the bins, theirs among their halves, and so on.
+
+    It is divided as the counts of both halves are, where these differ from the shares of cells by more than `_CLEAR`
+    standard deviations of the noise in them, else by cells: thresholds on differences, as for wavelets by Donoho &
+    Johnstone 1994 (doi:10.1093/biomet/81.3.425).
+    """
+    masses = [0] * len(sizes)
+    waiting = [(0, len(sizes), mass)]
+    while waiting:
+        low, high, whole = waiting.pop()
+        if high - low == 1:
+            masses[low] = whole
+            continue
+        middle = (low + high) // 2
+        left, cells = sum(sizes[low:middle]), sum(sizes[low:high])
+        fewer, more = sum(counts[low:middle]), sum(counts[middle:high])
+        share = left / cells
+        noise = scale * math.sqrt(2 * ((1 - share) ** 2 * (middle - low) + share**2 * (high - middle)))
+        if abs(fewer - share * (fewer + more)) > _CLEAR * noise and max(fewer, more) > 0:
+            left, cells = max(fewer, 0), max(fewer, 0) + max(more, 0)
+        part = whole * left // cells
+        waiting += [(low, middle, part), (middle, high, whole - part)]
+    return masses
