@@ -91,7 +91,7 @@ def test_an_unrecorded_reservation_stays_spent_and_is_no_repeat(place: Place) ->
     assert ledger.find(Pure("0.1"), COUNT) is None
     found = ledger.verify()
     assert found.ok
-    assert "1 reservations have no answer" in found.remarks[0]
+    assert "1 reservation without an answer" in found.remarks[0]
 
 
 def test_a_repeat_is_free_up_to_what_was_paid(place: Place) -> None:

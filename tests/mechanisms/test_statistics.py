@@ -250,7 +250,7 @@ def test_trees_and_flat_sums_agree_without_noise(monkeypatch: pytest.MonkeyPatch
         (lambda: m.histogram([1], epsilon=1), "exactly one of edges and categories"),
         (lambda: m.histogram([1], edges=[1, 1], epsilon=1), "each above the one before"),
         (lambda: m.contingency_table(([1],), categories=[[]], epsilon=1), "at least one category"),
-        (lambda: m.cdf([1], [], epsilon=1), "at least 1 numbers"),
+        (lambda: m.cdf([1], [], epsilon=1), "at least 1 number, "),
         (lambda: m.count([1]), "give exactly one"),
     ],
 )

@@ -121,7 +121,7 @@ def test_orders_rise_above_one(orders: list[int]) -> None:
 
 
 def test_orders_and_values_pair_up() -> None:
-    with pytest.raises(ParameterError, match="2 orders and 1 values"):
+    with pytest.raises(ParameterError, match="2 orders and 1 value;"):
         RDP([2, 3], [1])
     with pytest.raises(ParameterError, match="same orders"):
         RDP([2], [1]) + RDP([3], [1])

@@ -230,7 +230,7 @@ def test_what_is_not_known_about_nulls_does_not_matter() -> None:
 def test_what_is_shown_of_questions_and_answers_is_public(db: Database) -> None:
     question = db.sql("SELECT COUNT(*) AS n FROM visits")
     assert repr(question) == "Question(n of visits)"
-    assert repr(question.release(epsilon=1)) == "Answer(n: 1 rows, ε = 1)"
+    assert repr(question.release(epsilon=1)) == "Answer(n: 1 row, ε = 1)"
     assert repr(db) == "Database('hospital', version '1')"
 
 

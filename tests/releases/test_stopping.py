@@ -77,7 +77,7 @@ def test_stopped_while_the_cost_is_taken_the_ledger_says_whether_it_was(
 def test_of_several_questions_it_counts_the_recorded_ones(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(db.ledger, "record", stopping_after(db.ledger.record))
-        with pytest.raises(KeyboardInterrupt, match="1 of 2 answers were recorded: they cost nothing when asked again"):
+        with pytest.raises(KeyboardInterrupt, match="Of 2 answers 1 had been recorded: free when asked again"):
             db.ask_all([COUNT, SUM]).release(epsilon=2)
     assert db.remaining == Pure(7)
     assert [db.sql(each).preview(epsilon=1).cost for each in (COUNT, SUM)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from discreet.exact.box import Box
 from discreet.exact.grid import Grid
 from discreet.exact.interval import Interval
-from discreet.exact.rational import Number, exact_text, integer, rational, shown
+from discreet.exact.rational import Number, counted, exact_text, integer, rational, shown
 from discreet.exact.rounding import (
     exp_lower,
     exp_upper,
@@ -27,6 +27,7 @@ __all__ = [
     "Grid",
     "Interval",
     "Number",
+    "counted",
     "exact_text",
     "exp_lower",
     "exp_upper",

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 
-__all__ = ["Number", "exact_text", "integer", "rational", "shown"]
+__all__ = ["Number", "counted", "exact_text", "integer", "rational", "shown"]
 
 Number = int | float | Fraction | Decimal | str
 """What `rational` reads; NumPy's integer and floating scalars are read as well."""
@@ -42,6 +42,17 @@ def shown(value: object) -> str:
     if len(text) > _LONGEST_TEXT and not isinstance(value, str):
         return f"a number of more than {_LONGEST_TEXT} digits"
     return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"
+
+
+def counted(count: int | Fraction | str, one: str) -> str:
+    """Write how many there are of something, in the singular where it is one.
+
+    >>> counted(1, "entry"), counted(0, "row"), counted(2, "entry"), counted("1,000", "key")
+    ('1 entry', '0 rows', '2 entries', '1,000 keys')
+    """
+    if str(count) == "1":
+        return f"1 {one}"
+    return f"{count} {one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeiou" else f"{count} {one}s"
 
 
 def rational(value: Number | np.floating | np.integer, *, name: str = "value") -> Fraction:

@@ -51,8 +51,8 @@ def verify_ledger(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     policy, file = Policy([], epsilon=1), Path(folder) / "hospital.toml"
     ...     open_ledger(policy, file=file).close()
-    ...     print(str(verify_ledger(policy, file=file))[:9])
-    1 entries
+    ...     print(str(verify_ledger(policy, file=file))[:7])
+    1 entry
     """
     with _unjoined(policy, address, file) as ledger:
         return ledger.verify(head=head)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.exact import shown
+from discreet.exact import counted, shown
 from discreet.ledgers.heads import Head
 from discreet.ledgers.line import Line, canonical, strict_json
 from discreet.ledgers.page import MemoryPage
@@ -91,15 +91,15 @@ def _require_end(texts: list[str], lines: list[Line]) -> None:
         record = None
     if not isinstance(record, dict) or "end" not in record:
         msg = (
-            f"the export has {len(texts)} lines and no end line: its tail was cut off, and so is what was spent there. "
-            "Export the ledger again."
+            f"the export has {counted(len(texts), 'line')} and no end line: its tail was cut off, and so is what was "
+            "spent there. Export the ledger again."
         )
         raise LedgerError(msg)
     head = str(Head(lines[-1].number, lines[-1].hash)) if lines else ""
     if record != {"end": {"entries": len(lines), "head": head}}:
         msg = (
-            f"the end line of the export does not belong to the {len(lines)} entries before it: entries are missing "
-            "or changed. Export the ledger again."
+            f"the end line of the export does not belong to the {counted(len(lines), 'entry')} before it: entries "
+            "are missing or changed. Export the ledger again."
         )
         raise LedgerError(msg)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, LedgerError
+from discreet.exact import counted
 from discreet.ledgers.amounts import covers, read_text
 from discreet.ledgers.line import NOTHING
 from discreet.ledgers.page import MemoryPage
@@ -48,7 +49,7 @@ class Verification:
         return not self.problems
 
     def __str__(self) -> str:
-        lines = [f"{self.entries} entries; head {self.head}; {'all in order' if self.ok else 'NOT in order'}"]
+        lines = [f"{counted(self.entries, 'entry')}; head {self.head}; {'all in order' if self.ok else 'NOT in order'}"]
         return "\n".join([*lines, *(f"problem: {each}" for each in self.problems), *self.remarks])
 
 
@@ -174,9 +175,11 @@ def verified(page: Page, heads: Iterable[Head]) -> Verification:
         walk.complain(damage)
     remarks = []
     if walk.open:
-        remarks.append(f"{len(walk.open)} reservations have no answer: open, or lost in a crash; they stay spent.")
+        remarks.append(
+            f"{counted(len(walk.open), 'reservation')} without an answer: open, or lost in a crash, and spent."
+        )
     if walk.slow_clocks:
-        remarks.append(f"{walk.slow_clocks} entries were written while the clock was behind an earlier entry.")
+        remarks.append(f"{counted(walk.slow_clocks, 'entry')} written while the clock was behind an earlier entry.")
     return Verification(seen, f"{walk.last[0]}:{walk.last[1]}", tuple(walk.problems), tuple(remarks))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, Interval, Number, float_down, integer, rational, shown
+from discreet.exact import Grid, Interval, Number, counted, float_down, integer, rational, shown
 from discreet.mechanisms.norms import Norm
 from discreet.mechanisms.values import FARTHEST
 from discreet.noise import BitSource, discrete_laplace, geometric
@@ -270,8 +270,8 @@ def require_size(size: int, dimensions: int) -> None:
     """
     if size != dimensions:
         msg = (
-            f"value holds {size} numbers, but the mechanism was made for dimensions={dimensions}, on which depends how "
-            "far snapping moves neighbors. State dimensions when the mechanism is made."
+            f"value holds {counted(size, 'number')}, but the mechanism was made for dimensions={dimensions}, on which "
+            "depends how far snapping moves neighbors. State dimensions when the mechanism is made."
         )
         raise ParameterError(msg)
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, rational, shown
+from discreet.exact import Grid, counted, rational, shown
 from discreet.mechanisms.additive import read_grid
 from discreet.mechanisms.rows import read_rows, require_numbers
 from discreet.mechanisms.values import private_number
@@ -296,7 +296,7 @@ def read_points(points: Sequence[Number], *, name: str, least: int) -> tuple[Fra
         raise ParameterError(msg) from None
     found = tuple(rational(point, name=f"a number of {name}") for point in given)
     if len(found) < least or any(a >= b for a, b in pairwise(found)):
-        msg = f"{name} is {shown(given)}; it must hold at least {least} numbers, each above the one before."
+        msg = f"{name} is {shown(given)}; it must hold at least {counted(least, 'number')}, each above the one before."
         raise ParameterError(msg)
     return found
 

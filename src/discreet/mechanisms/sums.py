@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, integer, rational, shown, sqrt_lower, sqrt_upper
+from discreet.exact import Grid, counted, integer, rational, shown, sqrt_lower, sqrt_upper
 from discreet.mechanisms.additive import added, assign, exactly_one, read_positive, unbounded_laplace
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, read_column
 from discreet.mechanisms.mechanism import Mechanism
@@ -221,7 +221,9 @@ def require_rows(count: int, size: int | None) -> None:
     >>> require_rows(3, None)
     """
     if size is not None and count != size:
-        msg = f"the data have {count} rows, but size={size} was stated. Under change-one the number is public."
+        msg = (
+            f"the data have {counted(count, 'row')}, but size={size} was stated. Under change-one the number is public."
+        )
         raise ParameterError(msg)
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError, PrecisionError
-from discreet.exact import float_up, integer, rational, shown
+from discreet.exact import counted, float_up, integer, rational, shown
 from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import enclose, log, round_up
 from discreet.privacy.orders import float_log
@@ -366,7 +366,8 @@ def dpsgd_rate(*, epsilon: Number, delta: Number, sigma: Number, steps: int) -> 
     if noise < _LEAST_NOISE and whole.gap(_LEAST_RATE) > 0:
         msg = (
             f"sigma is {shown(sigma)}; below 1/15, several sampled steps are accounted for as if nothing were sampled, "
-            f"so no rate keeps this promise over {shown(steps)} steps. Use a sigma of at least 0.07, or take one step."
+            f"so no rate keeps this promise over {counted(shown(steps), 'step')}. Use a sigma of at least 0.07, or "
+            "take one step."
         )
         raise ParameterError(msg)
     goal = _Goal(lambda inverse: _dpsgd(noise, min(1.0, 1 / inverse), count), whole.epsilon, whole.delta)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact import counted, shown
 from discreet.plans import aggregates as agg
 from discreet.plans.explain import written
 from discreet.plans.expressions import Column
@@ -245,7 +245,7 @@ class Answer:
         return self.to_arrow().to_pandas()
 
     def __repr__(self) -> str:
-        return f"Answer({', '.join(self.columns)}: {len(self._order)} rows, {self.promise})"
+        return f"Answer({', '.join(self.columns)}: {counted(len(self._order), 'row')}, {self.promise})"
 
     def __str__(self) -> str:
         rows = [[_shown(cell) for cell in row.values()] for row in self.cells()]

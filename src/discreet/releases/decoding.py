@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.exact import counted
 from discreet.plans import aggregates as agg
 from discreet.plans.statistics import RankedCells, RowCount, ValueCount
 from discreet.releases.blocks import combined
@@ -312,7 +313,7 @@ def _histogram(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     return Cell(counts, numbers.noisy.reach(((block, 0, Fraction(1)),), numbers.confidence))
 
 
-_RANK = "it misses its rank by at most {rows:.3g} rows; how far apart values lie there is private."
+_RANK = "it misses its rank by at most {rows}; how far apart values lie there is private."
 
 
 def _quantiles(measure: Measure, numbers: _Numbers, group: int) -> Cell:
@@ -330,7 +331,9 @@ def _quantiles(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     chosen = sorted(int(each) for each in numbers.noisy.blocks[block][group])
     found = {level: float(point * statistic.factor.step) for level, point in zip(choice.levels, chosen, strict=True)}
     values = tuple(found[level] for level in levels)
-    reason = _RANK.format(rows=numbers.rank_error(block, [choice.levels.index(level) for level in levels]))
+    reason = _RANK.format(
+        rows=counted(f"{numbers.rank_error(block, [choice.levels.index(level) for level in levels]):.3g}", "row")
+    )
     return Cell(values if measure.size > 1 else values[0], None, reason)
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact import counted, shown
 from discreet.noise import SYSTEM
 from discreet.plans.statistics import RankedCells
 from discreet.releases.accuracy import price_within
@@ -299,10 +299,11 @@ class Question:
             move = block.sensitivity(self.plan.aggregate, neighbors)
             if isinstance(block, Choice):
                 levels = ", ".join(str(level) for level in block.levels)
-                yield f"  a point for each of the levels {levels}: one unit moves their ranks by at most {move.l1} rows"
+                rows = counted(move.l1, "row")
+                yield f"  a point for each of the levels {levels}: one unit moves their ranks by at most {rows}"
             elif isinstance(block, Parts):
                 symbols = " and ".join(dict.fromkeys(self.plan.statistics[place].symbol for place in block.places))
-                parts = f"{symbols} as {len(block.matrix)} parts of one"
+                parts = f"{symbols} as {counted(len(block.matrix), 'part')} of one"
                 yield f"  {parts}: one unit moves them by at most {move.l1} together"
             else:
                 symbol = self.plan.statistics[block.place].symbol

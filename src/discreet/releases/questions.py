@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import rational, shown
+from discreet.exact import counted, rational, shown
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
@@ -162,7 +162,7 @@ def _weights(given: Sequence[Number] | None, count: int) -> list[Fraction]:
     if given is None:
         return [Fraction(1)] * count
     if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != count:
-        msg = f"weights is {shown(given)}; it must be a list of {count} numbers, one for each question."
+        msg = f"weights is {shown(given)}; it must be a list of {counted(count, 'number')}, one for each question."
         raise ParameterError(msg)
     found = [rational(each, name="weights") for each in given]
     if min(found) <= 0:

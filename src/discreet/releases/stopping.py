@@ -66,4 +66,4 @@ def _about(recorded: int, count: int) -> str:
         return "No answer was recorded: asking again costs again."
     if recorded == count:
         return "The answer was recorded: asking again shows it and costs nothing."
-    return f"{recorded} of {count} answers were recorded: they cost nothing when asked again, the others cost again."
+    return f"Of {count} answers {recorded} had been recorded: free when asked again, the others cost again."

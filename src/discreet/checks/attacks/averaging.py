@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetError, ParameterError
+from discreet.exact import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,8 +53,8 @@ class Averaging:
     def __str__(self) -> str:
         refused = f", {self.refused} refused" if self.refused else ""
         return (
-            f"averaging: {self.estimate:.1f} from {self.answered} answers, {self.different} of them different{refused};"
-            f" the first was off by {abs(self.first - self.truth):g}, the mean by {self.error:.2g}"
+            f"averaging: {self.estimate:.1f} from {counted(self.answered, 'answer')}, {self.different} of them "
+            f"different{refused}; the first was off by {abs(self.first - self.truth):g}, the mean by {self.error:.2g}"
         )
 
 

@@ -20,7 +20,7 @@ from discreet.checks.audits.bounds import chance_at_least, chance_at_most
 from discreet.checks.audits.events import choose
 from discreet.checks.audits.result import Audit
 from discreet.errors import ParameterError
-from discreet.exact import float_down, float_up, integer, rational
+from discreet.exact import counted, float_down, float_up, integer, rational
 from discreet.noise import SYSTEM, BitSource
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def audit(  # noqa: PLR0913  all but the two samplers are named
 def _outputs(sampler: Sampler, count: int, bits: BitSource) -> NDArray[Any]:
     outputs = np.asarray(sampler(count, bits))
     if len(outputs) != count:
-        msg = f"the sampler was asked for {count} releases and gave {len(outputs)}."
+        msg = f"the sampler was asked for {counted(count, 'release')} and gave {len(outputs)}."
         raise ParameterError(msg)
     return outputs
 

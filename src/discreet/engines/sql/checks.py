@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.engines.sql.statistics import count_rows
 from discreet.engines.sql.words import alias, all_of, column, not_null, select
 from discreet.errors import ParameterError
+from discreet.exact import counted
 from discreet.plans.nodes import Scan
 from discreet.tables.kinds import Kind
 
@@ -33,8 +34,7 @@ class Declared:
     most: int
 
     def __str__(self) -> str:
-        rows = "1 row" if self.most == 1 else f"{self.most} rows"
-        return f"{self.table}: at most {rows} with the same {' and '.join(self.columns)}"
+        return f"{self.table}: at most {counted(self.most, 'row')} with the same {' and '.join(self.columns)}"
 
 
 def declared_facts(policy: Policy) -> tuple[Declared, ...]:

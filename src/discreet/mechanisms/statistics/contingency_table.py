@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact import counted, shown
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
@@ -107,7 +107,7 @@ class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int
             raise ParameterError(msg)
         columns = [_listed(column) for column in value]
         if len(columns) != len(shape) or len({len(column) for column in columns}) != 1:
-            msg = f"the data must be {len(shape)} columns, all with the same number of rows."
+            msg = f"the data must be {counted(len(shape), 'column')}, all with the same number of rows."
             raise ParameterError(msg)
         places = [codes(column, axis) for column, axis in zip(columns, self.categories, strict=True)]
         there = np.logical_and.reduce([each >= 0 for each in places])

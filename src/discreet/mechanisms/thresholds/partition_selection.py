@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Interval, exp_lower, integer, rational, shown
+from discreet.exact import Interval, counted, exp_lower, integer, rational, shown
 from discreet.mechanisms.additive import added, assign, miss, read_choice, read_positive, require_single
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.reach import discrete_gaussian_above, discrete_laplace_above
@@ -161,7 +161,7 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
     @property
     def assumed(self) -> tuple[str, ...]:
         """How many keys a unit holds."""
-        return (f"one unit is counted under at most {self.keys} keys, once under each.",)
+        return (f"one unit is counted under at most {counted(self.keys, 'key')}, once under each.",)
 
     @property
     def no_error_because(self) -> str:

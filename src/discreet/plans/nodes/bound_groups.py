@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import integer
+from discreet.exact import counted, integer
 from discreet.plans.nodes.node import Node, Spread, least, product
 
 if TYPE_CHECKING:
@@ -85,5 +85,5 @@ class BoundGroups(Node):
 
     def describe(self) -> str:
         """Say how much is kept."""
-        rows = "" if self.limit is None else f" with at most {self.limit} rows each"
-        return f"keep at most {self.groups} groups of {', '.join(self.keys)} of each {self.unit_kind}{rows}"
+        rows = "" if self.limit is None else f" with at most {counted(self.limit, 'row')} each"
+        return f"keep at most {counted(self.groups, 'group')} of {', '.join(self.keys)} of each {self.unit_kind}{rows}"

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import integer
+from discreet.exact import counted, integer
 from discreet.plans.nodes.node import Node, Spread, least
 
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ class BoundRows(Node):
 
     def describe(self) -> str:
         """Say how many are kept."""
-        return f"keep at most {self.limit} rows of each {self.unit_kind}"
+        return f"keep at most {counted(self.limit, 'row')} of each {self.unit_kind}"

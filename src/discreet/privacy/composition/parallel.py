@@ -7,6 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.exact import counted
 from discreet.privacy.currencies import Approximate, Pure
 from discreet.privacy.readings import read_list, require_kind
 from discreet.privacy.relations import NeighborRelation, require_same_relation
@@ -65,7 +66,8 @@ def parallel(
         return Approximate(epsilons[0], deltas[0], neighbors=neighbors)
     inside = [require_kind(promise, Approximate, "exchanged") for promise in read_list(exchanged, "exchanged")]
     if len(inside) != len(promises):
-        msg = f"exchanged has {len(inside)} promises for {len(promises)} parts; give one for each part."
+        had, needed = counted(len(inside), "promise"), counted(len(promises), "part")
+        msg = f"exchanged has {had} for {needed}; give one for each part."
         raise ParameterError(msg)
     changes = reduce(require_same_relation, (promise.neighbors for promise in inside))
     if neighbors is not NeighborRelation.ADD_REMOVE or changes is not NeighborRelation.CHANGE_ONE:

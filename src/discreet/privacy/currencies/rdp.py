@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational, shown
+from discreet.exact import Number, counted, rational, shown
 from discreet.privacy.currencies.currency import Currency
 from discreet.privacy.enclosures import shortened
 from discreet.privacy.readings import as_text, read_list, read_nonnegative
@@ -51,8 +51,8 @@ class RDP(Currency):
         bounds = tuple(read_nonnegative(value, "values") for value in read_list(values, "values"))
         if not numbers or len(numbers) != len(bounds):
             msg = (
-                f"RDP got {len(numbers)} orders and {len(bounds)} values; it needs as many values "
-                "as orders, at least one."
+                f"RDP got {counted(len(numbers), 'order')} and {counted(len(bounds), 'value')}; it needs as many "
+                "values as orders, at least one."
             )
             raise ParameterError(msg)
         if numbers[0] <= 1 or any(a >= b for a, b in itertools.pairwise(numbers)):

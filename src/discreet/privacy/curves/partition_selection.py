@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import exp_upper, integer, rational, shown
+from discreet.exact import counted, exp_upper, integer, rational, shown
 from discreet.privacy.curves.approximate import approximate
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.relations import Group, NeighborRelation, Relation
@@ -52,7 +52,8 @@ def partition_selection(
     alone = min(exp_upper(-(bar - 1) / spread) / 2, Fraction(1, 2))
     total = min(count * alone, 1 - (1 - alone) ** count) if count <= 1000 else count * alone
     if total >= 1:
-        msg = f"threshold is {shown(threshold)}; with {shown(count)} keys a unit would be seen for sure. Raise it."
+        many = counted(shown(count), "key")
+        msg = f"threshold is {shown(threshold)}; with {many} a unit would be seen for sure. Raise it."
         raise ParameterError(msg)
     return noise * count + approximate(0, total, neighbors=neighbors)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
-from discreet.exact import rational
+from discreet.exact import counted, rational
 from discreet.privacy.curve import Curve
 from discreet.privacy.part import Part, as_float, require_size
 from discreet.privacy.readings import read_list, read_nonnegative, require_kind
@@ -38,7 +38,8 @@ class RenyiBound(Part):
         values = [require_size(value, "values") for value in require_kind(self.values, tuple, "values")]
         if not orders or len(orders) != len(values):
             msg = (
-                f"there are {len(orders)} orders and {len(values)} values; give one value for each order, at least one."
+                f"there are {counted(len(orders), 'order')} and {counted(len(values), 'value')}; "
+                "give one value for each order, at least one."
             )
             raise ParameterError(msg)
         if orders[0] <= 1 or any(low >= high for low, high in itertools.pairwise(orders)):

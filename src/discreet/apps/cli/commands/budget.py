@@ -8,6 +8,7 @@ import typer
 
 from discreet.apps.cli.opening import PolicyFile, open_books
 from discreet.apps.cli.options import Json, print_json
+from discreet.exact import counted
 
 if TYPE_CHECKING:
     from discreet.ledgers import Ledger
@@ -32,4 +33,4 @@ def budget(policy: PolicyFile, *, as_json: Json = False) -> None:
         print_json(statement.to_dict())
     else:
         typer.echo(str(statement))
-        typer.echo(f"{statement.entries} entries; head {statement.head}")
+        typer.echo(f"{counted(statement.entries, 'entry')}; head {statement.head}")

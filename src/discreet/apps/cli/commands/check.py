@@ -10,6 +10,7 @@ from rich.markup import escape
 from discreet.apps.cli.opening import PolicyFile, read_policy
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import screen, working
+from discreet.exact import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +76,9 @@ def _unique_tables(policy: Policy) -> list[str]:
 def _show(policy: Policy, outcome: Mapping[str, list[str]], tables: list[str], head: str) -> None:
     """Write for a person what was found."""
     lines = screen()
-    lines.print(f"{len(policy.tables)} tables of {policy.dataset}, version {policy.version}, are there as declared.")
+    lines.print(
+        f"{counted(len(policy.tables), 'table')} of {policy.dataset}, version {policy.version}, found as declared."
+    )
     for text in outcome["holds"]:
         lines.print(f"  [green]holds[/]     {escape(text)}")
     for text in outcome["exceeded"]:

@@ -13,6 +13,7 @@ from discreet.apps.cli.opening import PolicyFile, read_policy
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import left_text, working
 from discreet.errors import LedgerError, ParameterError
+from discreet.exact import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def export_lines(policy: PolicyFile, file: Target, *, as_json: Json = False) -> 
     if as_json:
         print_json({"file": str(file), "entries": count, "head": head})
     else:
-        typer.echo(f"exported {count} entries to {file}; head {head}")
+        typer.echo(f"exported {counted(count, 'entry')} to {file}; head {head}")
 
 
 @app.command("import")
@@ -77,7 +78,7 @@ def import_lines(policy: PolicyFile, file: Source, *, as_json: Json = False) -> 
     if as_json:
         print_json({"file": str(file), "dataset": stated.dataset, "entries": count, "head": str(head)})
     else:
-        typer.echo(f"the ledger of {stated.dataset} has {count} entries; {left_text(left)} left; head {head}")
+        typer.echo(f"the ledger of {stated.dataset} has {counted(count, 'entry')}; {left_text(left)} left; head {head}")
 
 
 def _head_of(end: str) -> str:
