@@ -16,6 +16,7 @@ from discreet.tables import Column, Policy, Table
 from tests.engines.conformance import differences
 from tests.engines.databases import KEY, key_rank, row_rank, text_database, typed_database
 from tests.engines.servers import fill_postgres, postgres
+from tests.engines.test_interrupts import signaled
 from tests.plans import interpreter
 from tests.plans.hospital import POLICY, database
 
@@ -119,3 +120,22 @@ def test_decimal_units_are_told_apart(stored: str) -> None:
 def test_a_table_that_is_missing_is_named() -> None:
     with pytest.raises(ParameterError, match="in schema 'nowhere'"):
         Postgres(POLICY, postgres(), schema="nowhere")
+
+
+def test_an_interrupt_ends_the_statement_on_the_server_and_stays_an_interrupt() -> None:
+    policy = Policy([Table("endless", row_is_unit=True, columns=[Column("cost", lower=0, upper=99)])], epsilon=1)
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        rows = "generate_series(1::bigint, 10000000000000) AS g(i)"
+        connection.execute(f"CREATE OR REPLACE VIEW endless AS SELECT i % 100 AS cost FROM {rows}".encode())
+        with Postgres(policy, postgres()) as engine:
+            server = engine._connection.info.backend_pid
+
+            def active() -> bool:
+                found = connection.execute("SELECT state FROM pg_stat_activity WHERE pid = %s", [server]).fetchone()
+                return found == ("active",)
+
+            question = engine.prepare(plan_sql(policy, "SELECT SUM(cost) AS s FROM endless").aggregate)
+            with signaled(active), pytest.raises(KeyboardInterrupt):
+                question.run()
+            assert not active()
+            assert engine.alive()
