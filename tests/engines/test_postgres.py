@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -139,3 +141,30 @@ def test_an_interrupt_ends_the_statement_on_the_server_and_stays_an_interrupt() 
                 question.run()
             assert not active()
             assert engine.alive()
+
+
+def test_the_how_to_gives_a_role_that_reads_the_tables_and_nothing_else() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "use-postgres.md").read_text()
+    (statements,) = re.findall(r"^```sql\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    policy = Policy(
+        [
+            Table(name, unit="id", rows_per_unit=1, columns=[Column("id", type="integer")])
+            for name in ("visits", "patients")
+        ],
+        epsilon=1,
+    )
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        for name in ("visits", "patients", "secrets"):
+            connection.execute(
+                f"CREATE TABLE public.{name} AS SELECT i AS id FROM generate_series(1, 5) AS g(i)".encode()
+            )
+        try:
+            connection.execute(statements.encode())
+            address = postgres().replace("postgres:", "discreet:", 1)
+            with Postgres(policy, address) as engine:
+                found = engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM visits").aggregate).run()
+                assert int(found.unprotected(0)[0, 0]) == 5
+                assert engine._results(["SELECT id FROM public.secrets"]) is None
+        finally:
+            connection.execute("DROP TABLE public.visits, public.patients, public.secrets")
+            connection.execute("DROP OWNED BY discreet; DROP ROLE discreet")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
+import re
 import signal
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -21,7 +24,8 @@ from tests.plans.hospital import POLICY, database
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "use-spark.md"
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]  # pyspark warns of its own doings
 
@@ -79,3 +83,14 @@ def spark_handler() -> Callable[..., object]:
         raise KeyboardInterrupt
 
     return handle
+
+
+def test_the_how_to_runs() -> None:
+    """`local[2]` is a session of its own to a reader; here the cluster's is there already, and Spark gives that one."""
+    session, text = spark_session(), HOW_TO.read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    test = doctest.DocTestParser().get_doctest("".join(blocks), {}, HOW_TO.name, str(HOW_TO), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    found = runner.run(test)
+    session.catalog.dropTempView("visits")
+    assert (found.failed, found.attempted > 10) == (0, True)
