@@ -68,6 +68,17 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("fresh" if config.getoption("--fresh-seeds") else "fixed")
 
 
+_NEED_SPARK = ("docs/how-to/use-spark.md::",)
+"""Documents whose blocks start Spark: they run in its stage, by tests/engines/test_spark.py, and by `-m spark`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the blocks of documents that need a server."""
+    for item in items:
+        if item.nodeid.startswith(_NEED_SPARK):
+            item.add_marker("spark")
+
+
 _KEY_STREAM = bits._key_stream  # noqa: SLF001  the package offers no way in, and none is wanted
 _OF_THE_SOURCE = "tests/noise/test_bits.py"  # these test the system's source itself
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 import pytest
-from discreet.engines.duckdb.aside import Aside, _Job
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb import engine as duckdb_engine
+from discreet.engines.sql.aside import Aside, _Job
 from discreet.errors import EngineError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table

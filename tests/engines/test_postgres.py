@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from discreet.tables import Column, Policy, Table
 from tests.engines.conformance import differences
 from tests.engines.databases import KEY, key_rank, row_rank, text_database, typed_database
 from tests.engines.servers import fill_postgres, postgres
+from tests.engines.test_interrupts import signaled
 from tests.plans import interpreter
 from tests.plans.hospital import POLICY, database
 
@@ -119,3 +122,49 @@ def test_decimal_units_are_told_apart(stored: str) -> None:
 def test_a_table_that_is_missing_is_named() -> None:
     with pytest.raises(ParameterError, match="in schema 'nowhere'"):
         Postgres(POLICY, postgres(), schema="nowhere")
+
+
+def test_an_interrupt_ends_the_statement_on_the_server_and_stays_an_interrupt() -> None:
+    policy = Policy([Table("endless", row_is_unit=True, columns=[Column("cost", lower=0, upper=99)])], epsilon=1)
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        rows = "generate_series(1::bigint, 10000000000000) AS g(i)"
+        connection.execute(f"CREATE OR REPLACE VIEW endless AS SELECT i % 100 AS cost FROM {rows}".encode())
+        with Postgres(policy, postgres()) as engine:
+            server = engine._connection.info.backend_pid
+
+            def active() -> bool:
+                found = connection.execute("SELECT state FROM pg_stat_activity WHERE pid = %s", [server]).fetchone()
+                return found == ("active",)
+
+            question = engine.prepare(plan_sql(policy, "SELECT SUM(cost) AS s FROM endless").aggregate)
+            with signaled(active), pytest.raises(KeyboardInterrupt):
+                question.run()
+            assert not active()
+            assert engine.alive()
+
+
+def test_the_how_to_gives_a_role_that_reads_the_tables_and_nothing_else() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "use-postgres.md").read_text()
+    (statements,) = re.findall(r"^```sql\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    policy = Policy(
+        [
+            Table(name, unit="id", rows_per_unit=1, columns=[Column("id", type="integer")])
+            for name in ("visits", "patients")
+        ],
+        epsilon=1,
+    )
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        for name in ("visits", "patients", "secrets"):
+            connection.execute(
+                f"CREATE TABLE public.{name} AS SELECT i AS id FROM generate_series(1, 5) AS g(i)".encode()
+            )
+        try:
+            connection.execute(statements.encode())
+            address = postgres().replace("postgres:", "discreet:", 1)
+            with Postgres(policy, address) as engine:
+                found = engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM visits").aggregate).run()
+                assert int(found.unprotected(0)[0, 0]) == 5
+                assert engine._results(["SELECT id FROM public.secrets"]) is None
+        finally:
+            connection.execute("DROP TABLE public.visits, public.patients, public.secrets")
+            connection.execute("DROP OWNED BY discreet; DROP ROLE discreet")

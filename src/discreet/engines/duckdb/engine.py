@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.engines.duckdb.aside import Aside, undo
 from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.files import own_files
 from discreet.engines.duckdb.sources import attach
 from discreet.engines.duckdb.store import Store
+from discreet.engines.duckdb.undoing import undo
 from discreet.engines.duckdb.watch import Watch
 from discreet.engines.keys import read_key
+from discreet.engines.sql.aside import Aside
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.running import SQLEngine

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.engines.duckdb.aside import undo
+from discreet.engines.duckdb.undoing import undo
 from discreet.engines.keys import fresh_key
 from discreet.engines.sql.keeping import described, kept_name, limits, visible
 from discreet.engines.sql.relations import UNIT, Emitter, Relation

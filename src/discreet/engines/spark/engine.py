@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.keys import read_key
 from discreet.engines.spark.dialect import SparkDialect
 from discreet.engines.spark.store import SparkStore
+from discreet.engines.sql.aside import Aside
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.columns import listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
@@ -76,8 +78,10 @@ class Spark(SQLEngine):
             msg = f"source is {shown(source)}; it must be a Spark session, or an address such as spark://host:7077."
             raise ParameterError(msg)
         self._session, self._owned = _session(source) if isinstance(source, str) else (source, False)
+        prefix = f"discreet_{next(_ENGINES)}"  # engines share a session, and each has views and jobs of its own
+        self._jobs = jobs = _Jobs(self._session, prefix)
+        self._aside = Aside(jobs.cancel)
         try:
-            prefix = f"discreet_{next(_ENGINES)}"  # engines share a session, and each has views of its own
             self._kept = None if store is None else SparkStore(Path(store), policy, key, prefix)
             files = None if folder is None else Path(folder)
             self._catalog = _Catalog(self._session, policy, files, self._kept, prefix)
@@ -99,6 +103,9 @@ class Spark(SQLEngine):
 
     def _results(self, texts: Sequence[str]) -> Results | None:
         """Run texts under the settings that they are written for."""
+        return self._aside.run(lambda: self._found(texts))
+
+    def _found(self, texts: Sequence[str]) -> Results | None:
         try:
             with self._settled():
                 return [_columns_of(self._session.sql(text).toArrow()) for text in texts]
@@ -107,6 +114,9 @@ class Spark(SQLEngine):
 
     def _store(self, node: Node) -> bool:
         """Limited rows that are missing in the store are stored first."""
+        return self._kept is None or self._aside.run(lambda: self._filled(node))
+
+    def _filled(self, node: Node) -> bool:
         try:
             with self._settled():
                 if self._kept is not None:
@@ -117,15 +127,17 @@ class Spark(SQLEngine):
 
     @contextmanager
     def _settled(self) -> Iterator[None]:
-        """Set what meaning depends on, and set it back."""
+        """Set what meaning depends on, and the name by which the jobs are canceled; set it back."""
         before = {name: self._session.conf.get(name) for name in _SETTINGS}
         try:
+            self._jobs.mark()
             for name, value in _SETTINGS.items():
                 self._session.conf.set(name, value)
             yield
         finally:
             for name, value in before.items():
                 self._session.conf.set(name, value)
+            self._jobs.unmark()
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
@@ -136,8 +148,24 @@ class Spark(SQLEngine):
     def close(self) -> None:
         """Stop the session if it was started here."""
         with self._lock:
+            self._aside.close()
             if self._owned:
                 self._session.stop()
+
+
+class _Jobs:
+    """The jobs of an engine: those that a thread starts while it marks them, which another thread may cancel.
+
+    In this process the marks are the context's: a session's own are not those of jobs whose results come as Arrow.
+    """
+
+    def __init__(self, session: Any, tag: str) -> None:  # noqa: ANN401 - of either kind
+        remote = type(session).__module__.startswith("pyspark.sql.connect.")
+        place = session if remote else session.sparkContext
+        marks = (
+            ("addTag", "removeTag", "interruptTag") if remote else ("addJobTag", "removeJobTag", "cancelJobsWithTag")
+        )
+        self.mark, self.unmark, self.cancel = (partial(getattr(place, name), tag) for name in marks)
 
 
 def _columns_of(table: Any) -> Columns:  # noqa: ANN401 - Arrow's table, which has no types

@@ -1,8 +1,9 @@
-"""Work of the engine beside the main thread, so that an interrupt of the user stays one.
+"""Work of an engine beside the main thread, so that an interrupt of the user stays one.
 
 Python hands signals to the main thread. While that waits inside DuckDB, a Ctrl-C is seen late or not at all where
 several threads compute; and where it is seen, DuckDB drops the exception of the signal's handler and raises one of its
-own, which cannot be told from a failure. So the main thread waits in Python, and another one calls DuckDB.
+own, which cannot be told from a failure. Spark's driver waits for the end of the job before it lets the exception go,
+or replaces it by the job's. So the main thread waits in Python, and another one calls the engine.
 """
 
 from __future__ import annotations
@@ -16,9 +17,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from duckdb import DuckDBPyConnection
-
-__all__ = ["Aside", "undo"]
+__all__ = ["Aside"]
 
 Found = TypeVar("Found")
 _AGAIN = 0.05
@@ -108,23 +107,3 @@ class Aside:
             threading.Thread(target=_do_all, args=(jobs,), name="discreet-engine", daemon=True).start()
             self._jobs, self._process = jobs, os.getpid()
         return self._jobs
-
-
-def undo(connection: DuckDBPyConnection) -> None:
-    """Roll a transaction back, also if an interrupt that was meant for its statement comes late and hits this.
-
-    >>> import duckdb
-    >>> with duckdb.connect() as connection:
-    ...     _ = connection.execute("BEGIN")
-    ...     undo(connection)
-    ...     connection.execute("SELECT 1").fetchall()
-    [(1,)]
-    """
-    import duckdb
-
-    while True:
-        try:
-            connection.execute("ROLLBACK")
-        except duckdb.InterruptException:
-            continue
-        return
