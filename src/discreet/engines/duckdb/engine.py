@@ -8,7 +8,7 @@ import weakref
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["DuckDB"]
 
 
+Found = TypeVar("Found")
 _LEAST_MEMORY, _MEMORY_PER_THREAD = 640, 256
 """In megabytes, for the data that the engine holds at a time, if the owner says nothing."""
 _SPARE = 40
@@ -84,6 +85,7 @@ class DuckDB(SQLEngine):
         self._watch = Watch(limit, lambda: _interrupt(engine()))
         self._aside = Aside(lambda: _interrupt(engine()))
         self._opened = ExitStack()
+        self._sound = 0
         key = None if rank_key is None else read_key(rank_key)
         used, held = _limits(memory, threads)
         connected = partial(_connected, store=store, memory=held, threads=used)
@@ -117,9 +119,12 @@ class DuckDB(SQLEngine):
                 self._connection.execute(f"SET {setting}")
 
     def alive(self) -> bool:
-        """Tell whether the connection is open."""
+        """Tell whether the connection answers: it does if it answered last, in this process, and was not closed since.
+
+        The database is in this process, so nothing but a statement that fails can end it; after one, it is asked.
+        """
         with self._lock:
-            return self._aside.run(self._answers)
+            return self._sound == os.getpid() or self._aside.run(self._answers)
 
     def _answers(self) -> bool:
         with suppress(Exception):
@@ -128,7 +133,7 @@ class DuckDB(SQLEngine):
 
     def _store(self, node: Node) -> bool:
         """Limited rows that are missing in the store are stored first."""
-        return not self._kept.lacks(node) or self._aside.run(lambda: self._filled(node))
+        return not self._kept.lacks(node) or self._watched(lambda: self._filled(node) or None) is not None
 
     def _filled(self, node: Node) -> bool:
         with self._watch.limited(), own_files():
@@ -136,7 +141,15 @@ class DuckDB(SQLEngine):
 
     def _results(self, texts: Sequence[str]) -> Results | None:
         """Run texts in one transaction; a single one is a transaction by itself."""
-        return self._aside.run(lambda: self._found(texts))
+        return self._watched(lambda: self._found(texts))
+
+    def _watched(self, work: Callable[[], Found | None]) -> Found | None:
+        """Do work beside the main thread, and remember whether it succeeded: None means that it failed."""
+        self._sound = 0
+        found = self._aside.run(work)
+        if found is not None:
+            self._sound = os.getpid()
+        return found
 
     def _found(self, texts: Sequence[str]) -> Results | None:
         try:
@@ -159,6 +172,7 @@ class DuckDB(SQLEngine):
     def close(self) -> None:
         """Close the connection and remove temporary files."""
         with self._lock, own_files():
+            self._sound = 0
             self._opened.close()
 
 

@@ -122,6 +122,7 @@ class Emitter:
         self.dialect = dialect
         self._catalog = catalog
         self._key = key
+        self._scans: dict[str, tuple[Table, Raw, Relation]] = {}
         self._rules: dict[type[Node], Callable[..., Relation]] = {
             Scan: self._scan,
             Filter: self._filter,
@@ -156,8 +157,15 @@ class Emitter:
         return Rows(relation.query, relation.schema, relation.names, self.dialect, relation.unread)
 
     def _scan(self, node: Scan) -> Relation:
+        """Write a table once: all questions read it alike."""
+        table, raw = node.table, self._catalog.raw(node.table)
+        found = self._scans.get(table.name)
+        if found is None or found[0] is not table or found[1] is not raw:
+            found = self._scans[table.name] = table, raw, self._scanned(node, raw)
+        return found[2]
+
+    def _scanned(self, node: Scan, raw: Raw) -> Relation:
         table = node.table
-        raw = self._catalog.raw(table)
         given = [alias(column(each.name), f"x{place}") for place, each in enumerate(table.columns)]
         rows = Rows(select(given, raw.source), {}, {}, self.dialect)
         cells = {
