@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
+from discreet.engines.duckdb.flat import flattened
 from discreet.engines.sql.dialect import LIMB, Dialect
 from discreet.engines.sql.words import (
     SQL,
@@ -15,7 +16,7 @@ from discreet.engines.sql.words import (
     call,
     case,
     cast,
-    null,
+    negated,
     number,
     string,
     try_cast,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["DuckDBDialect"]
 
 _INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
+_SHORT = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER")}
 _TIMESTAMPS = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 
 
@@ -61,6 +63,10 @@ class DuckDBDialect(Dialect):
     }
     wide: ClassVar[str] = "HUGEINT"
     reads_late: ClassVar[bool] = True
+
+    def layered(self, query: SQL) -> SQL:
+        """To read and bind layers takes longer than to answer a small question."""
+        return flattened(query)
 
     def float(self, value: float) -> SQL:
         """A number with an exponent is a double, read correctly rounded."""
@@ -107,7 +113,8 @@ class DuckDBDialect(Dialect):
 
         Rounding keeps the order, so round and clamp give what clamp, round and clamp would, with the ends taken along.
         The products are exact, the powers of two being what they are, or infinite. NaN and what leaves the type
-        become NULL, and are told apart by the other branches: whatever lies outside lies on one side of the middle.
+        become NULL, and are told apart by the other branches: whatever lies outside lies on one side of the middle,
+        NaN above it.
         """
         scale = float(1 / factor.step)
         low, high = factor.lower, factor.upper
@@ -117,17 +124,11 @@ class DuckDBDialect(Dialect):
             return Dialect.steps(self, cell, unread, factor, rows)
         x = rows.bind(cell.sql if unread is None else unread.sql)
         kind = "UINTEGER" if low == 0 and high < _UNSIGNED else "BIGINT"
-        ends = [cast(number(end), kind) for end in (low, high)]
+        ends = [number(end) for end in (low, high)]  # constants take the type of what they stand beside
         step = rows.bind(try_cast(binary("*", x, self.float(scale)), kind))
         inside = binary("<=", step, ends[1]) if low == 0 and kind == "UINTEGER" else between(step, *ends)
         middle = self.float(float(Fraction(low + high, 2) * factor.step))
-        return case(
-            (inside, step),
-            (self.is_nan(x), cast(null(), kind)),
-            (binary(">", x, middle), ends[1]),
-            (binary("<=", x, middle), ends[0]),
-            default=cast(null(), kind),
-        )
+        return case((inside, step), (binary("<=", x, middle), ends[0]), (negated(self.is_nan(x)), ends[1]))
 
     def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:
         """Whole numbers of 8 bits: for them DuckDB groups by a table of all values instead of by hashing."""
@@ -177,6 +178,10 @@ class DuckDBDialect(Dialect):
         """The sum of 64-bit integers is a 128-bit one."""
         return call("sum", value)
 
+    def short_total(self, value: SQL) -> SQL:
+        """A constant takes the type of what it stands beside."""
+        return self.fitting(call("coalesce", self.total(value), number(0)))
+
     def limbs(self, value: SQL) -> tuple[SQL, SQL]:
         """Quotient and remainder toward 0."""
         limb = self.widened(string(str(LIMB)))
@@ -196,7 +201,8 @@ class DuckDBDialect(Dialect):
         if base == "BOOLEAN":
             return value, Kind.BOOLEAN
         if base in _INTEGERS or (base == "DECIMAL" and stored.endswith(",0)")):
-            return (value if base == "BIGINT" else try_cast(value, "BIGINT")), Kind.INTEGER
+            widened = value if base == "BIGINT" else (cast if base in _SHORT else try_cast)(value, "BIGINT")
+            return widened, Kind.INTEGER
         if base == "DECIMAL":
             return try_cast(cast(value, "VARCHAR"), "DOUBLE"), Kind.FLOAT
         if base in {"FLOAT", "DOUBLE"}:

@@ -9,7 +9,6 @@ from discreet.engines.sql.words import alias, all_of, any_of, binary, case, colu
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.dialect import Dialect
     from discreet.engines.sql.rows import Rows
     from discreet.engines.sql.words import SQL
     from discreet.plans.statistics import RankedCells, Window
@@ -54,27 +53,32 @@ def pooled_bins(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: lis
     return select(named, rows.computed(), where=all_of([*wanted, not_null(place)]), group=[*keys, place])
 
 
-def near_ranks(windows: tuple[Window, ...], dialect: Dialect) -> SQL:
+def near_ranks(windows: tuple[Window, ...]) -> SQL:
     """Write the condition for the cells within some window.
 
     A window of `RankedCells` keeps the cells with slope * below < aim + reach and slope * upto > aim - reach, where
     slope = a + b and aim = b * total + c: those that miss the rank by less than the reach.
     """
-    return any_of([_near(window, dialect) for window in windows])
+    return any_of([_near(window) for window in windows])
 
 
 def _below() -> SQL:
     return binary("-", column("upto"), column("n"))
 
 
-def _near(window: Window, dialect: Dialect) -> SQL:
-    """Compare in 64 bits: slopes are at most a million, and a table has at most 2**36 rows."""
-
-    def written(value: int) -> SQL:
-        return dialect.literal(value, Kind.INTEGER)
-
-    slope, reach = written(window.a + window.b), written(window.reach)
-    aim = binary("+", binary("*", written(window.b), column("total")), written(window.c))
-    left = binary("<", binary("*", slope, _below()), binary("+", aim, reach))
-    right = binary(">", binary("*", slope, column("upto")), binary("-", aim, reach))
+def _near(window: Window) -> SQL:
+    """Compare in 64 bits, as counts are: slopes are at most a million, and a table has at most 2**36 rows."""
+    slope = window.a + window.b
+    left = binary("<", _times(slope, _below()), _aim(window, window.reach))
+    right = binary(">", _times(slope, column("upto")), _aim(window, -window.reach))
     return all_of([left, right])
+
+
+def _aim(window: Window, more: int) -> SQL:
+    if not window.b:
+        return number(window.c + more)
+    return binary("+", _times(window.b, column("total")), number(window.c + more))
+
+
+def _times(factor: int, count: SQL) -> SQL:
+    return count if factor == 1 else binary("*", number(factor), count)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.engines.sql.relations import Emitter, Relation
     from discreet.engines.sql.rows import Rows
     from discreet.engines.sql.words import SQL
+    from discreet.plans.expressions import Expression
     from discreet.plans.nodes import Aggregate
     from discreet.tables import Value
 
@@ -64,12 +65,14 @@ class Statements:
             if isinstance(each, BinCounts):
                 queries.append(_bins(aggregate, each, emitter))
             elif isinstance(each, RankedCells):
-                rows = emitter.rows(emitter.relation(aggregate.child))
+                child = emitter.late(aggregate.child)
+                drops = child.pending == _column_of(each.factor.value)  # a row without a value has no cell either
+                rows = emitter.rows(child if drops else emitter.settled(child))
                 queries.append(ranked_cells(each, rows, *_keys(aggregate, rows)))
         for _, each in _pooled(aggregate):
             rows = emitter.rows(emitter.relation(aggregate.child))
             queries.append(pooled_bins(each, rows, *_keys(aggregate, rows)))
-        texts = tuple(emitter.dialect.written(query) for query in queries)
+        texts = tuple(emitter.dialect.written(emitter.dialect.layered(query)) for query in queries)
         return Statements(_without_windows(aggregate), texts).near(aggregate, emitter)
 
     def near(self, aggregate: Aggregate, emitter: Emitter) -> Statements:
@@ -80,7 +83,7 @@ class Statements:
         apart = (each for each in aggregate.statistics if isinstance(each, _APART))
         for place, each in enumerate(apart, start=int(_has_scalars(aggregate))):
             if isinstance(each, RankedCells) and each.windows:
-                texts[place] += f" WHERE {emitter.dialect.written(near_ranks(each.windows, emitter.dialect))}"
+                texts[place] += f" WHERE {emitter.dialect.written(near_ranks(each.windows))}"
         return Statements(aggregate, tuple(texts))
 
     def read(
@@ -165,6 +168,10 @@ def _summed(columns: Columns, aggregate: Aggregate, statistic: RankedCells) -> N
     found = np.zeros(len(statistic.marks.starts), dtype=np.int64)
     np.add.at(found, bins, counts)
     return found
+
+
+def _column_of(value: Expression) -> frozenset[str] | None:
+    return frozenset([value.name]) if isinstance(value, Column) else None
 
 
 def _has_scalars(aggregate: Aggregate) -> bool:
