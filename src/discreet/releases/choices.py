@@ -75,11 +75,11 @@ class RankChoice:
     squares, 4 S / 2: with S as above, m is sqrt 2 there.
 
     Where there are several groups, few of their rows may be near a rank and many points beyond them. So `pooled` first
-    buys the counts of bins (`Marks`) over all groups together, with Laplace noise, and these say how much
-    the points of each bin weigh in every group (`Weights`). A row is in one bin of one group, so the counts of bins
-    move by at most T together, whichever groups the unit's rows are in: with noise of the scale T / epsilon they cost
-    epsilon. Given them, weights are fixed, and scores and ranges are as above; both prices add up, as the choices may
-    depend on what was released before (adaptive composition). The noisy counts are not shown.
+    buys the counts of bins (`Marks`) over all groups together, with Laplace noise, and these say how much the points of
+    each bin weigh in every group (`Weights`). A row is in one bin of one group, so the counts of bins move by at most T
+    together, whichever groups the unit's rows are in: with noise of the scale T / epsilon they cost epsilon. Given
+    them, weights are fixed, and scores and ranges are as above; both prices add up, as the choices may depend on what
+    was released before (adaptive composition). The noisy counts are not shown.
 
     Smith 2011 (doi:10.1145/1993636.1993743); McSherry & Talwar 2007 (doi:10.1109/FOCS.2007.41).
 
