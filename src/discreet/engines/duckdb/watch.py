@@ -58,11 +58,11 @@ class Watch:
 
     def _watch(self) -> None:
         with self._changed:
-            while self._until is not None and not self._closed:
-                left = self._until - time.monotonic()
-                if left > 0:
-                    self._changed.wait(left)
-                else:
+            left = self._seconds  # whoever started this thread may have ended already: others will come
+            while left > 0 and not self._closed:
+                self._changed.wait(left)
+                left = 0.0 if self._until is None else self._until - time.monotonic()
+                if self._until is not None and left <= 0 and not self._closed:
                     self._until = None
                     self._interrupt()
             self._thread = None
