@@ -104,6 +104,21 @@ def test_marks_part_the_grid_as_they_say() -> None:
     assert [wide.place(cell) for cell in (499, 500, 501, 1000)] == [1, 2, 3, 4]
 
 
+def test_a_mark_between_two_cells_keeps_the_one_that_its_rows_are_in() -> None:
+    step, lower = Fraction(2**23), 0  # the grid of integers up to 10**18; marks are 10**16 apart
+    marks = Marks.of(lower, round(10**18 / step), step)
+    for mark in range(101):
+        assert marks.place(round(mark * 10**16 / step)) == 2 * mark
+
+
+def test_a_price_too_small_for_a_histogram_buys_the_points_alone() -> None:
+    for price in ({"epsilon": Fraction(1, 10**17)}, {"rho": Fraction(1, 10**34)}):
+        choice = RankChoice.of(HALF, 100, ONE, NeighborRelation.ADD_REMOVE, several=True, **price)
+        assert choice.pooled is None
+        assert choice.epsilon == price.get("epsilon", choice.epsilon)
+        assert choice.rho <= price.get("rho", choice.rho)
+
+
 def laws(weights: Weights, choice: RankChoice, groups: tuple[Rows, ...]) -> list[list[float]]:
     """The chance of each cell in each group from the definition, given the weights."""
     (window,), (scale,) = choice.windows, choice.scales

@@ -18,6 +18,7 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.selection import gap_bound
 from discreet.mechanisms.sums import noisy_counts
 from discreet.noise import lottery, uniform_integer
+from discreet.noise.scale import LARGEST_SCALE, SMALLEST_SCALE
 from discreet.plans.statistics import RankedCells, Window
 from discreet.privacy import ZCDP, NeighborRelation, Pure, curves
 from discreet.privacy.convert import convert
@@ -45,7 +46,6 @@ _HIDDEN = 15  # scales: points beyond the last row are exp(-15) as likely as the
 _MOST = 1 << 59
 _TOGETHER = 10  # levels at once: more gain little
 _MOST_UNIT = 10**6
-_LEAST_SCALE = Fraction(1, 1024)  # samplers hold no less: more noise than was paid for
 _gap_bound = lru_cache(maxsize=256)(gap_bound)  # of public numbers; it is the same for every group of an answer
 _MOST_NUMBERS = 1 << 23  # 64 megabytes of doubles
 
@@ -113,7 +113,8 @@ class RankChoice:
     ) -> RankChoice:
         """Divide a price among the parts so that the sum of the levels' squared rank errors is least.
 
-        For `several` groups `POOLED_SHARE` of it buys their histogram first, unless extremes alone are asked for.
+        For `several` groups `POOLED_SHARE` of it buys their histogram first, unless extremes alone are asked for, or so
+        little is paid that no sampler holds its noise.
 
         A part of k levels has an error in proportion to m / epsilon, or m / sqrt(rho), k times, with m in rows (half of
         it for several levels, as a point that is off by d adds 2 d to their miss). By Lagrange's rule its epsilon is in
@@ -125,6 +126,7 @@ class RankChoice:
         pooled = None
         if several and learns(levels) and ties_of(width) >= FLOOR_BITS:
             pooled = _pooled(moved, neighbors, epsilon=epsilon, rho=rho)
+        if pooled is not None:
             epsilon = None if epsilon is None else epsilon * (1 - POOLED_SHARE)
             rho = None if rho is None else rho * (1 - POOLED_SHARE)
         for together in range(_TOGETHER, 0, -1):
@@ -224,10 +226,11 @@ def learns(levels: tuple[Fraction, ...]) -> bool:
 
 def _pooled(
     moved: Sensitivity, neighbors: Relation, *, epsilon: Fraction | None, rho: Fraction | None
-) -> DiscreteLaplace:
+) -> DiscreteLaplace | None:
     """The noise of the histogram for its share of a price; with rho = epsilon^2 / 2 it keeps its share of rho."""
     each = epsilon * POOLED_SHARE if epsilon is not None else sqrt_lower(2 * (rho or Fraction(0)) * POOLED_SHARE)
-    return DiscreteLaplace(moved.l1, scale=max(moved.l1 / each, _LEAST_SCALE), neighbors=neighbors)
+    scale = max(moved.l1 / each, SMALLEST_SCALE)  # more noise than was paid for
+    return DiscreteLaplace(moved.l1, scale=scale, neighbors=neighbors) if scale < LARGEST_SCALE else None
 
 
 def laplace_rho(noise: DiscreteLaplace) -> Fraction:

@@ -45,8 +45,8 @@ def pooled_bins(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: lis
         away = rows.bind(binary("+", binary("*", dialect.to(place, Kind.FLOAT), rate), phase))
         mark = rows.bind(dialect.nearest(away))
         off = rows.bind(binary("-", away, dialect.to(mark, Kind.FLOAT)))
-        right = (binary(">", off, dialect.float(marks.rate / 2)), number(1))
-        left = (binary("<", off, dialect.float(-marks.rate / 2)), number(-1))
+        right = (binary(">", off, dialect.float(marks.half)), number(1))
+        left = (binary("<", off, dialect.float(-marks.half)), number(-1))
         place = binary("+", binary("*", mark, number(2)), case(right, left, default=number(0)))
     place = rows.bind(place)
     named = [alias(each, f"r{at}") for at, each in enumerate([*keys, place, count_rows()])]

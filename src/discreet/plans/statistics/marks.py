@@ -58,7 +58,16 @@ class Marks:
             return cell - self.lower
         away = (cell - self.lower) * self.rate + self.phase
         mark = round(away)
-        return 2 * mark + (away - mark > self.rate / 2) - (away - mark < -self.rate / 2)
+        return 2 * mark + (away - mark > self.half) - (away - mark < -self.half)
+
+    @property
+    def half(self) -> float:
+        """Half a cell, in marks, and a little more than products are rounded by.
+
+        A mark that lies just between two cells would else have neither of them, or one, as roundings fall: both count
+        as its own.
+        """
+        return self.rate * (0.5 + 2.0**-11)
 
 
 def _apart(width: Fraction) -> Fraction:
