@@ -35,7 +35,7 @@ from benchmarks.report import (
 )
 from discreet.ledgers import SQLiteLedger
 from discreet.ledgers.amounts import amount_text
-from discreet.ledgers.line import Line
+from discreet.ledgers.line import Draft, Line
 from discreet.ledgers.records import about, plain
 from discreet.privacy import Pure
 from discreet.releases import Entry
@@ -191,7 +191,7 @@ def long_ledger(file: Path, entries: int) -> SQLiteLedger:
     for start in range(1, entries, AT_ONCE):
         with ledger._page(write=True) as page:  # noqa: SLF001 - `reserve` would force each entry to disk
             for number in range(start, min(entries, start + AT_ONCE)):
-                ledger._append(page, "reserved", {**body, "question": f"q{number}"})  # noqa: SLF001 - likewise
+                ledger._append(page, Draft.of("reserved", {**body, "question": f"q{number}"}))  # noqa: SLF001 - likewise
     return ledger
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from discreet.ledgers import SQLiteLedger
 from discreet.ledgers.forking import _Gate
+from discreet.ledgers.line import Draft
 from discreet.ledgers.lock import turn
 from discreet.privacy import Pure
 from discreet.releases import Entry
@@ -195,7 +196,8 @@ def test_a_fork_in_a_signals_handler_spends_nothing_in_the_child(tmp_path: Path)
         before = signal.signal(signal.SIGUSR1, fork)
         try:
             with ledger._page(write=True) as page:
-                ledger._reserved(page, Pure(1), Entry("", ("visits",)))
+                entry = Entry("", ("visits",))
+                ledger._reserved(page, Pure(1), entry, Draft.of("reserved", ledger._body(Pure(1), entry)))
                 signal.raise_signal(signal.SIGUSR1)
                 if told == [0]:
                     os._exit(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledgers import MemoryLedger, SQLiteLedger, lock
 from discreet.ledgers import sqlite as sqlite_module
+from discreet.ledgers.heads import Head, HeadFile
 from discreet.ledgers.transfer import FORMAT
 from discreet.privacy import Pure
 from discreet.releases import Entry
@@ -26,8 +28,6 @@ from tests.ledgers.stores import POLICY, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from discreet.ledgers.heads import HeadFile
 
 COUNT = Entry("count", ("visits",))
 
@@ -45,10 +45,88 @@ def test_the_file_is_durable_and_in_write_ahead_mode(file: Path) -> None:
     with SQLiteLedger(file) as ledger:
         run = ledger._connected().execute
         assert run("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert run("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert run("PRAGMA synchronous").fetchone() == (1,)  # NORMAL: the ledger forces the log itself
         assert run("PRAGMA user_version").fetchone() == (FORMAT,)
     assert file.with_suffix(".head").read_text().split()[0].lstrip("0") == "2"
     assert not list(file.parent.glob("*.new*"))
+
+
+def on_disk(file: Path, folder: Path) -> SQLiteLedger:
+    """The ledger as a power cut would leave it that comes right now: the file and the log alone."""
+    folder.mkdir()
+    for name in (file.name, f"{file.name}-wal"):
+        shutil.copy(file.with_name(name), folder)
+    return SQLiteLedger(folder / file.name)
+
+
+def test_what_is_given_was_forced_to_disk_before(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever had been written when the disk was last told to keep it holds every reservation and answer so far."""
+    copies: list[Path] = []
+    heads: list[str] = []
+
+    def forced(handle: int) -> None:
+        assert os.path.samestat(os.fstat(handle), file.with_name(f"{file.name}-wal").stat())
+        copies.append(tmp_path / f"copy{len(copies)}")
+        heads.append(file.with_suffix(".head").read_text())
+        with on_disk(file, copies[-1]) as copy:
+            assert copy.verify().ok
+
+    with SQLiteLedger(file) as ledger:
+        monkeypatch.setattr(sqlite_module, "_to_disk", forced)
+        before = file.with_suffix(".head").read_text()
+        paid = ledger.reserve(Pure(1), COUNT)
+        assert heads == [before]  # the head is written when its entry is safe, not before
+        with SQLiteLedger(copies[-1] / file.name) as copy:
+            assert copy.verify().head == paid.head
+        told = ledger.record(paid, Text(8))
+        with SQLiteLedger(copies[-1] / file.name) as copy:
+            assert copy.verify().head == told
+        count = len(copies)
+        assert ledger.find(Pure(1), COUNT) is not None  # what another process recorded may not be on disk yet
+        assert len(copies) > count
+        assert str(ledger.head) == told
+
+
+def test_a_disk_that_keeps_nothing_gives_no_reservation(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failed(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with SQLiteLedger(file) as ledger:
+        before = file.with_suffix(".head").read_text()
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_module, "_to_disk", failed)
+            with pytest.raises(
+                LedgerError, match=r"failed \(Input/output error\); nothing was released. Check the disk"
+            ):
+                ledger.reserve(Pure(1), COUNT)
+            with pytest.raises(LedgerError, match="nothing was released"):
+                _ = ledger.head
+        assert file.with_suffix(".head").read_text() == before
+        assert ledger.remaining == Pure("1.5")  # it stays spent
+        assert ledger.verify().ok
+
+
+def test_a_file_with_another_journal_forces_each_commit(file: Path) -> None:
+    """Somebody's database browser may change it."""
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+    with SQLiteLedger(file) as ledger:
+        assert ledger._connected().execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        ledger.record(ledger.reserve(Pure(1), COUNT), Text(8))
+        assert ledger.find(Pure(1), COUNT) is not None
+        assert ledger.head.number == 4
+        assert ledger.verify().ok
+
+
+def test_a_head_never_steps_back(tmp_path: Path) -> None:
+    """Entries are safe in their order, but who wrote them may be told so in another."""
+    file = HeadFile(tmp_path / "hospital.ledger.head")
+    for number, kept in ((3, 3), (5, 5), (4, 5), (5, 5), (6, 6)):
+        file.write(Head(number, f"{number:064x}"))
+        assert file.read() == Head(kept, f"{kept:064x}")
+    file.path.write_text("9" * 20 + " no head at all, and much longer than one: " + "x" * 100)
+    file.write(Head(7, f"{7:064x}"))
+    assert file.read() == Head(7, f"{7:064x}")
 
 
 def test_who_creates_a_ledger_while_another_does_opens_the_others(

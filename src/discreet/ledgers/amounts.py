@@ -22,6 +22,7 @@ __all__ = [
     "difference",
     "least",
     "left_of",
+    "longest",
     "read_amount",
     "read_text",
     "spend",
@@ -115,6 +116,15 @@ def least(first: Currency, second: Currency) -> Currency:
     )
 
 
+def longest(denominator: int) -> bool:
+    """Tell whether a sum with such a denominator is rounded up.
+
+    >>> longest(3), longest(3**1000)
+    (False, True)
+    """
+    return denominator.bit_length() > _LONGEST
+
+
 def added(total: Currency, cost: Currency) -> Currency:
     """Add a cost to a sum, exactly as long as that is short, else rounded up to a multiple of 2^-512.
 
@@ -127,7 +137,7 @@ def added(total: Currency, cost: Currency) -> Currency:
     """
     whole: Currency = total + cost
     numbers = _numbers(whole)
-    if all(number.denominator.bit_length() <= _LONGEST for number in numbers.values()):
+    if not any(longest(number.denominator) for number in numbers.values()):
         return whole
     short = {name: Fraction(math.ceil(number * _GRID), _GRID) for name, number in numbers.items()}
     return type(whole)(**short, neighbors=whole.neighbors)  # type: ignore[call-arg]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.errors import LedgerError
+from discreet.ledgers.lock import hold
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Head", "HeadFile"]
 
 _WIDTH = 20
+_WAIT_SECONDS = 30.0
 
 
 class Head(NamedTuple):
@@ -79,13 +81,22 @@ class HeadFile:
         return Head.read(f"{int(number)}:{found}" if _is_number(number) else text)
 
     def write(self, head: Head) -> None:
-        """Write the head in place: one short write that is never half done."""
+        """Write the head in place, in one short write that is never half done; a later one stays.
+
+        Entries become durable in their order, but who wrote them may come here in another.
+        """
         data = f"{head.number:0{_WIDTH}d} {head.hash}\n".encode()
         try:
-            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o644)
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
             try:
+                hold(handle, _WAIT_SECONDS)
+                before = os.read(handle, len(data) + 1)
+                if len(before) == len(data) and before[:_WIDTH].isdigit() and int(before[:_WIDTH]) > head.number:
+                    return
+                os.lseek(handle, 0, os.SEEK_SET)
                 os.write(handle, data)
-                os.ftruncate(handle, len(data))  # whatever else stood there would make it unreadable
+                if len(before) > len(data):  # whatever else stood there would make it unreadable
+                    os.ftruncate(handle, len(data))
             finally:
                 os.close(handle)
         except OSError as error:

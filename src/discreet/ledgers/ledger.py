@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
 from discreet.exact import integer, shown
-from discreet.ledgers.amounts import added, covers, least, left_of, read_text, spend
+from discreet.ledgers.amounts import added, covers, least, left_of, read_text, spend, text_of
 from discreet.ledgers.heads import Head
-from discreet.ledgers.line import Line
+from discreet.ledgers.line import Draft, Line, now
 from discreet.ledgers.page import MemoryPage
 from discreet.ledgers.records import (
     about,
@@ -23,6 +22,7 @@ from discreet.ledgers.records import (
     released_record,
     repeat_of,
     require_name,
+    require_policy,
     require_texts,
     scopes,
     table_names,
@@ -30,6 +30,7 @@ from discreet.ledgers.records import (
 )
 from discreet.ledgers.rules import apply, seen, verified_tables
 from discreet.ledgers.statement import Statement
+from discreet.ledgers.sums import sum_text, within
 from discreet.ledgers.terms import DATASET, Limits, Terms
 from discreet.ledgers.transfer import FORMAT, checked, copy_into, written
 from discreet.ledgers.verification import Verification, verified
@@ -42,7 +43,6 @@ from discreet.releases.purse import (
     require_repeats,
     require_reservation,
 )
-from discreet.tables import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -55,8 +55,9 @@ if TYPE_CHECKING:
     from discreet.ledgers.page import Page, State
     from discreet.privacy.currencies import Currency
     from discreet.releases.purse import Released
+    from discreet.tables import Policy
 
-__all__ = ["KINDS", "Ledger", "now", "require_policy"]
+__all__ = ["KINDS", "Ledger"]
 
 KINDS = ("question", "stream", "session", "method")
 """What a reservation pays for."""
@@ -65,28 +66,6 @@ _NOTES = ("audit", "check", "unprotected")
 _WRITTEN = ("opened", "policy", "reserved", "recorded", "part", "shared", *_NOTES)
 _OWN_WORDS = frozenset({"analyst", "charges", "clock", "purpose", "question", "reservation", "reservations", "what"})
 _CHUNK = 1000
-
-
-def now() -> str:
-    """Give the time of the clock, in UTC.
-
-    >>> now()[-1]
-    'Z'
-    """
-    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def require_policy(policy: Policy | None) -> None:
-    """Refuse what is no policy.
-
-    >>> require_policy("hospital.toml")
-    Traceback (most recent call last):
-    ...
-    discreet.errors.ParameterError: policy is 'hospital.toml'; it must be a Policy, or None for the ledger's last one.
-    """
-    if not isinstance(policy, Policy | None):
-        msg = f"policy is {shown(policy)}; it must be a Policy, or None for the ledger's last one."
-        raise ParameterError(msg)
 
 
 class Ledger(ABC):
@@ -132,6 +111,10 @@ class Ledger(ABC):
     @abstractmethod
     def _page(self, *, write: bool) -> AbstractContextManager[Page]:
         """Open a transaction; it is durable when the block ends without an error, and undone otherwise."""
+
+    @abstractmethod
+    def _settle(self) -> None:
+        """Make durable whatever a transaction has read, before it is shown to anybody."""
 
     # What a question needs
 
@@ -227,12 +210,18 @@ class Ledger(ABC):
         costs, repeats = require_costs(costs), require_repeats(repeats)
         if not costs:
             with self._page(write=False) as page:  # what is owed by nobody is not written, and waits for no writer
-                owed = [self._owed(page, repeat, entry) for repeat, entry in repeats]
-                if not any(owed):
-                    return (), tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
+                owed = any(self._owed(page, repeat, entry) for repeat, entry in repeats)
+                free = () if owed else tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
+            if not owed:
+                self._settle()
+                return (), free
+        drafts = [
+            Draft.of("reserved", self._body(cost, entry)) for cost, entry in costs
+        ]  # while nobody has to wait for it
         with self._page(write=True) as page:
             shared = tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
-            return tuple(self._reserved(page, cost, entry) for cost, entry in costs), shared
+            reserved = [self._reserved(page, *each, draft) for each, draft in zip(costs, drafts, strict=True)]
+            return tuple(reserved), shared
 
     def record(self, reservation: Reservation, answer: Released) -> str:
         """Keep the answer of a reservation, once, and give the head of the ledger. Only then may it be shown."""
@@ -266,7 +255,7 @@ class Ledger(ABC):
                 self._require_policy(page, "")
                 for table in table_names(facts.get("tables", [])):
                     self._policy.table(table)  # refuses a name that is no table
-            head = self._append(page, kind, {**facts, "what": what})
+            head = self._append(page, Draft.of(kind, {**facts, "what": what}))
         return str(head)
 
     @property
@@ -302,7 +291,9 @@ class Ledger(ABC):
     def head(self) -> Head:
         """The last entry by number and hash: print it, keep it elsewhere, and `verify` finds a cut tail."""
         with self._page(write=False) as page:
-            return self._head(page)
+            found = self._head(page)
+        self._settle()
+        return found
 
     def verify(self, *, head: str | Head | None = None) -> Verification:
         """Check the chain of hashes, all sums, all budgets, and that a known head is part of the ledger."""
@@ -401,35 +392,28 @@ class Ledger(ABC):
         facts = {"policy": json.loads(policy.to_json()), "policy_hash": policy.hash}
         if page.state() is None:
             body = {"format": FORMAT, "dataset": policy.dataset, "terms": Terms.of(policy).record()}
-            self._append(page, "opened", body | facts)
+            self._append(page, Draft.of("opened", body | facts))
             return
         if page.fact("policy_hash") == policy.hash:  # another process was faster
             return
         terms = terms_of(page).after(policy)
         edits = changes(json.loads(policy_of(page).to_json()), json.loads(policy.to_json()))
-        self._append(page, "policy", {"terms": terms.record(), "changes": edits, **facts})
+        self._append(page, Draft.of("policy", {"terms": terms.record(), "changes": edits, **facts}))
 
-    def _append(self, page: Page, kind: str, body: Mapping[str, Any]) -> Head:
+    def _append(self, page: Page, draft: Draft) -> Head:
         """Chain an entry; its time never runs backwards, whatever the clock does."""
         state = self._state(page)
         time = now()
         if state is not None and time < state.time:
-            body = {**body, "clock": time}
+            draft = Draft.of(draft.kind, {**draft.body, "clock": time})
             time = state.time
-        try:
-            line = Line.after(None if state is None else (state.number, state.hash), kind, body, time)
-        except (RecursionError, TypeError, ValueError) as error:
-            msg = (
-                f"what the ledger is to keep is no JSON ({type(error).__name__}); it must be made of texts, finite "
-                "numbers, true, false, None, lists and dictionaries of texts."
-            )
-            raise ParameterError(msg) from None
+        line = draft.after(None if state is None else (state.number, state.hash), time)
         apply(line, page)
         page.append(line)
         return Head(line.number, line.hash)
 
     def _keep_head(self, page: Page) -> None:
-        """Copy the head to its file; stores call it after a commit, while nobody else writes."""
+        """Copy the head to its file; stores call it after an entry is durable."""
         if self._heads is not None and page.appended is not None:
             self._heads.write(Head(page.appended.number, page.appended.hash))
 
@@ -496,9 +480,18 @@ class Ledger(ABC):
 
     def _admit(self, page: Page, scope: Scope, charge: Currency) -> None:
         limit = self._limits.of(scope)
-        if limit is not None:
+        if limit is not None and not self._clearly_fits(page, scope, charge):
             whose = "the dataset" if scope == DATASET else f"{scope[0]} {scope[1]}"
             spend(limit, self._spent(page, scope), charge, whose)
+
+    def _clearly_fits(self, page: Page, scope: Scope, charge: Currency) -> bool:
+        """Whether a charge fits by its digits; the filter decides everything else, and words the refusal."""
+        before = page.amount("", *scope)
+        try:
+            cost = text_of(charge)
+            return within(cost if before is None else sum_text(before, cost), self._limits.text(scope))
+        except (AttributeError, DiscreetError, TypeError):  # no amount, or one that does not add
+            return False
 
     def _answers(self, page: Page, question: str) -> list[Line]:
         """The answers to a question, as they were recorded: one that was edited is not shown to anybody."""
@@ -558,17 +551,25 @@ class Ledger(ABC):
         for scope, name, charge in charges:
             self._admit(page, (scope, name), charge)
         numbers = [line.reservation for line in lines]
-        head = self._append(page, "shared", {**about(entry), "reservations": numbers, "charges": plain(charges)})
+        body = {**about(entry), "reservations": numbers, "charges": plain(charges)}
+        head = self._append(page, Draft.of("shared", body))
         return replace(found, head=str(head))
 
-    def _reserved(self, page: Page, cost: Currency, entry: Entry) -> Reservation:
+    def _body(self, cost: Currency, entry: Entry) -> dict[str, Any]:
+        """What an entry says of a cost that is taken."""
+        require_texts(entry)
+        self._limits.dataset.admits(cost)  # refuses what is no amount of this currency and relation
+        charges = [(*scope, cost) for scope in scopes(entry.analyst, entry.purpose)]
+        return {**about(entry), "what": entry.kind, "charges": plain(charges)}
+
+    def _reserved(self, page: Page, cost: Currency, entry: Entry, draft: Draft) -> Reservation:
         """Take a cost; earlier answers come along as far as who asks and what for have seen them all the same."""
+        page.foresee(entry.question, entry.analyst, entry.purpose)
         self._check(page, entry)
         whose = scopes(entry.analyst, entry.purpose)
         for scope in whose:
             self._admit(page, scope, cost)
-        charges = [(*scope, cost) for scope in whose]
-        head = self._append(page, "reserved", {**about(entry), "what": entry.kind, "charges": plain(charges)})
+        head = self._append(page, draft)
         lines = self._answers(page, entry.question)
         own = [line for line in lines if all(line.reservation in seen(page, entry.question, *s) for s in whose[1:])]
         return Reservation(head.number, cost, entry, tuple(line.body["answer"] for line in own), str(head))
@@ -594,5 +595,5 @@ class Ledger(ABC):
             body = {"reservation": reservation.number, "answer": record}
             if kind == "recorded":
                 body |= {"question": line.question, "charges": line.body["charges"]}
-            head = self._append(page, kind, body)
+            head = self._append(page, Draft.of(kind, body))
         return str(head)

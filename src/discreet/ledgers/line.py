@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.ledgers.amounts import read_amount
+from discreet.ledgers.sums import normal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.privacy.currencies import Currency
 
-__all__ = ["NOTHING", "Charge", "Line", "Scope", "canonical", "printable", "strict_json"]
+__all__ = ["NOTHING", "Charge", "Draft", "Line", "Scope", "canonical", "now", "printable", "strict_json"]
 
 NOTHING = "0" * 64
 """What the first entry names as the hash before it."""
@@ -25,8 +28,18 @@ Scope = tuple[str, str]
 
 Charge = tuple[str, str, "Currency"]
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 _FITS = 2**63
 """Numbers of entries are below: stores keep them in 64 bits."""
+
+
+def now() -> str:
+    """Give the time of the clock, in UTC.
+
+    >>> now()[-1]
+    'Z'
+    """
+    return f"{dt.datetime.now(dt.UTC).isoformat(timespec='microseconds')[:26]}Z"
 
 
 def canonical(value: object) -> str:
@@ -35,7 +48,7 @@ def canonical(value: object) -> str:
     >>> canonical({"b": 1, "a": [None, True]})
     '{"a":[null,true],"b":1}'
     """
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def printable(text: str) -> str:
@@ -90,6 +103,42 @@ def _are_charges(charges: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry as far as it can be written before it has a place: the longest part of its text.
+
+    >>> draft = Draft.of("audit", {"claimed": "1"})
+    >>> draft.after(None, "2026-01-01T00:00:00.000000Z").number
+    0
+    """
+
+    kind: str
+    body: Mapping[str, Any]
+    text: str
+    """The body as it is hashed."""
+
+    @staticmethod
+    def of(kind: str, body: Mapping[str, Any]) -> Draft:
+        """Write the body, or raise ParameterError where it is no JSON."""
+        try:
+            return Draft(kind, body, canonical(body))
+        except (RecursionError, TypeError, ValueError) as error:
+            msg = (
+                f"what the ledger is to keep is no JSON ({type(error).__name__}); it must be made of texts, finite "
+                "numbers, true, false, None, lists and dictionaries of texts."
+            )
+            raise ParameterError(msg) from None
+
+    def after(self, last: tuple[int, str] | None, time: str) -> Line:
+        """Give it its place, after the last entry; the text is the same that `canonical` makes of the whole."""
+        number, previous = (0, NOTHING) if last is None else (last[0] + 1, last[1])
+        text = (
+            f'{{"body":{self.text},"kind":{quoted(self.kind)},"number":{number},"previous":{quoted(previous)},'
+            f'"time":{quoted(time)}}}'
+        )
+        return Line(number, self.kind, time, previous, self.body, hashlib.sha256(text.encode()).hexdigest(), text)
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """An entry: its number, what kind it is, when, what it says, and the hashes of the one before and of itself.
 
@@ -115,9 +164,7 @@ class Line:
     @staticmethod
     def after(last: tuple[int, str] | None, kind: str, body: Mapping[str, Any], time: str) -> Line:
         """Chain a new entry to the last one, given by its number and hash."""
-        number, previous = (0, NOTHING) if last is None else (last[0] + 1, last[1])
-        text = canonical({"number": number, "kind": kind, "time": time, "previous": previous, "body": body})
-        return Line(number, kind, time, previous, body, hashlib.sha256(text.encode()).hexdigest(), text)
+        return Draft.of(kind, body).after(last, time)
 
     @staticmethod
     def read(text: str, stated: str) -> Line:
@@ -141,6 +188,11 @@ class Line:
     def charges(self) -> list[Charge]:
         """What the entry takes from which budget."""
         return [(scope, name, read_amount(cost)) for scope, name, cost in self.body.get("charges", ())]
+
+    @property
+    def charge_texts(self) -> list[tuple[str, str, str]]:
+        """The same, as sums are written."""
+        return [(scope, name, normal(json.dumps(cost))) for scope, name, cost in self.body.get("charges", ())]
 
     @property
     def cost(self) -> Currency | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from contextlib import contextmanager
@@ -16,14 +17,14 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; SQLite's own lock is then the only one
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["turn"]
+__all__ = ["hold", "turn"]
 
 _SHORTEST, _LONGEST = 1e-4, 0.05
 """Who is next looks again after a tenth of what it has waited, but within these bounds, in seconds."""
 
 
 @contextmanager
-def turn(path: Path, seconds: float) -> Iterator[None]:
+def turn(path: str | Path, seconds: float) -> Iterator[None]:
     """Hold a file's lock for a block; others are let in in the order in which they came.
 
     Two locks in a row, like a turnstile: whoever holds the outer one is next at the inner one, so the process that just
@@ -44,12 +45,12 @@ def turn(path: Path, seconds: float) -> Iterator[None]:
         return
     process = os.getpid()
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    queue = os.open(path.with_name(path.name + ".queue"), flags, 0o644)
+    queue = os.open(f"{path}.queue", flags, 0o644)
     try:
-        lock = os.open(path.with_name(path.name + ".lock"), flags, 0o644)
+        lock = os.open(f"{path}.lock", flags, 0o644)
         try:
             fcntl.flock(queue, fcntl.LOCK_EX)
-            _take(lock, seconds)
+            hold(lock, seconds)
             fcntl.flock(queue, fcntl.LOCK_UN)
             yield
         finally:
@@ -60,16 +61,27 @@ def turn(path: Path, seconds: float) -> Iterator[None]:
         os.close(queue)
 
 
-def _take(lock: int, seconds: float) -> None:
-    """Take a lock for which nobody else waits."""
+def _is_free(lock: int) -> bool:
+    """Take a lock if nobody holds it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def hold(lock: int, seconds: float) -> None:
+    """Take the lock of an open file, or raise BlockingIOError after so many seconds; closing the file gives it back.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     hold(file.fileno(), 30)
+    """
+    if fcntl is None:  # pragma: no cover - Windows
+        return
     start = time.monotonic()
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waited = time.monotonic() - start
-            if waited > seconds:
-                raise
-            time.sleep(min(max(waited / 10, _SHORTEST), _LONGEST))
-        else:
-            return
+    while not _is_free(lock):
+        waited = time.monotonic() - start
+        if waited > seconds:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        time.sleep(min(max(waited / 10, _SHORTEST), _LONGEST))

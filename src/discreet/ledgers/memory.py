@@ -40,6 +40,9 @@ class MemoryLedger(Ledger):
     def close(self) -> None:
         """Do nothing: what is in memory stays until nobody holds it."""
 
+    def _settle(self) -> None:
+        """Do nothing: memory is as durable as it gets."""
+
     @contextmanager
     def _page(self, *, write: bool) -> Iterator[MemoryPage]:
         if self._process != os.getpid():  # before the lock, which a thread of the parent may have held

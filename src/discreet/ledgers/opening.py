@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError, PolicyError
 from discreet.exact import shown
-from discreet.ledgers.ledger import Ledger, require_policy
+from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.memory import MemoryLedger
 from discreet.ledgers.paths import HEAD, read_path
 from discreet.ledgers.postgres import PostgresLedger
+from discreet.ledgers.records import require_policy
 from discreet.ledgers.sqlite import SQLiteLedger
 from discreet.tables import Policy
 

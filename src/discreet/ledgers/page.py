@@ -61,6 +61,9 @@ class Page(Protocol):
     appended: Line | None
     """What was written last in this transaction."""
 
+    def foresee(self, question: str, analyst: str | None, purpose: str | None) -> None:
+        """Know what a spend will read next, so that it can be read at once."""
+
     def state(self) -> State | None:
         """The last entry; None in an empty store."""
 
@@ -145,6 +148,9 @@ class MemoryPage:
     def empty() -> MemoryPage:
         """A page on a store of its own."""
         return MemoryPage(Store())
+
+    def foresee(self, question: str, analyst: str | None, purpose: str | None) -> None:
+        """Do nothing: all of it is at hand."""
 
     def state(self) -> State | None:
         """The last entry."""

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import shown
 from discreet.ledgers.forking import renew_lock
-from discreet.ledgers.heads import Head, HeadFile
+from discreet.ledgers.heads import HeadFile
 from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
 from discreet.ledgers.page import Filed, State
@@ -67,6 +67,9 @@ class _Page:
 
     def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         return self._cursor.execute(query.encode(), values).fetchall()
+
+    def foresee(self, question: str, analyst: str | None, purpose: str | None) -> None:
+        """Read nothing ahead: the server's own write to disk takes longer than all questions to it."""
 
     def state(self) -> State | None:
         row = self._one("SELECT number, hash, time FROM state")
@@ -240,6 +243,9 @@ class PostgresLedger(Ledger):
             msg = f"the ledger {self._named} was written by a newer Discreet. Upgrade Discreet to use it."
             raise LedgerError(msg)
 
+    def _settle(self) -> None:
+        """Do nothing: the server shows a commit to nobody before it is on disk."""
+
     @contextmanager
     def _page(self, *, write: bool) -> Iterator[Page]:
         import psycopg
@@ -280,15 +286,6 @@ class PostgresLedger(Ledger):
                     "already written stays spent."
                 )
                 raise LedgerError(msg) from None
-
-    def _keep_head(self, page: Page) -> None:
-        """Copy the head to this machine's file, unless another process already wrote a later one."""
-        line = page.appended
-        if self._heads is None or line is None:
-            return
-        kept = self._heads.read()
-        if kept is None or kept.number < line.number:
-            self._heads.write(Head(line.number, line.hash))
 
 
 def _is_ended(connection: Connection[tuple[Any, ...]]) -> bool:

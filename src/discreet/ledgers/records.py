@@ -30,6 +30,7 @@ __all__ = [
     "released_record",
     "repeat_of",
     "require_name",
+    "require_policy",
     "require_texts",
     "scopes",
     "table_names",
@@ -84,7 +85,12 @@ def plain(charges: Iterable[Charge]) -> list[list[object]]:
     >>> plain([("analyst", "ann", Pure(1))])[0][:2]
     ['analyst', 'ann']
     """
-    return [[scope, name, amount_text(cost)] for scope, name, cost in charges]
+    texts: dict[int, dict[str, Any]] = {}
+    found = list(charges)
+    for _, _, cost in found:  # mostly one cost in several budgets
+        if id(cost) not in texts:
+            texts[id(cost)] = amount_text(cost)
+    return [[scope, name, texts[id(cost)]] for scope, name, cost in found]
 
 
 def about(entry: Entry) -> dict[str, Any]:
@@ -118,6 +124,19 @@ def require_name(word: str, name: str | None) -> None:
     """
     if name is not None and not (isinstance(name, str) and name and name.isprintable()):
         msg = f"{word} is {shown(name)}; it must be a text of printable characters."
+        raise ParameterError(msg)
+
+
+def require_policy(policy: Policy | None) -> None:
+    """Refuse what is no policy.
+
+    >>> require_policy("hospital.toml")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: policy is 'hospital.toml'; it must be a Policy, or None for the ledger's last one.
+    """
+    if not isinstance(policy, Policy | None):
+        msg = f"policy is {shown(policy)}; it must be a Policy, or None for the ledger's last one."
         raise ParameterError(msg)
 
 

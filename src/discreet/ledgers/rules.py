@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from discreet.errors import LedgerError
-from discreet.ledgers.amounts import added, read_text, text_of
 from discreet.ledgers.line import canonical, strict_json
+from discreet.ledgers.sums import sum_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from discreet.ledgers.line import Line
     from discreet.ledgers.page import Page
-    from discreet.privacy.currencies import Currency
 
 __all__ = ["apply", "seen", "verified_tables"]
 
@@ -35,11 +34,11 @@ def apply(line: Line, page: Page) -> None:
     >>> page = MemoryPage.empty()
     >>> body = {"charges": [["dataset", "", amount_text(Pure("0.5"))]]}
     >>> apply(Line.after(None, "reserved", body, ""), page)
-    >>> read_text(page.amount("", "dataset", ""))
-    Pure(epsilon=0.5)
+    >>> page.amount("", "dataset", "")
+    '{"currency": "pure", "epsilon": "1/2", "neighbors": "add_remove"}'
     """
     _keep_facts(line, page)
-    for scope, name, cost in line.charges:
+    for scope, name, cost in line.charge_texts:
         if line.kind in {"reserved", "shared"}:
             _add(page, "", scope, name, cost)
         if line.kind == "recorded" and line.question and scope == "dataset":
@@ -97,6 +96,6 @@ def _see(page: Page, question: str, scope: str, name: str, numbers: Iterable[int
     page.set_amount(question, scope, name, canonical(sorted({*known, *(each for each in numbers if each is not None)})))
 
 
-def _add(page: Page, topic: str, scope: str, name: str, cost: Currency) -> None:
+def _add(page: Page, topic: str, scope: str, name: str, cost: str) -> None:
     before = page.amount(topic, scope, name)
-    page.set_amount(topic, scope, name, text_of(cost if before is None else added(read_text(before), cost)))
+    page.set_amount(topic, scope, name, cost if before is None else sum_text(before, cost))

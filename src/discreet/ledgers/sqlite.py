@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 from discreet.errors import LedgerError
 from discreet.ledgers.forking import rest_before
 from discreet.ledgers.heads import HeadFile
-from discreet.ledgers.ledger import Ledger, require_policy
+from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
 from discreet.ledgers.lock import turn
 from discreet.ledgers.page import Filed, State
 from discreet.ledgers.paths import HEAD, read_ledger_path
+from discreet.ledgers.records import require_policy
 from discreet.ledgers.transfer import FORMAT, checked, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
     from discreet.tables import Policy
@@ -31,6 +32,8 @@ __all__ = ["SQLiteLedger"]
 _APPLICATION = 0x44504C47
 _WAIT_SECONDS = 30.0
 _CHECKPOINT_PAGES = 8000  # the same few pages change with each entry: a longer log copies them less often
+_to_disk = getattr(os, "fdatasync", os.fsync)
+_LOG_FLAGS = getattr(os, "O_CLOEXEC", 0) | (os.O_RDONLY if os.name == "posix" else os.O_RDWR)
 _FORKED = (
     "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
     "spent. Fork first and open the database then, or start a new process."
@@ -69,30 +72,84 @@ _CODES: dict[int | None, int] = {
 """What the system says of lock files, in SQLite's words."""
 
 
+_GLANCE = """
+SELECT state.number, state.hash, state.time,
+    EXISTS (SELECT 1 FROM lines WHERE number = 0),
+    EXISTS (SELECT 1 FROM lines WHERE number = state.number),
+    (SELECT value FROM facts WHERE name = 'policy_hash'),
+    (SELECT amount FROM amounts WHERE topic = '' AND scope = 'dataset' AND name = ''),
+    (SELECT amount FROM amounts WHERE topic = '' AND scope = 'analyst' AND name = ?),
+    (SELECT amount FROM amounts WHERE topic = '' AND scope = 'purpose' AND name = ?),
+    EXISTS (SELECT 1 FROM lines WHERE kind = 'recorded' AND question = ?)
+FROM state
+"""
+
+
 class _Page:
-    """A transaction on a SQLite connection; nobody else writes meanwhile, so each sum is read once."""
+    """A transaction on a SQLite connection; nobody else writes meanwhile, so each fact is read once.
+
+    A statement takes longer to call than to run, and others wait meanwhile: what a spend reads is read by one, and sums
+    are written at the end.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._run = connection.execute
         self._amounts: dict[tuple[str, str, str], str | None] = {}
+        self._changed: dict[tuple[str, str, str], str] = {}
+        self._facts: dict[str, str | None] = {}
+        self._there: dict[int, bool] = {}
+        self._state: State | None = None
+        self._unanswered = ""
         self.appended: Line | None = None
 
+    def foresee(self, question: str, analyst: str | None, purpose: str | None) -> None:
+        if self._state is not None:  # after the first of several spends the rest is read as it is asked for
+            return
+        row = self._run(_GLANCE, (analyst, purpose, question)).fetchone()
+        if row is None:
+            return
+        number, last, time, first_there, last_there, policy, dataset, of_analyst, of_purpose, answered = row
+        self._state = State(number, last, time)
+        self._there = {0: bool(first_there), number: bool(last_there)}
+        self._facts = {"policy_hash": policy}
+        self._amounts["", "dataset", ""] = dataset
+        if analyst is not None:
+            self._amounts["", "analyst", analyst] = of_analyst
+        if purpose is not None:
+            self._amounts["", "purpose", purpose] = of_purpose
+        self._unanswered = "" if answered else question
+
+    def flush(self) -> None:
+        """Write the sums and the state, before anything else reads them and before the transaction ends."""
+        if self.appended is not None and self._state is not None:
+            self._run("INSERT OR REPLACE INTO state VALUES (0, ?, ?, ?)", self._state)
+        for key, text in self._changed.items():
+            self._run("INSERT OR REPLACE INTO amounts VALUES (?, ?, ?, ?)", (*key, text))
+        self._changed = {}
+
     def state(self) -> State | None:
-        row = self._run("SELECT number, hash, time FROM state").fetchone()
-        return None if row is None else State(*row)
+        if self._state is None:
+            row = self._run("SELECT number, hash, time FROM state").fetchone()
+            self._state = None if row is None else State(*row)
+        return self._state
 
     def append(self, line: Line) -> None:
         values = (line.number, line.kind, line.hash, line.question or None, line.reservation, line.text)
         self._run("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?)", values)
-        self._run("INSERT OR REPLACE INTO state VALUES (0, ?, ?, ?)", (line.number, line.hash, line.time))
+        self._state, self._there[line.number] = State(line.number, line.hash, line.time), True
+        if line.kind == "recorded":
+            self._unanswered = ""
         self.appended = line
 
     def fact(self, name: str) -> str | None:
-        row = self._run("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        if name not in self._facts:
+            row = self._run("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+            self._facts[name] = None if row is None else str(row[0])
+        return self._facts[name]
 
     def set_fact(self, name: str, text: str) -> None:
         self._run("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, text))
+        self._facts[name] = text
 
     def facts(self) -> dict[str, str]:
         return dict(self._run("SELECT name, value FROM facts").fetchall())
@@ -106,15 +163,17 @@ class _Page:
         return self._amounts[key]
 
     def set_amount(self, topic: str, scope: str, name: str, text: str) -> None:
-        self._run("INSERT OR REPLACE INTO amounts VALUES (?, ?, ?, ?)", (topic, scope, name, text))
-        self._amounts[topic, scope, name] = text
+        self._amounts[topic, scope, name] = self._changed[topic, scope, name] = text
 
     def amounts(self, topic: str | None) -> Iterable[tuple[str, str, str, str]]:
+        self.flush()
         where, values = ("", ()) if topic is None else (" WHERE topic = ?", (topic,))
         return self._run(f"SELECT topic, scope, name, amount FROM amounts{where} ORDER BY 1, 2, 3", values).fetchall()  # noqa: S608 - a constant
 
     def has(self, number: int) -> bool:
-        return self._run("SELECT 1 FROM lines WHERE number = ?", (number,)).fetchone() is not None
+        if number not in self._there:
+            self._there[number] = self._run("SELECT 1 FROM lines WHERE number = ?", (number,)).fetchone() is not None
+        return self._there[number]
 
     def line(self, number: int) -> Line | None:
         row = self._run("SELECT line, hash FROM lines WHERE number = ?", (number,)).fetchone()
@@ -140,6 +199,8 @@ class _Page:
         return said
 
     def answers(self, question: str) -> list[Line]:
+        if question and question == self._unanswered:
+            return []
         rows = self._run(
             "SELECT line, hash FROM lines WHERE kind = 'recorded' AND question = ? ORDER BY number", (question,)
         )
@@ -170,8 +231,8 @@ class SQLiteLedger(Ledger):
     """A ledger in one SQLite file, safe for many processes of one machine.
 
     Writes wait in a fair queue (`<file>.queue`, `<file>.lock`), are transactions in write-ahead mode and forced to disk
-    before they return. The head is kept in a second file, `<stem>.head`. The folder must be on a local disk: SQLite's
-    write-ahead mode does not work on network drives.
+    before they return, those of several writers at once. The head is kept in a second file, `<stem>.head`. The folder
+    must be on a local disk: SQLite's write-ahead mode does not work on network drives.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -210,6 +271,9 @@ class SQLiteLedger(Ledger):
         self._thread_lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
+        self._file = str(self._path)
+        self._logs = True
+        self._log: int | None = None  # the write-ahead log, while the connection is open
         self._heads: HeadFile | None = HeadFile(self._path.with_suffix(HEAD))
         rest_before(self)
         return self._heads
@@ -235,6 +299,9 @@ class SQLiteLedger(Ledger):
             if self._connection is not None and self._process == os.getpid():
                 self._connection.close()
             self._connection = None
+            if self._log is not None:
+                os.close(self._log)
+            self._log = None
 
     def _put_aside(self) -> None:
         """Close the connection, so that a child inherits none; a transaction of this very thread stays open.
@@ -292,7 +359,9 @@ class SQLiteLedger(Ledger):
             )
             found.text_factory = _decoded
             try:
-                found.execute("PRAGMA synchronous = FULL")
+                # The log is forced by `_settle`; a file whose journal somebody else changed forces each commit itself.
+                self._logs = found.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+                found.execute(f"PRAGMA synchronous = {'NORMAL' if self._logs else 'FULL'}")
                 found.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 application, version = (
                     found.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
@@ -314,8 +383,10 @@ class SQLiteLedger(Ledger):
         try:
             with self._thread_lock:
                 if write:
-                    with turn(self._path, _WAIT_SECONDS):
-                        yield from self._transaction("BEGIN IMMEDIATE")
+                    with turn(self._file, _WAIT_SECONDS):
+                        page = yield from self._transaction("BEGIN IMMEDIATE")
+                    self._force()
+                    self._keep_head(page)
                 else:
                     yield from self._transaction("BEGIN")
         except UnicodeDecodeError:  # SQLite quotes a damaged file in its message, which the driver cannot read
@@ -324,12 +395,15 @@ class SQLiteLedger(Ledger):
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(self._sentence(error)) from None
 
-    def _transaction(self, begin: str) -> Iterator[_Page]:
+    def _transaction(self, begin: str) -> Generator[_Page, None, _Page]:
         connection = self._connected()
         try:
             connection.execute(begin)  # an interrupt may come right after it
+            if begin != "BEGIN":
+                self._open_log()  # before anything is written, as it may fail
             page = _Page(connection)
             yield page
+            page.flush()
         except BaseException:  # also Ctrl-C: what is half done is undone
             if connection.in_transaction and self._process == os.getpid():
                 connection.execute("ROLLBACK")
@@ -342,7 +416,33 @@ class SQLiteLedger(Ledger):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-        self._keep_head(page)
+        return page
+
+    def _open_log(self) -> None:
+        """Open the write-ahead log, which is there, and the same, as long as the connection is open."""
+        if self._logs and self._log is None:
+            self._log = os.open(f"{self._file}-wal", _LOG_FLAGS)
+
+    def _force(self) -> None:
+        """Force the write-ahead log to disk, up to the last entry that this process has seen or written.
+
+        With `synchronous = NORMAL` SQLite does all that it does with `FULL` but this one call after a commit (it does
+        it, too, before it copies the log into the file and before it begins a new log). We do it after the turn is
+        given back: others commit meanwhile, and the system forces the entries of several writers at once. Nothing is
+        shown and no reservation is given before it returns. If it fails, the entry may be there or not; a cost that may
+        be forgotten has paid for nothing then, as nobody got the reservation.
+        """
+        if self._log is not None:
+            _to_disk(self._log)
+
+    def _settle(self) -> None:
+        try:
+            with self._thread_lock:
+                self._connected()
+                self._open_log()
+                self._force()
+        except (OSError, sqlite3.Error) as error:
+            raise LedgerError(self._sentence(error)) from None
 
     def _sentence(self, error: Exception) -> str:
         """Say what is wrong with the file and what to do, without SQLite's own words where ours are clearer."""

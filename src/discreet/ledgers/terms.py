@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
+from discreet.ledgers.amounts import text_of
 from discreet.privacy import Budget
 from discreet.releases.purse import budget_filter
 
@@ -128,19 +129,31 @@ class Limits:
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
         self._known: dict[Scope, Filter[Any] | None] = {}
+        self._texts: dict[Scope, str] = {}
 
     @cached_property
     def nothing(self) -> Currency:
         """An amount of nothing in the ledger's currency."""
-        limit = self.of(DATASET)
-        zero: Currency = limit.limit * 0  # type: ignore[union-attr]  # the dataset has one
+        zero: Currency = self.dataset.limit * 0
         return zero
+
+    @cached_property
+    def dataset(self) -> Filter[Any]:
+        """The filter of the dataset, which always has one."""
+        return budget_filter(self._policy, self._policy.budget)
 
     def of(self, scope: Scope) -> Filter[Any] | None:
         """The filter of a budget before anything was spent; None where there is no limit of its own."""
         if scope not in self._known:
             self._known[scope] = self._build(scope)
         return self._known[scope]
+
+    def text(self, scope: Scope) -> str:
+        """The limit of a budget as sums are written; empty where there is none."""
+        if scope not in self._texts:
+            limit = self.of(scope)
+            self._texts[scope] = "" if limit is None else text_of(limit.limit)
+        return self._texts[scope]
 
     @property
     def named(self) -> list[Scope]:
@@ -151,7 +164,7 @@ class Limits:
     def _build(self, scope: Scope) -> Filter[Any] | None:
         policy = self._policy
         if scope == DATASET:
-            return budget_filter(policy, policy.budget)
+            return self.dataset
         kind, name = scope
         holders = policy.analysts if kind == "analyst" else policy.purposes
         found = next((each for each in holders if each.name == name), None)
