@@ -36,6 +36,7 @@ from benchmarks.report import (
 from discreet.ledgers import SQLiteLedger
 from discreet.ledgers.amounts import amount_text
 from discreet.ledgers.line import Draft, Line
+from discreet.ledgers.lock import turn
 from discreet.ledgers.records import about, plain
 from discreet.privacy import Pure
 from discreet.releases import Entry
@@ -95,6 +96,17 @@ def insert(file: Path) -> Callable[[], object]:
     return act
 
 
+def insert_in_turn(file: Path) -> Callable[[], object]:
+    """The same, but the processes take turns as a ledger's do: what fairness alone costs."""
+    bare = insert(file)
+
+    def act() -> None:
+        with turn(file, 60):
+            bare()
+
+    return act
+
+
 def entry_size() -> int:
     """How long the text of one reservation is."""
     body = {"charges": [["dataset", "", amount_text(COST)]] * 2, "asked": ENTRY.asked, "question": ENTRY.question}
@@ -148,14 +160,21 @@ def rate_figures(folder: Path, rounds: int, seconds: float) -> Iterator[Figure]:
     SQLiteLedger(ours, POLICY).close()
     alone = [one_round(insert, bare, seconds, 1).rate]
     pairs = [
-        (one_round(insert, bare, seconds, WRITERS), one_round(spend, ours, seconds, WRITERS)) for _ in range(rounds)
+        (
+            one_round(insert, bare, seconds, WRITERS),
+            one_round(spend, ours, seconds, WRITERS),
+            one_round(insert_in_turn, bare, seconds, WRITERS),
+        )
+        for _ in range(rounds)
     ]
-    floor, mine = (median(pair[side].rate for pair in pairs) for side in (0, 1))
+    floor, mine, in_turn = (median(pair[side].rate for pair in pairs) for side in (0, 1, 2))
     yield Figure(section, "spends", "discreet", mine, "per second")
     ratio = median(pair[1].rate / pair[0].rate for pair in pairs)
     yield Figure(
         section, "spends", "bare INSERTs (floor)", floor, "per second", ratio=ratio, compared=True, target=RATE
     )
+    turns = median(pair[1].rate / pair[2].rate for pair in pairs)
+    yield Figure(section, "spends", "bare INSERTs that take turns", in_turn, "per second", ratio=turns, compared=True)
     alone.append(one_round(insert, bare, seconds, 1).rate)
     alone_ratio = divide(mine, median(alone))
     yield Figure(

@@ -38,6 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     scale  10
     0
     """
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:  # while modules were still being imported
+        sys.stderr.write(f"discreet: {_STOPPED}\n")
+        return 130
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     from typer import Abort, TyperException
 
     from discreet.apps.cli.commands_group import Interrupted, build
