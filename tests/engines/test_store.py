@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -92,6 +93,24 @@ def test_memory_for_kept_rows_is_taken_once() -> None:
             engine.prepare(plan_sql(policy, f"SELECT COUNT(*) AS n FROM {name}").aggregate).run()
             found.append(places(engine))
     assert found == [{"memory"}, {"memory", "file"}]
+
+
+def test_kept_rows_that_do_not_fit_in_memory_wait_in_the_private_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample may guess too little, and later sorts need room: the answers stay the same."""
+    columns = [Column("id", type="integer"), Column("cost", lower=0, upper=10**6)]
+    policy = Policy([Table("visits", unit="id", rows_per_unit=3, columns=columns)], epsilon=1)
+    place = np.arange(3_500_000)
+    many = {"visits": pa.table({"id": place % 700_000, "cost": place * 7919 % 10**6})}
+    monkeypatch.setattr("discreet.engines.duckdb.engine._SPARE", 1000)
+    answers, waiting = [], []
+    for memory in (1_000, 28):
+        with DuckDB(policy, many, rank_key=bytes(32), memory=memory, threads=1) as engine:
+            answers += [answer(engine, policy) for _ in range(2)]
+            assert places(engine) == {"memory"}
+            waiting += engine._connection.execute("SELECT count(*) > 0 FROM duckdb_temporary_files()").fetchall()
+    assert waiting == [(False,), (True,)]
+    assert answers == 4 * [answers[0]]
+    assert answers[0][0] == 3 * 700_000
 
 
 def test_a_source_may_have_tables_with_the_names_of_kept_rows(tmp_path: Path) -> None:

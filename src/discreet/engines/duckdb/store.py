@@ -1,8 +1,9 @@
 """Storage of the engine's own: tables cut down to so many rows per unit, once for each version of the data.
 
 Which rows are kept is the same for every question, so they are found once. Mostly, units with too many rows are few:
-they are found by counting, and only their rows are ranked and sorted; where they are many, all rows are. Both ways keep
-the same rows. Later questions read the kept rows, already in their declared kinds, and pay nothing for the limit.
+they are found by counting, and only their rows are ranked and sorted; where they are many, all rows are, by short keys
+where units are numbers that allow it (`discreet.engines.duckdb.short`). All ways keep the same rows. Later questions
+read the kept rows, already in their declared kinds, and pay nothing for the limit.
 
 The rows are a copy and not a list of the units with too many: a source that changes under the same version would break
 the limit otherwise. They are stored as they are: to compress them would take as long as to find them. Where no file is
@@ -13,11 +14,12 @@ The file holds copies of private rows and the key of the ranks. It is dropped wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.duckdb.short import MARK, Short
 from discreet.engines.duckdb.undoing import undo
 from discreet.engines.keys import fresh_key
 from discreet.engines.sql.keeping import described, kept_name, limits, visible
@@ -48,9 +50,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Store"]
 
-_HEAVY = ("temp", "heavy")
+_HEAVY, _AGAIN = ("temp", "heavy"), ("temp", "again")
+_MARKED, _QUICKLY_MARKED = ("marked_rows",), ("temp", "quickly_marked_rows")
+"""Rows that are not kept yet, in the file and in memory; no question reads tables of such names."""
 _SAMPLED = 64
 """One unit of so many is looked at before it is decided how to find the rows to keep, and where they go."""
+_LOOKED = 4096
+"""About so many rows are looked at more closely, if that is fewer."""
 _TEXT, _OTHER = 32, 8
 """About so many bytes a cell takes."""
 
@@ -67,6 +73,11 @@ class _Guess:
     def mostly_heavy(self) -> bool:
         """Whether most rows belong to units with too many."""
         return 2 * self.heavy > self.rows
+
+    @property
+    def share(self) -> int:
+        """One unit of so many, a power of two, has about as many rows as are looked at more closely."""
+        return max(_SAMPLED, 1 << (self.rows // _LOOKED).bit_length())
 
 
 class Store:
@@ -152,11 +163,16 @@ class Store:
             size = guess.kept * sum(_TEXT if facts.kind is Kind.TEXT else _OTHER for facts in found.schema.values())
             quick = size <= self._spare
             target = f"{'TEMP ' if quick else ''}TABLE {table(name).sql('duckdb')}"
-            if guess.mostly_heavy:
-                kept = visible(emitter.limited(emitter.relation(scan), limit))
-                connection.execute(f"CREATE {target} AS {self._dialect.written(kept)}")
-            else:
+            short = Short.of(found, _sampled(guess.share), limit, self._run) if guess.mostly_heavy else None
+            if not guess.mostly_heavy:
                 self._keep_light(emitter, scan, limit, target)
+            elif short is None:
+                self._create(target, visible(emitter.limited(emitter.relation(scan), limit)))
+            else:
+                marked = table(*(_QUICKLY_MARKED if quick else _MARKED))
+                self._mark(marked, short.numbered(emitter, emitter.relation(scan), limit), quick=quick)
+                self._settle(emitter, emitter.relation(scan), limit, marked)
+                connection.execute(f"ALTER TABLE {marked.sql('duckdb')} RENAME TO {table(name).sql('duckdb')}")
             connection.execute("COMMIT")
         except BaseException:
             undo(connection)
@@ -165,42 +181,84 @@ class Store:
 
     def _guess(self, child: Relation, limit: int) -> _Guess:
         """Look at a few units; what is guessed wrong costs time alone."""
-        low = binary("&", call("hash", column(UNIT)), cast(number(_SAMPLED - 1), "UBIGINT"))
-        sampled = binary("=", low, cast(number(0), "UBIGINT"))
-        counted = select([alias(count_rows(), "n")], child.query, where=sampled, group=[column(UNIT)])
+        counted = select([alias(count_rows(), "n")], child.query, where=_sampled(), group=[column(UNIT)])
         n, most = column("n"), number(limit)
         many = binary(">", n, most)
         parts = [n, case((many, n), default=number(0)), case((many, most), default=n)]
-        sums = [alias(call("coalesce", call("sum", part), number(0)), f"r{place}") for place, part in enumerate(parts)]
-        (found,) = self._connection.execute(self._dialect.written(select(sums, counted))).fetchall()
-        return _Guess(*(_SAMPLED * int(each) for each in found))
+        sums = [alias(call("sum", part), f"r{place}") for place, part in enumerate(parts)]
+        (found,) = self._run(select(sums, counted))
+        return _Guess(*(_SAMPLED * int(each or 0) for each in found))
+
+    def _run(self, query: SQL) -> list[tuple[int | None, ...]]:
+        """Ask for a few numbers."""
+        return self._connection.execute(self._dialect.written(query)).fetchall()
+
+    def _create(self, target: str, query: SQL) -> None:
+        self._connection.execute(f"CREATE {target} AS {self._dialect.written(query)}")
+
+    def _mark(self, marked: SQL, query: SQL, *, quick: bool) -> None:
+        """Store the rows that stay by short keys.
+
+        DuckDB deletes committed rows where they are, and copies all others. In memory nothing outlasts a failure, so
+        they are committed; what a failure leaves there has another name than kept rows, and is replaced.
+        """
+        self._create(f"{'OR REPLACE TEMP ' if quick else ''}TABLE {marked.sql('duckdb')}", query)
+        if quick:
+            self._connection.execute("COMMIT")
+            self._connection.execute("BEGIN TRANSACTION")
+
+    def _settle(self, emitter: Emitter, child: Relation, limit: int, marked: SQL) -> None:
+        """Cut units with a mark down to the limit by whole ranks."""
+        units, again, own = table(*_HEAVY), table(*_AGAIN), column(str(child.own))
+        self._create(
+            f"TEMP TABLE {units.sql('duckdb')}",
+            select([alias(own, UNIT)], marked, where=column(MARK), group=[own]),
+        )
+        stored = select([*(column(each) for each in child.names.values()), alias(own, UNIT)], marked)
+        tied = emitter.limited(_of(replace(child, query=stored), units), limit)
+        self._create(f"TEMP TABLE {again.sql('duckdb')}", visible(tied))
+        rows, few, found = (each.sql("duckdb") for each in (marked, units, again))
+        for text in (
+            f"DELETE FROM {rows} WHERE {own.sql('duckdb')} IN (FROM {few})",  # noqa: S608 - our own names
+            f"ALTER TABLE {rows} DROP COLUMN {MARK}",
+            f"INSERT INTO {rows} FROM {found}",
+            f"DROP TABLE {few}",
+            f"DROP TABLE {found}",
+        ):
+            self._connection.execute(text)
 
     def _keep_light(self, emitter: Emitter, scan: Scan, limit: int, target: str) -> None:
         """Copy the rows of units within the limit, then the first rows of the others."""
-        connection, heavy, unit = self._connection, table(*_HEAVY), column(UNIT)
-
-        def part(*, matched: bool) -> Relation:
-            child = emitter.relation(scan)
-            same = binary("=", column(UNIT, "b"), column(UNIT, "a"))
-            aliased = heavy.copy()
-            aliased.set("alias", exp.TableAlias(this=exp.to_identifier("b")))
-            there: SQL = exp.Exists(this=select([number(1)], aliased, where=same))
-            columns = [column(name, "a") for name in child.columns]
-            query = select(columns, child.query, where=there if matched else negated(there), name="a")
-            return Relation(query, child.schema, child.unit, own=child.own)
-
+        heavy, unit, child = table(*_HEAVY), column(UNIT), emitter.relation(scan)
         # Rows that are dropped for a NULL are counted too: a unit that has too many with them is ranked for nothing.
         counted = select([alias(unit, UNIT), alias(count_rows(), "n")], emitter.late(scan).query, group=[unit])
         many = select([alias(unit, UNIT)], counted, where=binary(">", column("n"), number(limit)))
         name, counts = target.rpartition(" ")[2], heavy.sql("duckdb")
-        connection.execute(f"CREATE TEMP TABLE {counts} AS {self._dialect.written(many)}")
-        connection.execute(f"CREATE {target} AS {self._dialect.written(visible(part(matched=False)))}")
-        rest = emitter.limited(part(matched=True), limit)
-        connection.execute(f"INSERT INTO {name} {self._dialect.written(visible(rest))}")
-        connection.execute(f"DROP TABLE {counts}")
+        self._create(f"TEMP TABLE {counts}", many)
+        self._create(target, visible(_of(child, heavy, matched=False)))
+        rest = emitter.limited(_of(child, heavy), limit)
+        self._connection.execute(f"INSERT INTO {name} {self._dialect.written(visible(rest))}")
+        self._connection.execute(f"DROP TABLE {counts}")
 
     def drop(self) -> None:
         """Remove all kept rows."""
         for name in self._stored():
             self._connection.execute(f"DROP TABLE {table(name).sql('duckdb')}")
         self._there.clear()  # nobody else writes to the store while it is open
+
+
+def _sampled(share: int = _SAMPLED) -> SQL:
+    """Tell whether a unit is one of the few that are looked at, one of so many."""
+    low = binary("&", call("hash", column(UNIT)), cast(number(share - 1), "UBIGINT"))
+    return binary("=", low, cast(number(0), "UBIGINT"))
+
+
+def _of(child: Relation, units: SQL, *, matched: bool = True) -> Relation:
+    """Give the rows of the units in a table, or of all others."""
+    listed = units.copy()
+    listed.set("alias", exp.TableAlias(this=exp.to_identifier("b")))
+    same = binary("=", column(UNIT, "b"), column(UNIT, "a"))
+    there: SQL = exp.Exists(this=select([number(1)], listed, where=same))
+    columns = [column(name, "a") for name in child.columns]
+    query = select(columns, child.query, where=there if matched else negated(there), name="a")
+    return Relation(query, child.schema, child.unit, own=child.own)

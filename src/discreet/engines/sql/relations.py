@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.engines.sql.binding import Cell, Unread
 from discreet.engines.sql.expressions import aligned
-from discreet.engines.sql.ranks import rank
+from discreet.engines.sql.ranks import lead, rank
 from discreet.engines.sql.reading import conditions, read_cell, unread_cell
 from discreet.engines.sql.rows import Rows
 from discreet.engines.sql.statistics import count_rows, finished, unit_statistic_sql
@@ -348,8 +348,15 @@ class Emitter:
 
     def ranked(self, child: Relation) -> exp.Select:
         """Write the rows with their ranks, as r."""
+        return self._hashed(child, rank)
+
+    def led(self, child: Relation) -> exp.Select:
+        """Write the rows with the leads of their ranks, as r."""
+        return self._hashed(child, lead)
+
+    def _hashed(self, child: Relation, by: Callable[..., SQL]) -> exp.Select:
         rows = self.rows(child)
-        found = alias(rank("row", self._unit(child), self._ranked_cells(child, rows), self._key, rows), "r")
+        found = alias(by("row", self._unit(child), self._ranked_cells(child, rows), self._key, rows), "r")
         return select([*(column(name) for name in child.columns), found], rows.computed())
 
     def _ranked_cells(self, child: Relation, rows: Rows) -> list[Cell]:
