@@ -352,7 +352,7 @@ def _learned(
     """Add noise to the counts of all groups, and read weights from them; None where they are not paid for."""
     if choice.pooled is None:
         return None
-    assert pooled is not None  # noqa: S101 - an engine counts them for every question with several groups
+    assert pooled is not None  # noqa: S101 - who asks the engine asks for them too
     noisy = noisy_counts(pooled, choice.pooled, bits).tolist()
     return Weights.learned(statistic.marks.starts, statistic.factor.upper, noisy, float(choice.pooled.scale))
 

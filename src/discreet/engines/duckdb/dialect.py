@@ -49,7 +49,7 @@ class DuckDBDialect(Dialect):
     functions: ClassVar[frozenset[str]] = frozenset(
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
-            *("floor", "greatest", "hash", "isnan", "least", "length", "ln", "max", "min", "nullif", "power"),
+            *("floor", "greatest", "hash", "isnan", "lead", "least", "length", "ln", "max", "min", "nullif", "power"),
             *("regexp_full_match", "row_number", "sha256", "sqrt", "substring", "sum", "translate", "trim", "trunc"),
         }
     )

@@ -22,7 +22,9 @@ class Marks:
 
     Bin 2 r is the cell of mark r, bin 2 r + 1 all cells up to the next mark, with mark 0 at the first cell or below it;
     so some bins at the ends may have no cell. Where `rate` is 0, bin r is cell r. Bins are where `place` says, in
-    doubles of which every operation is rounded alike on all engines; `starts` are their first cells.
+    doubles of which every operation is rounded alike on all engines; `starts` are their first cells. A mark is less
+    than `half` away on both sides for its own cells, which are counted twice; for others on one side. Every operation
+    keeps the order, so a higher cell is never in a lower bin.
 
     >>> found = Marks.of(0, 1000, Fraction(1))
     >>> found.starts[:5], [found.place(cell) for cell in (0, 1, 9, 10, 11, 1000)]
@@ -57,8 +59,7 @@ class Marks:
         if not self.rate:
             return cell - self.lower
         away = (cell - self.lower) * self.rate + self.phase
-        mark = round(away)
-        return 2 * mark + (away - mark > self.half) - (away - mark < -self.half)
+        return math.floor(away + self.half) + math.ceil(away - self.half)
 
     @property
     def half(self) -> float:
