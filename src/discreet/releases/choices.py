@@ -17,7 +17,7 @@ from discreet.mechanisms.additive import miss
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.selection import gap_bound
 from discreet.mechanisms.sums import noisy_counts
-from discreet.noise import lottery, uniform_integer
+from discreet.noise import lotteries, uniform_integer
 from discreet.noise.scale import LARGEST_SCALE, SMALLEST_SCALE
 from discreet.plans.statistics import RankedCells, Window
 from discreet.privacy import ZCDP, NeighborRelation, Pure, curves
@@ -27,6 +27,8 @@ from discreet.releases.joint import Joint
 from discreet.releases.weights import FLOOR_BITS, Weights, ties_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from discreet.noise import BitSource
     from discreet.plans.nodes.aggregate import Sensitivity
     from discreet.plans.statistics import Statistic
@@ -47,6 +49,7 @@ _MOST = 1 << 59
 _TOGETHER = 10  # levels at once: more gain little
 _MOST_UNIT = 10**6
 _gap_bound = lru_cache(maxsize=256)(gap_bound)  # of public numbers; it is the same for every group of an answer
+_MOST_CELLS = 1 << 16  # of groups that are chosen for together: a few megabytes
 _MOST_NUMBERS = 1 << 23  # 64 megabytes of doubles
 
 
@@ -338,11 +341,13 @@ def choose(
     for part, joint, scale in zip(choice.parts, choice.joints, choice.scales, strict=True):
         lower, ties = statistic.factor.lower, 0 if joint is None else joint.ties
         weights = Weights.even(lower, statistic.width, ties) if learned is None else learned
+        if joint is None:
+            for start, some in _together(groups):
+                chosen = _chosen(some, choice.windows[part[0]], scale, weights, bits)
+                found[start : start + len(some), part[0]] = chosen
+            continue
         for number, cells in enumerate(groups):
-            if joint is None:
-                found[number, part[0]] = _chosen(cells, choice.windows[part[0]], scale, weights, bits)
-            else:
-                found[number, part] = joint.chosen(cells, weights, bits)
+            found[number, part] = joint.chosen(cells, weights, bits)
     return found
 
 
@@ -357,21 +362,34 @@ def _learned(
     return Weights.learned(statistic.marks.starts, statistic.factor.upper, noisy, float(choice.pooled.scale))
 
 
-def _chosen(cells: Cells, window: Window, scale: Fraction, weights: Weights, bits: BitSource) -> int:
-    """Choose one cell of the grid, exactly with probability in proportion to its points exp(-min(miss, reach) / scale).
+def _together(groups: list[Cells]) -> Iterator[tuple[int, list[Cells]]]:
+    """Give groups, with the place of the first, as many at once as have few cells together."""
+    start, held = 0, 0
+    for end, cells in enumerate(groups):
+        if held and held + len(cells) > _MOST_CELLS:
+            yield start, groups[start:end]
+            start, held = end, 0
+        held += len(cells) + 1
+    yield start, groups[start:]
+
+
+def _chosen(groups: list[Cells], window: Window, scale: Fraction, weights: Weights, bits: BitSource) -> list[int]:
+    """Choose one cell of the grid for each group, exactly in proportion to its points exp(-min(miss, reach) / scale).
 
     Cells within the reach are candidates by themselves. Between two of them, and on either side, no point holds a row
     that makes a difference: between, points miss the rank alike; left of the first cell within the reach, by as much as
     the gap just left of it, or by more than the reach (were it less, the next cell would be within the reach too).
     """
-    starts, sizes, misses = laid_out(cells, window, int(weights.starts[0]), weights.upper)
+    laid = [laid_out(cells, window, int(weights.starts[0]), weights.upper) for cells in groups]
+    starts, sizes, misses = (np.concatenate(parts) for parts in zip(*laid, strict=True))
     first = weights.first(starts)
     points = weights.first(starts + sizes) - first
-    chosen = lottery(-np.minimum(misses, window.reach), scale, points, bits)
-    if sizes[chosen] == 1:
-        return int(starts[chosen])
-    point = first[chosen] + uniform_integer(int(points[chosen]), bits=bits)
-    return int(weights.cells(np.array([point]))[0])
+    scores = -np.minimum(misses, window.reach)
+    chosen = lotteries(scores, scale, points, [len(each) for each, _, _ in laid], bits)
+    spots = zip(sizes[chosen].tolist(), points[chosen].tolist(), strict=True)
+    within = [uniform_integer(count, bits=bits) if size > 1 else 0 for size, count in spots]
+    found: list[int] = weights.cells(first[chosen] + np.array(within, dtype=np.int64)).tolist()
+    return found
 
 
 def laid_out(cells: Cells, window: Window, lower: int, upper: int) -> tuple[Cells, Cells, Cells]:
