@@ -19,6 +19,7 @@ from discreet.noise.uniform import uniform_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -106,13 +107,13 @@ def _drawn(
 ) -> list[int]:
     best = np.maximum.reduceat(values if weights is None else np.where(weights > 0, values, values.min()), starts)
     tickets, shifts = _tickets(values, best, scale, weights, starts)
-    ends = [*starts.tolist(), values.size]
+    ends: list[int] = [*starts.tolist(), values.size]
     sums = [np.cumsum(tickets[start:end]) for start, end in pairwise(ends)]
 
     def draw(number: int) -> int:
         total, first, shift = int(sums[number][-1]), exact_score(best[number]), shifts[number]
         while True:
-            i = ends[number] + int(np.searchsorted(sums[number], uniform_integer(total, bits=bits), side="right"))
+            i: int = ends[number] + int(np.searchsorted(sums[number], uniform_integer(total, bits=bits), side="right"))
             behind = (first - exact_score(values[i])) / scale
             over, under = (1, 1) if weights is None else weights[i].item().as_integer_ratio()
             factor = Fraction(over << max(shift, 0), (under * int(tickets[i])) << max(-shift, 0))
@@ -153,7 +154,7 @@ def _tickets(
     Scores above `best` have a weight of 0 and get no ticket; so does everybody with a weight of 0.
     """
     counts = np.diff(starts, append=values.size)
-    bests = np.repeat(best, counts)
+    bests: NDArray[Any] = np.repeat(best, counts)
     with np.errstate(all="ignore"):  # what floats cannot bound counts as not behind at all, an upper bound
         if values.dtype != np.float64:  # the difference is exact, its float is the nearest
             behind = Box.of((bests - values).astype(np.float64)) + Box.of(np.zeros(1))

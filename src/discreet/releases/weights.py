@@ -21,7 +21,8 @@ FLOOR_BITS = 4
 
 _MOST_BITS = 58
 _TIE_BITS = 20
-_MASS = 1 << 80
+_MASS_BITS = 80
+_MASS = 1 << _MASS_BITS
 _CLEAR = 3  # standard deviations: a smaller difference between two halves is taken for noise
 _ALONE = 5  # the same for a bin by itself: of two hundred hardly one is beyond by noise alone
 
@@ -83,8 +84,9 @@ class Weights:
         begins, sizes, held = ([each[part] for each in bins] for part in range(3))
         masses = _masses(sizes, held, scale)
         cells, ties, floor = sum(sizes), ties_of(upper - begins[0]), (1 << FLOOR_BITS) - 1
+        shift = _MASS_BITS + FLOOR_BITS - ties  # a part of a cell is (floor * mass * cells / size + _MASS) / 2**shift
         digits = [
-            max(0, (((floor * mass * cells + _MASS * size) << ties) // (_MASS * size << FLOOR_BITS)).bit_length() - 1)
+            max(0, ((floor * cells * mass // size + _MASS) >> shift).bit_length() - 1)
             for mass, size in zip(masses, sizes, strict=True)
         ]
         return Weights(np.array(begins, dtype=np.int64), np.array(digits, dtype=np.int64), upper)
@@ -189,12 +191,13 @@ def _halves(
     >>> [each.tolist() for each in _halves(3)]
     [[0, 1], [1, 2], [3, 3], [2, 2]]
     """
-    found, waiting = [], [(0, count)]
+    found: list[tuple[int, int, int, int]] = []
+    waiting = [(0, count)]
     while waiting:
         low, high = waiting.pop()
         if high - low > 1:
             middle = (low + high) // 2
             found.append((low, middle, high, len(found) + high - low - 1))
             waiting += [(middle, high), (low, middle)]
-    low, middle, high, after = np.array(found, dtype=np.int64).reshape(-1, 4).T
-    return low, middle, high, after
+    begins, parts, ends, after = np.array(found, dtype=np.int64).reshape(-1, 4).T
+    return begins, parts, ends, after

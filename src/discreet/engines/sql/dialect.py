@@ -198,6 +198,11 @@ class Dialect(ABC):
         ends = [self.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)]
         return clamp(rows.bind(self.snapped(scaled, bounds, rows)), *ends)
 
+    def placed(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
+        """What `steps` gives for rows that have a place on the grid, and the condition that leaves others out."""
+        found = rows.bind(self.steps(cell, unread, factor, rows))
+        return found, not_null(found)
+
     def signed(self, value: SQL) -> SQL:
         """What `steps` gives, as a number to compute with."""
         return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,15 +37,23 @@ if TYPE_CHECKING:
 
 __all__ = ["CellsRead", "counted_cells", "near_ranks"]
 
-_COUNTED = "discreet_cells"
+_COUNTED = "counted"
+"""The table in whose place the query of `counted_cells` is written."""
 
 
 def counted_cells(statistic: RankedCells, rows: Rows, keys: list[SQL], wanted: list[SQL]) -> SQL:
     """Write a query whose rows are the keys, a cell, and the values in it."""
-    cell = steps_sql(statistic.factor, rows)
+    factor = statistic.factor
+    value = rows.cell(factor.value)
+    if value.kind is Kind.FLOAT:
+        found, there = rows.dialect.placed(value, rows.unread(factor.value), factor, rows)
+        cell = rows.bind(found)
+    else:
+        cell = steps_sql(factor, rows)
+        there = not_null(cell)
     named = [alias(each, f"r{place}") for place, each in enumerate([*keys, cell])]
-    there = all_of([*wanted, not_null(cell)])
-    return select([*named, alias(count_rows(), "n")], rows.computed(), where=there, group=[*keys, cell])
+    counted = [*named, alias(count_rows(), "n")]
+    return select(counted, rows.computed(), where=all_of([*wanted, there]), group=[*keys, cell])
 
 
 def near_ranks(counted: str, width: int, statistic: RankedCells, dialect: Dialect, *, several: bool) -> str:
@@ -59,25 +68,34 @@ def near_ranks(counted: str, width: int, statistic: RankedCells, dialect: Dialec
     at the rows. Bins rise with cells, so the cells of a bin are beside each other. Where each cell has its own bin, all
     are kept.
     """
+    marks = statistic.marks if several and statistic.bins else None
+    before, after = _around(width, statistic.windows, marks, dialect)
+    return f"{before}({counted}) AS t{after}"
+
+
+@lru_cache(maxsize=64)
+def _around(width: int, windows: tuple[Window, ...], marks: Marks | None, dialect: Dialect) -> tuple[str, str]:
+    """Write what stands before and after the query that counts cells: the same for all tables and columns."""
     rows = Rows(table(_COUNTED), {}, {}, dialect)
     outer = [column(f"r{place}") for place in range(width + 1)]
-    with_bins = several and statistic.bins and statistic.marks.rate
     sums = [
         alias(dialect.fitting(over(dialect.total(column("n")), outer[:-1], order)), name)
         for name, order in (("upto", outer[-1:]), ("total", []))
     ]
     carried, shown = [*outer, column("n")], [*outer, alias(_below(), "below"), column("n"), column("total")]
-    kept = [_near(window) for window in statistic.windows]
-    if with_bins:
-        place = _bin(outer[-1], statistic.marks, rows)
+    kept = [_near(window) for window in windows]
+    if marks is not None and marks.rate:
+        place = _bin(outer[-1], marks, rows)
         carried.append(place)
-        sums.append(alias(over(call("lead", place), outer[:-1], outer[-1:]), "next"))
+        following = call("lead", place, number(1), number(-1))  # after the last cell comes no bin
+        sums.append(alias(over(following, outer[:-1], outer[-1:]), "next"))
         shown.append(alias(place, "bin"))
-        kept += [binary("<>", place, column("next")), binary("=", column("upto"), column("total"))]
-    every = not statistic.windows or (several and statistic.bins and not with_bins)
+        kept.append(binary("<>", place, column("next")))
+    every = not windows or (marks is not None and not marks.rate)
     summed = select([*carried, *sums], rows.computed())
     found = select(shown, summed, where=None if every else any_of(kept))
-    return f"WITH {_COUNTED} AS ({counted}) {dialect.written(found)}"
+    before, _, after = dialect.written(found).partition(dialect.written(table(_COUNTED)))
+    return before, after
 
 
 def _bin(cell: SQL, marks: Marks, rows: Rows) -> SQL:
@@ -85,7 +103,8 @@ def _bin(cell: SQL, marks: Marks, rows: Rows) -> SQL:
     dialect = rows.dialect
     steps = binary("-", cell, dialect.literal(marks.lower, Kind.INTEGER)) if marks.lower else cell
     away = binary("*", dialect.to(steps, Kind.FLOAT), dialect.float(marks.rate))
-    away = rows.bind(binary("+", away, dialect.float(marks.phase)) if marks.phase else away)
+    if marks.phase:  # to add 0 changes nothing
+        away = binary("+", away, dialect.float(marks.phase))
     half = dialect.float(marks.half)
     ends = dialect.floor(binary("+", away, half), rows), dialect.ceil(binary("-", away, half), rows)
     return rows.bind(dialect.nearest(binary("+", *ends)))
