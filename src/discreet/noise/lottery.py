@@ -61,7 +61,7 @@ def lotteries(
     scores: ArrayLike,
     scale: Number,
     weights: ArrayLike | None = None,
-    counts: Sequence[int] | None = None,
+    counts: Sequence[int] | NDArray[np.int64] | None = None,
     bits: BitSource = SYSTEM,
 ) -> list[int]:
     """Return one index for each of several independent lotteries, in one pass over the scores of all.

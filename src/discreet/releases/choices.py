@@ -380,28 +380,40 @@ def _chosen(groups: list[Cells], window: Window, scale: Fraction, weights: Weigh
     that makes a difference: between, points miss the rank alike; left of the first cell within the reach, by as much as
     the gap just left of it, or by more than the reach (were it less, the next cell would be within the reach too).
     """
-    laid = [laid_out(cells, window, int(weights.starts[0]), weights.upper) for cells in groups]
-    starts, sizes, misses = (np.concatenate(parts) for parts in zip(*laid, strict=True))
+    starts, sizes, misses, counts = laid_out(groups, window, int(weights.starts[0]), weights.upper)
     first = weights.first(starts)
     points = weights.first(starts + sizes) - first
     scores = -np.minimum(misses, window.reach)
-    chosen = lotteries(scores, scale, points, [len(each) for each, _, _ in laid], bits)
+    chosen = lotteries(scores, scale, points, counts, bits)
     spots = zip(sizes[chosen].tolist(), points[chosen].tolist(), strict=True)
     within = [uniform_integer(count, bits=bits) if size > 1 else 0 for size, count in spots]
     found: list[int] = weights.cells(first[chosen] + np.array(within, dtype=np.int64)).tolist()
     return found
 
 
-def laid_out(cells: Cells, window: Window, lower: int, upper: int) -> tuple[Cells, Cells, Cells]:
-    """Give runs of points that miss the rank alike: where each begins, how many points it has, and its miss."""
-    slope = window.a + window.b
-    if not len(cells):
-        return np.array([lower]), np.array([upper - lower + 1]), np.array([0])
-    aim = window.b * int(cells[0, 3]) + window.c
+def laid_out(groups: list[Cells], window: Window, lower: int, upper: int) -> tuple[Cells, Cells, Cells, Cells]:
+    """Give runs of points that miss the rank alike: where each begins, how many points it has, and its miss.
+
+    Those of the first group come first, and so on; the last array says how many each group has. A group has one run on
+    the left of its first cell, one for each cell, and one on the right of each. All points of a group without rows miss
+    nothing.
+    """
+    cells, group = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(each) for each in groups])
+    slope, aim = window.a + window.b, window.b * cells[:, 3] + window.c
     below, upto = slope * cells[:, 1] - aim, slope * (cells[:, 1] + cells[:, 2]) - aim
     near = np.maximum(below, -upto) < window.reach
-    points, below, upto = cells[near, 0], below[near], upto[near]
-    starts = np.concatenate([[lower], points, points + 1])
-    sizes = np.concatenate([[points[0] - lower], np.ones_like(points), np.append(points[1:], upper + 1) - points - 1])
-    misses = np.concatenate([[abs(below[0])], np.maximum(np.maximum(below, -upto), 0), np.abs(upto)])
-    return starts, sizes, misses
+    points, below, upto, group = cells[near, 0], below[near], upto[near], group[near]
+    counts = np.bincount(group, minlength=len(groups))
+    ends = np.cumsum(counts)
+    some, firsts = counts > 0, (ends - counts)[counts > 0]
+    last = np.append(points, upper)[1:] - 1  # of the run on the right of each cell
+    last[ends[some] - 1] = upper
+    starts, sizes, misses = np.full(len(groups), lower), np.full(len(groups), upper - lower + 1), np.zeros_like(counts)
+    sizes[some], misses[some] = points[firsts] - lower, np.abs(below[firsts])
+    order = np.argsort(np.concatenate([np.arange(len(groups)), group, group]), kind="stable")
+    laid = (
+        np.concatenate([starts, points, points + 1])[order],
+        np.concatenate([sizes, np.ones_like(points), last - points])[order],
+        np.concatenate([misses, np.maximum(np.maximum(below, -upto), 0), np.abs(upto)])[order],
+    )
+    return (*laid, 2 * counts + 1)

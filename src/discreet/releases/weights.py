@@ -76,20 +76,18 @@ class Weights:
         >>> found.digits.tolist(), ties_of(100)
         ([16, 26, 16], 20)
         """
-        bins = [
-            (start, end - start, count)
-            for start, end, count in zip(starts, [*starts[1:], upper + 1], counts, strict=True)
-            if end > start
-        ]
-        begins, sizes, held = ([each[part] for each in bins] for part in range(3))
+        firsts, every = np.array(starts, dtype=np.int64), np.diff(np.array(starts, dtype=np.int64), append=upper + 1)
+        there = every > 0
+        sizes, held = every[there].tolist(), np.array(counts, dtype=np.int64)[there].tolist()
         masses = _masses(sizes, held, scale)
-        cells, ties, floor = sum(sizes), ties_of(upper - begins[0]), (1 << FLOOR_BITS) - 1
+        begins = firsts[there]
+        cells, ties, floor = sum(sizes), ties_of(upper - int(begins[0])), (1 << FLOOR_BITS) - 1
         shift = _MASS_BITS + FLOOR_BITS - ties  # a part of a cell is (floor * mass * cells / size + _MASS) / 2**shift
         digits = [
             max(0, ((floor * cells * mass // size + _MASS) >> shift).bit_length() - 1)
             for mass, size in zip(masses, sizes, strict=True)
         ]
-        return Weights(np.array(begins, dtype=np.int64), np.array(digits, dtype=np.int64), upper)
+        return Weights(begins, np.array(digits, dtype=np.int64), upper)
 
     @cached_property
     def _offsets(self) -> NDArray[np.int64]:
