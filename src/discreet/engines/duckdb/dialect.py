@@ -63,6 +63,7 @@ class DuckDBDialect(Dialect):
     }
     wide: ClassVar[str] = "HUGEINT"
     reads_late: ClassVar[bool] = True
+    divides_whole: ClassVar[bool] = True
 
     def layered(self, query: SQL) -> SQL:
         """To read and bind layers takes longer than to answer a small question."""

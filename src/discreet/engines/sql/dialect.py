@@ -68,6 +68,9 @@ class Dialect(ABC):
     reads_late: ClassVar[bool] = False
     """Whether `steps` reads a stored double into its bounds and onto a grid at once."""
 
+    divides_whole: ClassVar[bool] = False
+    """Whether // divides 64-bit integers from 0 on, rounded down, as quickly as any operator."""
+
     def written(self, statement: SQL) -> str:
         """Write a statement, after the gate."""
         return written(statement, self.name, self.functions)

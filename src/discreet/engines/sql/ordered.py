@@ -99,8 +99,15 @@ def _around(width: int, windows: tuple[Window, ...], marks: Marks | None, dialec
 
 
 def _bin(cell: SQL, marks: Marks, rows: Rows) -> SQL:
-    """Write `Marks.place`: the same operations on doubles, in the same order."""
+    """Write `Marks.place`: the same operations on doubles, in the same order, or on whole numbers where they do."""
     dialect = rows.dialect
+    if marks.every and dialect.divides_whole:
+        away = dialect.signed(cell)
+        if marks.zero:
+            away = binary("-", away, dialect.literal(marks.zero, Kind.INTEGER))
+        every = number(marks.every)
+        above = binary("+", away, number(marks.every - 1))
+        return rows.bind(binary("+", binary("//", away, every), binary("//", above, every)))
     steps = binary("-", cell, dialect.literal(marks.lower, Kind.INTEGER)) if marks.lower else cell
     away = binary("*", dialect.to(steps, Kind.FLOAT), dialect.float(marks.rate))
     if marks.phase:  # to add 0 changes nothing
