@@ -45,6 +45,34 @@ def test_lotteries_follow_their_law(kind: type, weights: ArrayLike | None, seed:
     assert not fits(counts, measure * np.exp(SCORES / 2.5))
 
 
+def test_many_lotteries_follow_their_laws(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Each part has its own best score, its own tickets, and its own number of them."""
+    parts = [(SCORES, WEIGHTS), (SCORES[:1] - 10**9, WEIGHTS[:1]), (-30 * SCORES[::-1], WEIGHTS[::-1])]
+    scores, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
+    bits = ReplayBits(seed)
+
+    def drawn() -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        return np.array([noise.lotteries(scores, 20, weights, [5, 1, 5], bits) for _ in range(6_000)])
+
+    def counted() -> list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
+        return [np.bincount(each, minlength=11) for each in drawn().T]
+
+    def laws(found: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> bool:
+        first, second = WEIGHTS * np.exp(SCORES / 20), WEIGHTS[::-1] * np.exp(-1.5 * SCORES[::-1])
+        return fits(found[0][:5], first) and fits(found[2][6:], second) and found[1][5] == 6_000
+
+    assert laws(counted())
+    monkeypatch.setattr(MODULE, "_kept", lambda *_: True)
+    monkeypatch.setattr(MODULE, "_ALL_TICKETS", 4)
+    assert not laws(counted())
+
+
+def test_one_of_many_lotteries_is_a_lottery(seed: int) -> None:
+    one, many = ReplayBits(seed), ReplayBits(seed)
+    for _ in range(50):
+        assert [noise.lottery(SCORES, 2, WEIGHTS, one)] == noise.lotteries(SCORES, 2, WEIGHTS, [5], many)
+
+
 def test_coarse_tickets_change_nothing(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """With hardly more tickets than candidates most draws are rejected, and the law stays; without coins it breaks."""
     law = WEIGHTS * np.exp(SCORES / 2)
@@ -95,3 +123,11 @@ def test_nobody_with_a_weight_of_zero_wins(seed: int) -> None:
 def test_bad_arguments_are_named(scores: ArrayLike, scale: float, weights: ArrayLike, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         noise.lottery(scores, scale, weights)
+
+
+@pytest.mark.parametrize("counts", [[1], [3], [2, 0], [1, 2]])
+def test_every_lottery_has_candidates(counts: list[int]) -> None:
+    with pytest.raises(ParameterError, match="counts are for"):
+        noise.lotteries([1, 2], 1, None, counts)
+    with pytest.raises(ParameterError, match="at least one of them"):
+        noise.lotteries([1, 2], 1, [1, 0], [1, 1])

@@ -295,10 +295,10 @@ def cells_of(statistic: RankedCells, rows: list[Row]) -> tuple[int, ...]:
 
 
 def pooled_of(aggregate: Aggregate, database: Database) -> dict[int, NDArray[np.int64]]:
-    """Count the bins of each statistic of cells over all groups, where several are known."""
+    """Count the bins of each statistic of cells over all groups, where several are known and they are asked for."""
     found: dict[int, NDArray[np.int64]] = {}
     for place, statistic in enumerate(aggregate.statistics):
-        if not aggregate.several or not isinstance(statistic, RankedCells):
+        if not (aggregate.several and isinstance(statistic, RankedCells) and statistic.bins):
             continue
         counts = np.zeros(len(statistic.marks.starts), dtype=np.int64)
         every = replace(aggregate, statistics=(replace(statistic, windows=()),))

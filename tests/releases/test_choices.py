@@ -37,7 +37,7 @@ def cells(rows: tuple[int, ...], statistic: RankedCells = GRID) -> Cells:
 def law(choice: RankChoice, place: int, rows: tuple[int, ...]) -> list[float]:
     """The probability of each point, from what the lottery is given."""
     window, scale = choice.windows[place], choice.scales[place]
-    starts, sizes, misses = laid_out(cells(rows), window, 0, POINTS - 1)
+    starts, sizes, misses, _ = laid_out([cells(rows)], window, 0, POINTS - 1)
     found = [0.0] * POINTS
     for start, size, miss in zip(starts.tolist(), sizes.tolist(), misses.tolist(), strict=True):
         for point in range(start, start + size):
@@ -99,6 +99,16 @@ def test_the_law_is_that_of_the_rank() -> None:
             assert law(choice, 0, rows) == pytest.approx([each / sum(weights) for each in weights], rel=1e-12)
 
 
+def test_groups_are_laid_out_one_after_the_other() -> None:
+    (window,) = RankChoice.of((Fraction(1, 3),), 40, ONE, NeighborRelation.ADD_REMOVE, epsilon=Fraction(9)).windows
+    groups = [cells(rows) for rows in ((), (1, 1, 2), (), (POINTS - 1,), (0, 2), ())]
+    *together, counts = laid_out(groups, window, 0, POINTS - 1)
+    alone = [laid_out([group], window, 0, POINTS - 1) for group in groups]
+    assert counts.tolist() == [1, 5, 1, 3, 5, 1] == [int(each[3][0]) for each in alone]
+    for place, found in enumerate(together):
+        assert found.tolist() == np.concatenate([each[place] for each in alone]).tolist()
+
+
 def test_cells_outside_the_windows_do_not_matter() -> None:
     left_out = 0
     for level, reach in itertools.product(LEVELS, (1, 2, 5)):
@@ -108,7 +118,7 @@ def test_cells_outside_the_windows_do_not_matter() -> None:
             everything, near = cells(rows), cells(rows, windowed)
             assert len(near) > 0
             for some in (everything, near):
-                found = [each.tolist() for each in laid_out(some, choice.windows[0], 0, POINTS - 1)]
+                found = [each.tolist() for each in laid_out([some], choice.windows[0], 0, POINTS - 1)]
                 clipped = [min(miss, choice.windows[0].reach) for miss in found[2]]
                 runs = [
                     (start, size, miss) for start, size, miss in zip(found[0], found[1], clipped, strict=True) if size

@@ -104,6 +104,22 @@ def test_marks_part_the_grid_as_they_say() -> None:
     assert [wide.place(cell) for cell in (499, 500, 501, 1000)] == [1, 2, 3, 4]
 
 
+def test_whole_numbers_and_doubles_say_the_same_of_bins() -> None:
+    draw, whole = Random(4), 0
+    for _ in range(400):
+        step = Fraction(1, 2 ** draw.choice([0, 3, 18, 30, 40])) if draw.random() < 0.8 else Fraction(2**9)
+        width = draw.choice([256, 300, draw.randint(256, 2**20), draw.randint(256, 2**36), 2**44 - 1])
+        lower = draw.choice([0, -5, -width // 2, draw.randint(-(2**40), 2**40)])
+        marks = Marks.of(lower, lower + width, step)
+        assert marks.rate * width > 50
+        whole += bool(marks.every)
+        doubles = replace(marks, every=0)
+        cells = [lower, lower + width, *(draw.randint(lower, lower + width) for _ in range(20))]
+        cells += [min(max(start + off, lower), lower + width) for start in marks.starts[::9] for off in (-1, 0, 1)]
+        assert [marks.place(cell) for cell in cells] == [doubles.place(cell) for cell in cells]
+    assert 100 < whole < 400
+
+
 def test_a_mark_between_two_cells_keeps_the_one_that_its_rows_are_in() -> None:
     step, lower = Fraction(2**23), 0  # the grid of integers up to 10**18; marks are 10**16 apart
     marks = Marks.of(lower, round(10**18 / step), step)

@@ -20,7 +20,7 @@ from discreet.noise.gaussian import gaussian, gaussian_steps
 from discreet.noise.geometric import geometric
 from discreet.noise.l2_laplace import l2_laplace
 from discreet.noise.laplace import laplace, laplace_steps
-from discreet.noise.lottery import lottery
+from discreet.noise.lottery import lotteries, lottery
 from discreet.noise.race import exponential_race, gumbel_race, laplace_race
 from discreet.noise.rounded import rounded, sample
 from discreet.noise.staircase import staircase
@@ -45,6 +45,7 @@ __all__ = [
     "laplace",
     "laplace_race",
     "laplace_steps",
+    "lotteries",
     "lottery",
     "permutation",
     "poisson_subset",

@@ -1,9 +1,10 @@
-"""Lotteries: one index, with weights times exponentials of scores, drawn once for all candidates."""
+"""Lotteries: one index each, with weights times exponentials of scores, drawn once for all candidates."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.noise.race import exact_score, read_scores
 from discreet.noise.uniform import uniform_integer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from numpy.typing import ArrayLike, NDArray
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     Scores = NDArray[np.int64] | NDArray[np.float64] | NDArray[np.object_]
     Weights = NDArray[np.int64] | NDArray[np.float64]
 
-__all__ = ["lottery"]
+__all__ = ["lotteries", "lottery"]
 
 _ALL_TICKETS = 61  # bits: their sum is an exact 64-bit integer
 _SLACK = 2.0**-50
@@ -52,16 +54,40 @@ def lottery(scores: ArrayLike, scale: Number, weights: ArrayLike | None = None, 
     >>> lottery([5, 5], scale=1, weights=[0, 3])
     1
     """
+    return lotteries(scores, scale, weights, bits=bits)[0]
+
+
+def lotteries(
+    scores: ArrayLike,
+    scale: Number,
+    weights: ArrayLike | None = None,
+    counts: Sequence[int] | NDArray[np.int64] | None = None,
+    bits: BitSource = SYSTEM,
+) -> list[int]:
+    """Return one index for each of several independent lotteries, in one pass over the scores of all.
+
+    The first counts[0] scores and weights are those of the first lottery, the next counts[1] those of the second, and
+    so on; each index is one among all scores. Each is drawn as `lottery` says: tickets, their number and coins are of
+    its own.
+
+    >>> lotteries([0, 1000, 3, 5, 5], scale=1, weights=[1, 1, 1, 0, 3], counts=[3, 2])
+    [1, 4]
+    """
     values = read_scores(scores)
     spread = rational(scale, name="scale")
     if spread <= 0:
         msg = f"scale is {shown(scale)}; it must be above 0, as a choice without noise protects nobody."
         raise ParameterError(msg)
     shape_of(values.size, width=80, name="the number of scores")
-    return _drawn(values, spread, _read_weights(weights, values.size), bits)
+    sizes = np.array([values.size] if counts is None else counts, dtype=np.int64)
+    if sizes.sum() != values.size or sizes.min() < 1:
+        msg = f"counts are for {sizes.sum()} scores, and there are {values.size}; each lottery must have one or more."
+        raise ParameterError(msg)
+    starts = np.cumsum(sizes) - sizes
+    return _drawn(values, spread, _read_weights(weights, values.size, starts), starts, bits)
 
 
-def _read_weights(weights: ArrayLike | None, count: int) -> Weights | None:
+def _read_weights(weights: ArrayLike | None, count: int, starts: NDArray[np.int64]) -> Weights | None:
     """Read weights: they are public, so a message may say that one is negative."""
     if weights is None:
         return None
@@ -69,27 +95,32 @@ def _read_weights(weights: ArrayLike | None, count: int) -> Weights | None:
     if array.shape != (count,) or array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
         msg = f"weights have the shape {shown(array.shape)}; there must be one number for each of {count} scores."
         raise ParameterError(msg)
-    if not (np.isfinite(array) & (array >= 0)).all() or not (array > 0).any() or not (array < 2.0**62).all():
+    inside = bool((np.isfinite(array) & (array >= 0) & (array < 2.0**62)).all())
+    if not inside or not np.logical_or.reduceat(array > 0, starts).all():
         msg = "weights must be finite, from 0 to 2**62, and at least one of them above 0."
         raise ParameterError(msg)
     return array.astype(np.float64) if array.dtype.kind == "f" else array.astype(np.int64)
 
 
-def _drawn(values: Scores, scale: Fraction, weights: Weights | None, bits: BitSource) -> int:
-    best = (values if weights is None else values[weights > 0]).max()
-    tickets, shift = _tickets(values, best, scale, weights)
-    sums = np.cumsum(tickets)
-    total, first = int(sums[-1]), exact_score(best)
+def _drawn(
+    values: Scores, scale: Fraction, weights: Weights | None, starts: NDArray[np.int64], bits: BitSource
+) -> list[int]:
+    best = np.maximum.reduceat(values if weights is None else np.where(weights > 0, values, values.min()), starts)
+    tickets, shifts = _tickets(values, best, scale, weights, starts)
+    ends: list[int] = [*starts.tolist(), values.size]
+    sums = [np.cumsum(tickets[start:end]) for start, end in pairwise(ends)]
 
-    def draw() -> int:
+    def draw(number: int) -> int:
+        total, first, shift = int(sums[number][-1]), exact_score(best[number]), shifts[number]
         while True:
-            i = int(np.searchsorted(sums, uniform_integer(total, bits=bits), side="right"))
+            i: int = ends[number] + int(np.searchsorted(sums[number], uniform_integer(total, bits=bits), side="right"))
             behind = (first - exact_score(values[i])) / scale
-            weight = Fraction(1 if weights is None else weights[i].item()) * Fraction(2) ** shift
-            if _kept(behind, weight / int(tickets[i]), bits):
+            over, under = (1, 1) if weights is None else weights[i].item().as_integer_ratio()
+            factor = Fraction(over << max(shift, 0), (under * int(tickets[i])) << max(-shift, 0))
+            if _kept(behind, factor, bits):
                 return i
 
-    return once(draw)
+    return once(lambda: [draw(number) for number in range(starts.size)])
 
 
 def _kept(behind: Fraction, factor: Fraction, bits: BitSource) -> bool:
@@ -116,27 +147,27 @@ def _kept(behind: Fraction, factor: Fraction, bits: BitSource) -> bool:
 
 
 def _tickets(
-    values: Scores,
-    best: Any,  # noqa: ANN401  one of the scores
-    scale: Fraction,
-    weights: Weights | None,
-) -> tuple[NDArray[np.int64], int]:
-    """Return whole numbers of at least 2**shift * weight * exp((score - best) / scale), and the shift.
+    values: Scores, best: Scores, scale: Fraction, weights: Weights | None, starts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], list[int]]:
+    """Return whole numbers of at least 2**shift * weight * exp((score - best) / scale), and the shift of each lottery.
 
     Scores above `best` have a weight of 0 and get no ticket; so does everybody with a weight of 0.
     """
+    counts = np.diff(starts, append=values.size)
+    bests: NDArray[Any] = np.repeat(best, counts)
     with np.errstate(all="ignore"):  # what floats cannot bound counts as not behind at all, an upper bound
         if values.dtype != np.float64:  # the difference is exact, its float is the nearest
-            behind = Box.of((best - values).astype(np.float64)) + Box.of(np.zeros(1))
+            behind = Box.of((bests - values).astype(np.float64)) + Box.of(np.zeros(1))
         else:
-            behind = Box.of(np.array(float(best))) - Box.of(values.astype(np.float64))
+            behind = Box.of(bests.astype(np.float64)) - Box.of(values.astype(np.float64))
         rate = 1 / max(scale, _FINEST)
         near = np.maximum(np.nan_to_num(behind.scaled(rate).lo, nan=0.0, posinf=np.inf, neginf=0.0), 0.0)
         mass = (-Box.of(near)).exp().hi
         if weights is not None:
             mass = np.where(weights > 0, mass * weights.astype(np.float64) * _ROUNDING, 0.0)
-    shift = _ALL_TICKETS - values.size.bit_length() - math.frexp(float(mass.max()))[1]
-    tickets = np.maximum(np.ceil(np.ldexp(mass, shift)), 1.0).astype(np.int64)
+    powers = np.frexp(np.maximum.reduceat(mass, starts))[1].tolist()
+    shifts = [_ALL_TICKETS - count.bit_length() - power for count, power in zip(counts.tolist(), powers, strict=True)]
+    tickets = np.maximum(np.ceil(np.ldexp(mass, np.repeat(shifts, counts))), 1.0).astype(np.int64)
     if weights is not None:
         tickets[weights == 0] = 0
-    return tickets, shift
+    return tickets, shifts

@@ -17,7 +17,7 @@ from discreet.mechanisms.additive import miss
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.selection import gap_bound
 from discreet.mechanisms.sums import noisy_counts
-from discreet.noise import lottery, uniform_integer
+from discreet.noise import lotteries, uniform_integer
 from discreet.noise.scale import LARGEST_SCALE, SMALLEST_SCALE
 from discreet.plans.statistics import RankedCells, Window
 from discreet.privacy import ZCDP, NeighborRelation, Pure, curves
@@ -27,6 +27,8 @@ from discreet.releases.joint import Joint
 from discreet.releases.weights import FLOOR_BITS, Weights, ties_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from discreet.noise import BitSource
     from discreet.plans.nodes.aggregate import Sensitivity
     from discreet.plans.statistics import Statistic
@@ -47,6 +49,7 @@ _MOST = 1 << 59
 _TOGETHER = 10  # levels at once: more gain little
 _MOST_UNIT = 10**6
 _gap_bound = lru_cache(maxsize=256)(gap_bound)  # of public numbers; it is the same for every group of an answer
+_MOST_CELLS = 1 << 16  # of groups that are chosen for together: a few megabytes
 _MOST_NUMBERS = 1 << 23  # 64 megabytes of doubles
 
 
@@ -338,11 +341,13 @@ def choose(
     for part, joint, scale in zip(choice.parts, choice.joints, choice.scales, strict=True):
         lower, ties = statistic.factor.lower, 0 if joint is None else joint.ties
         weights = Weights.even(lower, statistic.width, ties) if learned is None else learned
+        if joint is None:
+            for start, some in _together(groups):
+                chosen = _chosen(some, choice.windows[part[0]], scale, weights, bits)
+                found[start : start + len(some), part[0]] = chosen
+            continue
         for number, cells in enumerate(groups):
-            if joint is None:
-                found[number, part[0]] = _chosen(cells, choice.windows[part[0]], scale, weights, bits)
-            else:
-                found[number, part] = joint.chosen(cells, weights, bits)
+            found[number, part] = joint.chosen(cells, weights, bits)
     return found
 
 
@@ -352,38 +357,64 @@ def _learned(
     """Add noise to the counts of all groups, and read weights from them; None where they are not paid for."""
     if choice.pooled is None:
         return None
-    assert pooled is not None  # noqa: S101 - an engine counts them for every question with several groups
+    assert pooled is not None  # noqa: S101 - who asks the engine asks for them too
     noisy = noisy_counts(pooled, choice.pooled, bits).tolist()
     return Weights.learned(statistic.marks.starts, statistic.factor.upper, noisy, float(choice.pooled.scale))
 
 
-def _chosen(cells: Cells, window: Window, scale: Fraction, weights: Weights, bits: BitSource) -> int:
-    """Choose one cell of the grid, exactly with probability in proportion to its points exp(-min(miss, reach) / scale).
+def _together(groups: list[Cells]) -> Iterator[tuple[int, list[Cells]]]:
+    """Give groups, with the place of the first, as many at once as have few cells together."""
+    start, held = 0, 0
+    for end, cells in enumerate(groups):
+        if held and held + len(cells) > _MOST_CELLS:
+            yield start, groups[start:end]
+            start, held = end, 0
+        held += len(cells) + 1
+    if groups:  # of unknown keys none may have been released
+        yield start, groups[start:]
+
+
+def _chosen(groups: list[Cells], window: Window, scale: Fraction, weights: Weights, bits: BitSource) -> list[int]:
+    """Choose one cell of the grid for each group, exactly in proportion to its points exp(-min(miss, reach) / scale).
 
     Cells within the reach are candidates by themselves. Between two of them, and on either side, no point holds a row
     that makes a difference: between, points miss the rank alike; left of the first cell within the reach, by as much as
     the gap just left of it, or by more than the reach (were it less, the next cell would be within the reach too).
     """
-    starts, sizes, misses = laid_out(cells, window, int(weights.starts[0]), weights.upper)
+    starts, sizes, misses, counts = laid_out(groups, window, int(weights.starts[0]), weights.upper)
     first = weights.first(starts)
     points = weights.first(starts + sizes) - first
-    chosen = lottery(-np.minimum(misses, window.reach), scale, points, bits)
-    if sizes[chosen] == 1:
-        return int(starts[chosen])
-    point = first[chosen] + uniform_integer(int(points[chosen]), bits=bits)
-    return int(weights.cells(np.array([point]))[0])
+    scores = -np.minimum(misses, window.reach)
+    chosen = lotteries(scores, scale, points, counts, bits)
+    spots = zip(sizes[chosen].tolist(), points[chosen].tolist(), strict=True)
+    within = [uniform_integer(count, bits=bits) if size > 1 else 0 for size, count in spots]
+    found: list[int] = weights.cells(first[chosen] + np.array(within, dtype=np.int64)).tolist()
+    return found
 
 
-def laid_out(cells: Cells, window: Window, lower: int, upper: int) -> tuple[Cells, Cells, Cells]:
-    """Give runs of points that miss the rank alike: where each begins, how many points it has, and its miss."""
-    slope = window.a + window.b
-    if not len(cells):
-        return np.array([lower]), np.array([upper - lower + 1]), np.array([0])
-    aim = window.b * int(cells[0, 3]) + window.c
+def laid_out(groups: list[Cells], window: Window, lower: int, upper: int) -> tuple[Cells, Cells, Cells, Cells]:
+    """Give runs of points that miss the rank alike: where each begins, how many points it has, and its miss.
+
+    Those of the first group come first, and so on; the last array says how many each group has. A group has one run on
+    the left of its first cell, one for each cell, and one on the right of each. All points of a group without rows miss
+    nothing.
+    """
+    cells, group = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(each) for each in groups])
+    slope, aim = window.a + window.b, window.b * cells[:, 3] + window.c
     below, upto = slope * cells[:, 1] - aim, slope * (cells[:, 1] + cells[:, 2]) - aim
     near = np.maximum(below, -upto) < window.reach
-    points, below, upto = cells[near, 0], below[near], upto[near]
-    starts = np.concatenate([[lower], points, points + 1])
-    sizes = np.concatenate([[points[0] - lower], np.ones_like(points), np.append(points[1:], upper + 1) - points - 1])
-    misses = np.concatenate([[abs(below[0])], np.maximum(np.maximum(below, -upto), 0), np.abs(upto)])
-    return starts, sizes, misses
+    points, below, upto, group = cells[near, 0], below[near], upto[near], group[near]
+    counts = np.bincount(group, minlength=len(groups))
+    ends = np.cumsum(counts)
+    some, firsts = counts > 0, (ends - counts)[counts > 0]
+    last = np.append(points, upper)[1:] - 1  # of the run on the right of each cell
+    last[ends[some] - 1] = upper
+    starts, sizes, misses = np.full(len(groups), lower), np.full(len(groups), upper - lower + 1), np.zeros_like(counts)
+    sizes[some], misses[some] = points[firsts] - lower, np.abs(below[firsts])
+    order = np.argsort(np.concatenate([np.arange(len(groups)), group, group]), kind="stable")
+    laid = (
+        np.concatenate([starts, points, points + 1])[order],
+        np.concatenate([sizes, np.ones_like(points), last - points])[order],
+        np.concatenate([misses, np.maximum(np.maximum(below, -upto), 0), np.abs(upto)])[order],
+    )
+    return (*laid, 2 * counts + 1)

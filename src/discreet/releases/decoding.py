@@ -123,6 +123,19 @@ class _Numbers:
         found = self._number_of_values
         return found is not None and found[0][group] <= found[1]
 
+    def points(self, level: Fraction) -> NDArray[np.float64]:
+        """The chosen points of a level; NaN where the noisy count of a group is no more than noise.
+
+        A step is a power of two: the nearest double of a point times it is the nearest double of the product.
+        """
+        block, choice = self.recipe.choice(self.places[0])
+        statistic = self.statistics[0]
+        assert isinstance(statistic, RankedCells)  # noqa: S101 - choices are among these alone
+        chosen = np.sort(self.noisy.blocks[block], axis=1)[:, choice.levels.index(level)]
+        found: NDArray[np.float64] = chosen.astype(np.float64) * float(statistic.factor.step)
+        counts = self._number_of_values
+        return found if counts is None else np.where(np.array(counts[0]) <= counts[1], np.nan, found)
+
     def rank_error(self, block: int, places: list[int]) -> float:
         """By how many rows the worst of some chosen points misses its rank."""
         choice = self.noisy.noises[block]
@@ -148,7 +161,7 @@ def decoder(recipe: Recipe, name: str, noisy: NoisyNumbers, confidence: float) -
 
 
 def values_of(recipe: Recipe, name: str, noisy: NoisyNumbers) -> NDArray[Any] | None:
-    """Read a count, a sum or a mean for all groups at once, NaN for NULL; None for other measures.
+    """Read a count, a sum, a mean or one quantile for all groups at once, NaN for NULL; None for other measures.
 
     The values are those of `decoder`, which computes the same one by one.
     """
@@ -158,6 +171,8 @@ def values_of(recipe: Recipe, name: str, noisy: NoisyNumbers) -> NDArray[Any] | 
         return np.rint(numbers.array(0)).astype(np.int64)
     if isinstance(measure, agg.Sum):
         return numbers.array(0) * float(numbers.factor(0).step)
+    if isinstance(measure, agg.Quantiles | agg.Extreme) and measure.size == 1:
+        return numbers.points(levels_of(measure)[0])
     if not isinstance(measure, agg.Mean):
         return None
     counts, factor = numbers.array(0), numbers.factor(1)

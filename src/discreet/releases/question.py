@@ -256,13 +256,17 @@ class Question:
         return lambda: answered(self.recipe, protection, prepared.run())
 
     def _near_ranks(self, protection: Protection) -> Prepared:
-        """Read only the cells that a choice may fall on: how far around a rank they lie follows from the price."""
+        """Read only the cells that a choice may fall on, and bins if they are paid for.
+
+        How far around a rank cells lie follows from the price.
+        """
         aggregate = self.plan.aggregate
         statistics = list(aggregate.statistics)
         for block, noise in zip(self.recipe.blocks, protection.noises, strict=True):
             statistic = statistics[block.place] if isinstance(block, Choice) else None
             if isinstance(statistic, RankedCells) and isinstance(noise, RankChoice):
-                statistics[block.place] = replace(statistic, windows=noise.windows)  # type: ignore[union-attr]
+                bins = noise.pooled is not None
+                statistics[block.place] = replace(statistic, windows=noise.windows, bins=bins)  # type: ignore[union-attr]
         if tuple(statistics) == aggregate.statistics:
             return self._prepared
         return self._prepared.near(replace(aggregate, statistics=tuple(statistics)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,8 @@ FLOOR_BITS = 4
 
 _MOST_BITS = 58
 _TIE_BITS = 20
-_MASS = 1 << 80
+_MASS_BITS = 80
+_MASS = 1 << _MASS_BITS
 _CLEAR = 3  # standard deviations: a smaller difference between two halves is taken for noise
 _ALONE = 5  # the same for a bin by itself: of two hundred hardly one is beyond by noise alone
 
@@ -75,19 +76,18 @@ class Weights:
         >>> found.digits.tolist(), ties_of(100)
         ([16, 26, 16], 20)
         """
-        bins = [
-            (start, end - start, count)
-            for start, end, count in zip(starts, [*starts[1:], upper + 1], counts, strict=True)
-            if end > start
-        ]
-        begins, sizes, held = ([each[part] for each in bins] for part in range(3))
+        firsts, every = np.array(starts, dtype=np.int64), np.diff(np.array(starts, dtype=np.int64), append=upper + 1)
+        there = every > 0
+        sizes, held = every[there].tolist(), np.array(counts, dtype=np.int64)[there].tolist()
         masses = _masses(sizes, held, scale)
-        cells, ties, floor = sum(sizes), ties_of(upper - begins[0]), (1 << FLOOR_BITS) - 1
+        begins = firsts[there]
+        cells, ties, floor = sum(sizes), ties_of(upper - int(begins[0])), (1 << FLOOR_BITS) - 1
+        shift = _MASS_BITS + FLOOR_BITS - ties  # a part of a cell is (floor * mass * cells / size + _MASS) / 2**shift
         digits = [
-            max(0, (((floor * mass * cells + _MASS * size) << ties) // (_MASS * size << FLOOR_BITS)).bit_length() - 1)
+            max(0, ((floor * cells * mass // size + _MASS) >> shift).bit_length() - 1)
             for mass, size in zip(masses, sizes, strict=True)
         ]
-        return Weights(np.array(begins, dtype=np.int64), np.array(digits, dtype=np.int64), upper)
+        return Weights(begins, np.array(digits, dtype=np.int64), upper)
 
     @cached_property
     def _offsets(self) -> NDArray[np.int64]:
@@ -130,11 +130,11 @@ def _masses(sizes: list[int], counts: list[int], scale: float) -> list[int]:
     """
     line = _ALONE * math.sqrt(2)
     total = max(sum(counts), 0)
-    over = [
-        max(count - mass * total // _MASS, 0)
-        for count, mass in zip(counts, _divided(sizes, counts, scale, _MASS), strict=True)
-    ]
+    smooth = _divided(sizes, counts, scale, _MASS)
+    over = (count - mass * total // _MASS for count, mass in zip(counts, smooth, strict=True))
     excess = [each if each > line * scale else 0 for each in over]
+    if not any(excess):
+        return smooth
     rest = [count - each for count, each in zip(counts, excess, strict=True)]
     doubt = math.ceil(len(sizes) * math.exp(-line) / 2 * (line + 1) * scale)
     left = max(sum(rest), doubt)
@@ -148,22 +148,54 @@ def _divided(sizes: list[int], counts: list[int], scale: float, mass: int) -> li
 
     It is divided as the counts of both halves are, where these differ from the shares of cells by more than `_CLEAR`
     standard deviations of the noise in them, else by cells: thresholds on differences, as for wavelets by Donoho &
-    Johnstone 1994 (doi:10.1093/biomet/81.3.425).
+    Johnstone 1994 (doi:10.1093/biomet/81.3.425). All thresholds are tested at once; where none is passed any more, the
+    rest is divided by cells in one step.
     """
+    low, middle, high, after = _halves(len(sizes))
+    cells, held = (np.concatenate([[0], np.cumsum(each, dtype=np.int64)]) for each in (sizes, counts))
+    left, whole = cells[middle] - cells[low], cells[high] - cells[low]
+    fewer, more = held[middle] - held[low], held[high] - held[middle]
+    share = left / whole
+    noise = scale * np.sqrt(2 * ((1 - share) ** 2 * (middle - low) + share**2 * (high - middle)))
+    clear = (np.abs(fewer - share * (fewer + more)) > _CLEAR * noise) & (np.maximum(fewer, more) > 0)
+    passed = np.concatenate([[0], np.cumsum(clear)])
+    some = passed[after] > passed[:-1]
     masses = [0] * len(sizes)
-    waiting = [(0, len(sizes), mass)]
+    waiting = [(0, 0, len(sizes), mass)]
     while waiting:
-        low, high, whole = waiting.pop()
-        if high - low == 1:
-            masses[low] = whole
+        node, start, end, part = waiting.pop()
+        if end - start == 1 or not some[node]:
+            held_here = int(cells[end] - cells[start])
+            masses[start:end] = [part * size // held_here for size in sizes[start:end]]
             continue
-        middle = (low + high) // 2
-        left, cells = sum(sizes[low:middle]), sum(sizes[low:high])
-        fewer, more = sum(counts[low:middle]), sum(counts[middle:high])
-        share = left / cells
-        noise = scale * math.sqrt(2 * ((1 - share) ** 2 * (middle - low) + share**2 * (high - middle)))
-        if abs(fewer - share * (fewer + more)) > _CLEAR * noise and max(fewer, more) > 0:
-            left, cells = max(fewer, 0), max(fewer, 0) + max(more, 0)
-        part = whole * left // cells
-        waiting += [(low, middle, part), (middle, high, whole - part)]
+        cut = (start + end) // 2
+        ours, theirs = int(left[node]), int(whole[node])
+        if clear[node]:
+            ours, theirs = max(int(fewer[node]), 0), max(int(fewer[node]), 0) + max(int(more[node]), 0)
+        lower = part * ours // theirs
+        waiting += [(node + 1, start, cut, lower), (node + cut - start, cut, end, part - lower)]
     return masses
+
+
+@lru_cache(maxsize=64)
+def _halves(
+    count: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Say where the halves of so many bins begin, part and end, their halves, and so on, each before its own halves.
+
+    The last number says which comes after all that are within: n bins are halved n - 1 times, and so are their halves,
+    so that those of the first half follow at once, and those of the second after as many as that has bins.
+
+    >>> [each.tolist() for each in _halves(3)]
+    [[0, 1], [1, 2], [3, 3], [2, 2]]
+    """
+    found: list[tuple[int, int, int, int]] = []
+    waiting = [(0, count)]
+    while waiting:
+        low, high = waiting.pop()
+        if high - low > 1:
+            middle = (low + high) // 2
+            found.append((low, middle, high, len(found) + high - low - 1))
+            waiting += [(middle, high), (low, middle)]
+    begins, parts, ends, after = np.array(found, dtype=np.int64).reshape(-1, 4).T
+    return begins, parts, ends, after

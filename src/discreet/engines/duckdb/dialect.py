@@ -49,8 +49,19 @@ class DuckDBDialect(Dialect):
     functions: ClassVar[frozenset[str]] = frozenset(
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
-            *("floor", "greatest", "hash", "isnan", "least", "length", "ln", "max", "min", "nullif", "power", "rank"),
-            *("regexp_full_match", "row_number", "sha256", "sqrt", "substring", "sum", "translate", "trim", "trunc"),
+            *("floor", "greatest", "hash", "isnan", "lead", "least", "length", "ln", "max", "min", "nullif", "power"),
+            *(
+                "rank",
+                "regexp_full_match",
+                "row_number",
+                "sha256",
+                "sqrt",
+                "substring",
+                "sum",
+                "translate",
+                "trim",
+                "trunc",
+            ),
         }
     )
     types: ClassVar[dict[Kind, str]] = {
@@ -63,6 +74,7 @@ class DuckDBDialect(Dialect):
     }
     wide: ClassVar[str] = "HUGEINT"
     reads_late: ClassVar[bool] = True
+    divides_whole: ClassVar[bool] = True
 
     def layered(self, query: SQL) -> SQL:
         """To read and bind layers takes longer than to answer a small question."""
@@ -116,19 +128,37 @@ class DuckDBDialect(Dialect):
         become NULL, and are told apart by the other branches: whatever lies outside lies on one side of the middle,
         NaN above it.
         """
+        found = self._stepped(cell, unread, factor, rows)
+        if found is None:
+            return Dialect.steps(self, cell, unread, factor, rows)
+        x, below, top = found
+        return case(*below, (negated(self.is_nan(x)), top))
+
+    def placed(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
+        """As `steps`; where the double itself tells NaN and NULL, the last branch need not: it is quicker to read."""
+        found = self._stepped(cell, unread, factor, rows)
+        if found is None:
+            return Dialect.placed(self, cell, unread, factor, rows)
+        x, below, top = found
+        return case(*below, default=top), negated(self.is_nan(x))
+
+    def _stepped(
+        self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding
+    ) -> tuple[SQL, list[tuple[SQL, SQL]], SQL] | None:
+        """Give a float, the branches for what is not above the grid, and its upper end; None if 53 bits are too few."""
         scale = float(1 / factor.step)
         low, high = factor.lower, factor.upper
         if unread is not None:
             low, high = (max(low, min(round(end * scale), high)) for end in (unread.low, unread.high))
         if not -_EXACT <= low <= high <= _EXACT:
-            return Dialect.steps(self, cell, unread, factor, rows)
+            return None
         x = rows.bind(cell.sql if unread is None else unread.sql)
         kind = "UINTEGER" if low == 0 and high < _UNSIGNED else "BIGINT"
         ends = [number(end) for end in (low, high)]  # constants take the type of what they stand beside
         step = rows.bind(try_cast(binary("*", x, self.float(scale)), kind))
         inside = binary("<=", step, ends[1]) if low == 0 and kind == "UINTEGER" else between(step, *ends)
         middle = self.float(float(Fraction(low + high, 2) * factor.step))
-        return case((inside, step), (binary("<=", x, middle), ends[0]), (negated(self.is_nan(x)), ends[1]))
+        return x, [(inside, step), (binary("<=", x, middle), ends[0])], ends[1]
 
     def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:
         """Whole numbers of 8 bits: for them DuckDB groups by a table of all values instead of by hashing."""

@@ -45,7 +45,8 @@ _LEAST_MEMORY, _MEMORY_PER_THREAD = 640, 256
 """In megabytes, for the data that the engine holds at a time, if the owner says nothing."""
 _SPARE = 40
 """So many hundredths of it may hold kept rows, which every later question reads, if no file must outlast the engine."""
-_READ = {"BIGINT", "BOOLEAN", "DOUBLE", "INTEGER", "TIMESTAMP", "UINTEGER", "UTINYINT", "VARCHAR"}
+_WHOLE = {"BIGINT", "INTEGER", "UINTEGER", "UTINYINT"}
+_READ = _WHOLE | {"BOOLEAN", "DOUBLE", "TIMESTAMP", "VARCHAR"}
 
 
 class DuckDB(SQLEngine):
@@ -184,12 +185,12 @@ def _interrupt(engine: DuckDB | None) -> None:
 
 
 def _columns(result: DuckDBPyConnection) -> Columns:
-    """Read a result by columns; 64-bit integers that are all there stay an array."""
+    """Read a result by columns; integers that are all there stay an array."""
     kinds = [str(each[1]) for each in result.description or ()]
     found: Columns = []
     for kind, column in zip(kinds, result.fetchnumpy().values(), strict=True):
-        if kind == "BIGINT" and not np.ma.isMaskedArray(column):
-            found.append(column)
+        if kind in _WHOLE and not np.ma.isMaskedArray(column):
+            found.append(column.astype(np.int64, copy=False))
         elif kind == "DATE":
             found.append(column.astype("datetime64[D]").tolist())
         elif kind in _READ:

@@ -39,6 +39,7 @@ class PostgresDialect(Dialect):
                 "exp",
                 "floor",
                 "greatest",
+                "lead",
                 "least",
                 "ln",
                 "max",

@@ -54,8 +54,8 @@ class SparkDialect(Dialect):
                 "dense_rank",
                 "exp",
             ),
-            *("greatest", "isnan", "least", "ln", "max", "min", "monotonically_increasing_id", "nullif", "power"),
-            *("regexp_like", "rint", "row_number", "sha2", "sqrt", "substring", "sum", "translate", "unhex"),
+            *("greatest", "isnan", "lead", "least", "ln", "max", "min", "monotonically_increasing_id", "nullif"),
+            *("power", "regexp_like", "rint", "row_number", "sha2", "sqrt", "substring", "sum", "translate", "unhex"),
             *("unix_micros", *_CHECKED.values(), *(name for name, _ in _PARTS.values())),
         }
     )

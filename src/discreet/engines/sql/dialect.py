@@ -68,6 +68,9 @@ class Dialect(ABC):
     reads_late: ClassVar[bool] = False
     """Whether `steps` reads a stored double into its bounds and onto a grid at once."""
 
+    divides_whole: ClassVar[bool] = False
+    """Whether // divides 64-bit integers from 0 on, rounded down, as quickly as any operator."""
+
     def written(self, statement: SQL) -> str:
         """Write a statement, after the gate."""
         return written(statement, self.name, self.functions)
@@ -197,6 +200,11 @@ class Dialect(ABC):
         bounds = cell.facts.bounds * Bounds(1 / factor.step, 1 / factor.step)
         ends = [self.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)]
         return clamp(rows.bind(self.snapped(scaled, bounds, rows)), *ends)
+
+    def placed(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
+        """What `steps` gives for rows that have a place on the grid, and the condition that leaves others out."""
+        found = rows.bind(self.steps(cell, unread, factor, rows))
+        return found, not_null(found)
 
     def signed(self, value: SQL) -> SQL:
         """What `steps` gives, as a number to compute with."""

@@ -115,7 +115,7 @@ class Question:
 
     def near(self, aggregate: Aggregate) -> Question:
         """Read fewer cells."""
-        return Question(self._engine, self._statements.near(aggregate, self._engine._emitter))  # noqa: SLF001 - its own
+        return Question(self._engine, self._statements.near(aggregate))
 
     def __repr__(self) -> str:
         """Show nothing: the statements hold the key of the ranks."""

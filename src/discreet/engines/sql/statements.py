@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from discreet.engines.sql.columns import Row, known_places, listed_rows, whole_numbers
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
-from discreet.engines.sql.ordered import near_ranks, pooled_bins, ranked_cells
+from discreet.engines.sql.ordered import CellsRead, counted_cells, near_ranks
 from discreet.engines.sql.statistics import count_distinct, count_rows, is_narrow, statistic_sql
 from discreet.engines.sql.words import alias, all_of, any_of, between, column, is_null, listed, not_null, select
 from discreet.plans.expressions import Column
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.engines.sql.columns import Columns
+    from discreet.engines.sql.dialect import Dialect
     from discreet.engines.sql.relations import Emitter, Relation
     from discreet.engines.sql.rows import Rows
     from discreet.engines.sql.words import SQL
@@ -44,18 +46,20 @@ _APART = (BinCounts, RankedCells)
 Numbers: TypeAlias = "NDArray[np.int64] | NDArray[np.object_] | list[list[int]] | list[NDArray[np.int64]]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statements:
     """The texts to execute, in order, in one snapshot: one for all counts and sums, one for each set of bins or cells.
 
     A row of the first result is the key, the numbers, and the number of units where keys are not known; where keys are
     known and no number is asked for, there is no such text. A row of the others is the key, the bin and the number of
-    rows in it; for cells also those below it, and all. For each set of cells of several known groups there is one text
-    more, at the end: the bins that are counted over all groups.
+    rows in it; for cells the cell, the rows below it, in it, and all, and the bin that is counted over all groups, if
+    there are several and it is not the cell.
     """
 
     aggregate: Aggregate
-    texts: tuple[str, ...]
+    parts: tuple[str, ...]
+    """The texts, but for cells the query that counts them all."""
+    dialect: Dialect
 
     @staticmethod
     def of(aggregate: Aggregate, emitter: Emitter) -> Statements:
@@ -68,23 +72,26 @@ class Statements:
                 child = emitter.late(aggregate.child)
                 drops = child.pending == _column_of(each.factor.value)  # a row without a value has no cell either
                 rows = emitter.rows(child if drops else emitter.settled(child))
-                queries.append(ranked_cells(each, rows, *_keys(aggregate, rows)))
-        for _, each in _pooled(aggregate):
-            rows = emitter.rows(emitter.relation(aggregate.child))
-            queries.append(pooled_bins(each, rows, *_keys(aggregate, rows)))
-        texts = tuple(emitter.dialect.written(emitter.dialect.layered(query)) for query in queries)
-        return Statements(_without_windows(aggregate), texts).near(aggregate, emitter)
+                queries.append(counted_cells(each, rows, *_keys(aggregate, rows)))
+        parts = tuple(emitter.dialect.written(emitter.dialect.layered(query)) for query in queries)
+        return Statements(aggregate, parts, emitter.dialect)
 
-    def near(self, aggregate: Aggregate, emitter: Emitter) -> Statements:
-        """Read no more cells than the windows of an aggregate that has the same texts apart from them."""
-        if aggregate == self.aggregate:
-            return self
-        texts = list(self.texts)
-        apart = (each for each in aggregate.statistics if isinstance(each, _APART))
-        for place, each in enumerate(apart, start=int(_has_scalars(aggregate))):
-            if isinstance(each, RankedCells) and each.windows:
-                texts[place] += f" WHERE {emitter.dialect.written(near_ranks(each.windows))}"
-        return Statements(aggregate, tuple(texts))
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The texts to execute."""
+        texts = list(self.parts)
+        width, several = len(self.aggregate.keys), self.aggregate.several
+        apart = (each for each in self.aggregate.statistics if isinstance(each, _APART))
+        for place, each in enumerate(apart, start=int(_has_scalars(self.aggregate))):
+            if isinstance(each, RankedCells):
+                texts[place] = near_ranks(texts[place], width, each, self.dialect, several=several)
+        return tuple(texts)
+
+    def near(self, aggregate: Aggregate) -> Statements:
+        """Read no more cells than an aggregate asks for that is the same apart from that; written at once."""
+        found = replace(self, aggregate=aggregate)
+        _ = found.texts
+        return found
 
     def read(
         self, results: Sequence[Columns]
@@ -125,6 +132,7 @@ class Statements:
         left = iter(results)
         keys = self.aggregate.keys
         size = math.prod(len(key.known or ()) for key in keys) if groups is None else len(groups)
+        pooled = {}
         for place, statistic in enumerate(self.aggregate.statistics):
             if isinstance(statistic, BinCounts):
                 product: Iterable[Row] = itertools.product(*(key.known or () for key in keys))
@@ -132,8 +140,11 @@ class Statements:
                 numbers[place] = _counted(found, listed_rows(next(left)), statistic.size, len(keys))
             elif isinstance(statistic, RankedCells):
                 columns = next(left)
-                numbers[place] = _cells(columns, _places(columns, self.aggregate, groups), size, len(keys))
-        return {place: _summed(next(left), self.aggregate, each) for place, each in _pooled(self.aggregate)}
+                read = CellsRead.of(columns[len(keys) :], _places(columns, self.aggregate, groups))
+                numbers[place] = read.near(statistic, size)
+                if statistic.bins and self.aggregate.several:
+                    pooled[place] = read.pooled(statistic)
+        return pooled
 
     def _numbers(
         self, columns: Columns, rows: NDArray[np.int64], places: NDArray[np.int64], size: int
@@ -155,21 +166,6 @@ class Statements:
         return numbers
 
 
-def _pooled(aggregate: Aggregate) -> list[tuple[int, RankedCells]]:
-    """Give the statistics of cells whose bins are counted over all groups, with their places."""
-    found = [(place, each) for place, each in enumerate(aggregate.statistics) if isinstance(each, RankedCells)]
-    return found if aggregate.several else []
-
-
-def _summed(columns: Columns, aggregate: Aggregate, statistic: RankedCells) -> NDArray[np.int64]:
-    """Add up the counts of bins over all known groups."""
-    known = _places(columns, aggregate, None) >= 0
-    bins, counts = (np.asarray(column, dtype=np.int64)[known] for column in columns[len(aggregate.keys) :])
-    found = np.zeros(len(statistic.marks.starts), dtype=np.int64)
-    np.add.at(found, bins, counts)
-    return found
-
-
 def _column_of(value: Expression) -> frozenset[str] | None:
     return frozenset([value.name]) if isinstance(value, Column) else None
 
@@ -177,11 +173,6 @@ def _column_of(value: Expression) -> frozenset[str] | None:
 def _has_scalars(aggregate: Aggregate) -> bool:
     """Whether groups are found in the data, or some number of a group is neither in bins nor in cells."""
     return not aggregate.known or not all(isinstance(each, _APART) for each in aggregate.statistics)
-
-
-def _without_windows(aggregate: Aggregate) -> Aggregate:
-    statistics = tuple(replace(s, windows=()) if isinstance(s, RankedCells) else s for s in aggregate.statistics)
-    return replace(aggregate, statistics=statistics)
 
 
 def _in_order(group: Row) -> tuple[tuple[bool, object], ...]:
@@ -197,15 +188,6 @@ def _counted(groups: list[Row], rows: Iterable[Row], size: int, width: int) -> l
         if key in counts:
             counts[key][int(place)] = int(count)  # type: ignore[call-overload]
     return [counts[group] for group in groups]
-
-
-def _cells(columns: Columns, places: NDArray[np.int64], size: int, width: int) -> list[NDArray[np.int64]]:
-    """Read cells near ranks by the places of their groups, in rising order; engines return them in any."""
-    numbers = np.column_stack([np.asarray(column, dtype=np.int64) for column in columns[width:]])
-    order = np.lexsort((numbers[:, 0], places))
-    ends = np.searchsorted(places[order], np.arange(size + 1))
-    numbers = numbers[order]
-    return [numbers[start:end] for start, end in itertools.pairwise(ends.tolist())]
 
 
 def _places(columns: Columns, aggregate: Aggregate, groups: list[Row] | None) -> NDArray[np.int64]:

@@ -152,8 +152,14 @@ class _Writer:
         return f"{self.text(part.args['this'])} OVER ({' '.join(clauses)})"
 
     def ordered(self, part: SQL) -> str:
-        # Where NULLs go is written differently by engines.
-        return f"ORDER BY {', '.join([self.by_sqlglot(each) for each in part.args['expressions']])}"
+        return f"ORDER BY {', '.join([self._in_order(each) for each in part.args['expressions']])}"
+
+    def _in_order(self, part: SQL) -> str:
+        """Where NULLs go is written differently by engines; sqlglot is asked once for each name of a column."""
+        by, others = part.args["this"], [each for name, each in part.args.items() if name != "this"]
+        if type(by) is exp.Column and by.args.get("table") is None and not any(others):
+            return _rising(self._dialect, by.args["this"].args["this"])
+        return self.by_sqlglot(part)
 
     def null(self, part: SQL) -> str:  # noqa: ARG002 - there is one
         return "NULL"
@@ -286,6 +292,13 @@ _HANDLERS: dict[type[exp.Expression], tuple[_Handler, frozenset[str] | None]] = 
 }
 _OTHERWISE: tuple[_Handler, None] = (_Writer.by_sqlglot, None)
 _ALLOWED = frozenset({*_HANDLERS, *_ELSEWHERE})
+
+
+@lru_cache(maxsize=256)
+def _rising(dialect: str, name: str) -> str:
+    """Write a quoted column to sort by, in rising order."""
+    by = exp.Column(this=exp.Identifier(this=name, quoted=True))
+    return _Writer(dialect, ()).by_sqlglot(exp.Ordered(this=by, nulls_first=None))
 
 
 @lru_cache

@@ -59,6 +59,8 @@ class RankedCells(Statistic):
     values in it, and all values of the group. NULLs lie nowhere. A row is in one cell, so the counts of cells are like
     more groups: a unit moves them as it moves a count of rows.
 
+    Where several groups are known, `bins` asks also for the number of values in each bin of `marks`, over all groups.
+
     >>> from discreet.plans.expressions import Column
     >>> from discreet.plans.facts import Facts
     >>> from discreet.plans.statistics import Snapped
@@ -72,13 +74,14 @@ class RankedCells(Statistic):
 
     factor: Snapped
     windows: tuple[Window, ...] = ()
+    bins: bool = True
 
     def reach(self, schema: Schema) -> tuple[int, int]:  # noqa: ARG002 - each row counts at most once
         """Each row counts one in one cell, or nothing."""
         return (0, 1)
 
     def canonical(self) -> list[object]:
-        """The symbol and the grid; windows follow from a price, and choose what is read, not what is asked."""
+        """The symbol and the grid; the rest follows from a price, and chooses what is read, not what is asked."""
         return [self.symbol, self.factor.canonical()]
 
     @property
