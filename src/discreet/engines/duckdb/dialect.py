@@ -50,18 +50,8 @@ class DuckDBDialect(Dialect):
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
             *("floor", "greatest", "hash", "isnan", "lead", "least", "length", "ln", "max", "min", "nullif", "power"),
-            *(
-                "rank",
-                "regexp_full_match",
-                "row_number",
-                "sha256",
-                "sqrt",
-                "substring",
-                "sum",
-                "translate",
-                "trim",
-                "trunc",
-            ),
+            *("rank", "regexp_full_match", "row_number", "sha256", "sqrt", "substring", "sum", "translate", "trim"),
+            "trunc",
         }
     )
     types: ClassVar[dict[Kind, str]] = {
