@@ -330,19 +330,21 @@ def choose(
 ) -> NDArray[np.int64]:
     """Choose a cell for each group and level: one row per group, one column per level.
 
-    `pooled` are the exact counts of the bins of all groups, where the choice has paid for them.
+    `pooled` are the exact counts of the bins of all groups, where the choice has paid for them. Cells are counted from
+    the first one here: beside the ends of 64 bits there is no next cell.
     """
     assert isinstance(statistic, RankedCells)  # noqa: S101 - a recipe chooses for these alone
     found = np.zeros((len(groups), len(choice.levels)), dtype=np.int64)
+    first = np.array([statistic.factor.lower, 0, 0, 0])
     learned = _learned(choice, statistic, pooled, bits)
     for part, joint, scale in zip(choice.parts, choice.joints, choice.scales, strict=True):
-        lower, ties = statistic.factor.lower, 0 if joint is None else joint.ties
-        weights = Weights.even(lower, statistic.width, ties) if learned is None else learned
+        weights = Weights.even(0, statistic.width, 0 if joint is None else joint.ties) if learned is None else learned
         for number, cells in enumerate(groups):
             if joint is None:
-                found[number, part[0]] = _chosen(cells, choice.windows[part[0]], scale, weights, bits)
+                found[number, part[0]] = _chosen(cells - first, choice.windows[part[0]], scale, weights, bits)
             else:
-                found[number, part] = joint.chosen(cells, weights, bits)
+                found[number, part] = joint.chosen(cells - first, weights, bits)
+    found += statistic.factor.lower
     return found
 
 
@@ -354,7 +356,8 @@ def _learned(
         return None
     assert pooled is not None  # noqa: S101 - an engine counts them for every question with several groups
     noisy = noisy_counts(pooled, choice.pooled, bits).tolist()
-    return Weights.learned(statistic.marks.starts, statistic.factor.upper, noisy, float(choice.pooled.scale))
+    starts = [start - statistic.factor.lower for start in statistic.marks.starts]
+    return Weights.learned(starts, statistic.width, noisy, float(choice.pooled.scale))
 
 
 def _chosen(cells: Cells, window: Window, scale: Fraction, weights: Weights, bits: BitSource) -> int:
