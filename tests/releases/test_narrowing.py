@@ -120,6 +120,8 @@ FAR = [
     # Two bounds that no double tells apart, or beyond 64 bits as a double.
     (Column("pay", lower=2**53, upper=2**53 + 3), [2**53 + 1], "SELECT VARIANCE(pay) AS v FROM people"),
     (Column("pay", lower=0, upper=2**63 - 1), [2**63 - 2], "SELECT AVG(pay) AS v FROM people"),
+    (Column("pay", lower=2**63 - 3, upper=2**63 - 1), [2**63 - 2], "SELECT AVG(pay) AS v FROM people"),
+    (Column("pay", lower=-(2**63), upper=3 - 2**63), [1 - 2**63], "SELECT VAR_POP(pay) AS v FROM people"),
     # Bounds so close together, and so far from 0, that a sum between them has no grid, or no sampler for its noise.
     (Column("pay", lower=0.0, upper=1e12), [1e12 - 8.0, 1e12], "SELECT SUM(pay) AS v FROM people"),
     (Column("pay", lower=0.0, upper=1e12), [1e12 - 20.0, 1e12], "SELECT SUM(pay) AS v FROM people"),

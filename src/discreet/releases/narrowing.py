@@ -15,6 +15,7 @@ from discreet.plans.expressions import Case, Column, Greatest, IsNull, Least, Li
 from discreet.plans.nodes.node import least, product
 from discreet.plans.plan import Plan, Request
 from discreet.plans.refusals import refuse
+from discreet.plans.statistics.ranked import RANK_BITS
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -94,8 +95,14 @@ def bounds_of(plan: Plan, row: Mapping[str, Any]) -> Iterator[Chosen]:
     found = {value: _read(row[f"m{place}"], facts) for place, (value, facts) in enumerate(public.items())}
     yield found
     while any(ends != _ends(public[value]) for value, ends in found.items()):
-        found = {value: _apart(ends, public[value], 2 * (ends[1] - ends[0])) for value, ends in found.items()}
+        found = {value: _wider(ends, public[value]) for value, ends in found.items()}
         yield found
+
+
+def _wider(ends: Ends, facts: Facts) -> Ends:
+    """Move bounds apart by twice their distance on either side, and at least by a cell of the grid of quantiles."""
+    low, high = _ends(facts)
+    return _apart(ends, facts, max(2 * (ends[1] - ends[0]), (high - low) / 2**RANK_BITS))
 
 
 def _ends(facts: Facts) -> Ends:
@@ -106,9 +113,10 @@ def _ends(facts: Facts) -> Ends:
 
 
 def _read(chosen: tuple[float, float], facts: Facts) -> Ends:
-    ends = Fraction(chosen[0]), Fraction(chosen[1])
+    """Read two points of a grid as bounds: as doubles they may lie just beyond the public ones."""
     low, high = _ends(facts)
-    return _apart(ends, facts, (high - low) / 1000 if ends[0] == ends[1] else Fraction(0))
+    ends = _apart((Fraction(chosen[0]), Fraction(chosen[1])), facts, Fraction(0))
+    return _apart(ends, facts, (high - low) / 1000) if ends[0] == ends[1] else ends
 
 
 def _apart(ends: Ends, facts: Facts, by: Fraction) -> Ends:
@@ -117,7 +125,7 @@ def _apart(ends: Ends, facts: Facts, by: Fraction) -> Ends:
     if facts.kind is Kind.INTEGER:
         low, high = Fraction(math.floor(low)), Fraction(math.ceil(high))
     least, most = _ends(facts)
-    return max(low, least), min(high, most)
+    return min(max(low, least), most), max(min(high, most), least)
 
 
 def narrowed_plan(plan: Plan, bounds: Chosen) -> Plan:
