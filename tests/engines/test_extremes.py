@@ -172,3 +172,19 @@ def test_quantiles_of_integers_beside_the_ends_of_64_bits(ends: tuple[int, int],
                 for value in found[0]["m"] if "[" in levels else [found[0]["m"]]:
                     assert float(ends[0]) <= value <= float(ends[1])
                     assert rows == 0 or value == float(middle)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1.0, 1e150])
+def test_correlations_of_tiny_and_huge_numbers(size: float) -> None:
+    """The product of two variances leaves doubles: the division failed, or 0 was said to be the correlation."""
+    columns = [Column(name, type="float", lower=-size, upper=size, nullable=False) for name in "xy"]
+    policy = Policy([Table("far", row_is_unit=True, columns=columns)], epsilon=1000)
+    data = pa.table({"x": [-size, size] * 2000, "y": [-size / 2, size] * 2000})
+    with Behind(policy, {"far": data}) as db:
+        answer = db.sql("SELECT CORR(x, y) AS up, CORR(x, 0 - y) AS down FROM far").release(epsilon=500)
+        (cells,) = answer.cells()
+    for name, truth in (("up", 1), ("down", -1)):
+        value, error = cells[name].value, cells[name].error
+        assert isinstance(value, float)
+        assert isinstance(error, float)
+        assert abs(value - truth) <= error < 0.1
