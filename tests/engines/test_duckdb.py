@@ -246,3 +246,19 @@ def test_decimal_units_are_told_apart(kind: pa.Decimal128Type) -> None:
         with DuckDB(policy, {"t": source}) as engine:
             found = engine.prepare(plan.aggregate).run()
             assert [int(found.unprotected(place)[0, 0]) for place in (0, 1)] == [5, 5]
+
+
+def test_columns_that_hold_nothing_but_null_have_no_type_of_their_own() -> None:
+    """Arrow infers none for them: whether a table could be opened would depend on its rows."""
+    kinds = ["boolean", "integer", "float", "text", "date", "timestamp"]
+    columns = [*(Column(f"a {kind}", type=kind) for kind in kinds), Column("b", type="float", lower=0, upper=1)]
+    policy = Policy([Table("people", unit="id", rows_per_unit=2, columns=columns)], epsilon=1)
+    sql = f'SELECT COUNT(*), COUNT(b), SUM(b), {", ".join(f"""COUNT("a {kind}")""" for kind in kinds)} FROM people'
+    aggregate = plan_sql(policy, sql).aggregate
+    names = [column.name for column in columns]
+    for count in (0, 3):
+        data = pa.table({"id": pa.array(range(count), pa.int64())} | {name: pa.nulls(count) for name in names})
+        with DuckDB(policy, {"people": data}) as engine:
+            found = engine.prepare(aggregate).run()
+            numbers = [int(found.unprotected(place)[0, 0]) for place in range(len(aggregate.statistics))]
+        assert sorted(numbers) == [*[0] * (len(numbers) - 1), count]

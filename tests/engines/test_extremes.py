@@ -155,3 +155,36 @@ def test_clamped_sums_that_leave_64_bits_are_refused_before_rows_are_read() -> N
     rows = pa.table({"id": ["a", "b"], "x": [-(2**63) + 7, -(2**63)]})
     with DuckDB(Policy([far], epsilon=1), {"far": rows}) as engine:
         assert int(engine.prepare(aggregate).run().unprotected(1)[0, 0]) == 7 - 800
+
+
+@pytest.mark.parametrize("ends", [(2**63 - 3, 2**63 - 1), (-(2**63), -(2**63) + 2), (2**63 - 200, 2**63 - 1)])
+@pytest.mark.parametrize("rows", [0, 600])
+def test_quantiles_of_integers_beside_the_ends_of_64_bits(ends: tuple[int, int], rows: int) -> None:
+    """The cell after the last one is no integer of 64 bits: the price was paid, and no answer came."""
+    columns = [Column("x", lower=ends[0], upper=ends[1]), Column("k", keys=["a", "b"])]
+    policy = Policy([Table("far", row_is_unit=True, columns=columns)], epsilon=1000)
+    middle = sum(ends) // 2
+    data = pa.table({"x": pa.array([middle] * rows, pa.int64()), "k": pa.array(["a"] * rows, pa.string())})
+    with Behind(policy, {"far": data}) as db:
+        for levels in ("MEDIAN(x)", "QUANTILE_CONT(x, [0.25, 0.75])", "MIN(x)", "MAX(x)"):
+            for group in ("", " GROUP BY k"):
+                found = db.sql(f"SELECT {levels} AS m FROM far{group}").release(epsilon=20).to_dicts()
+                for value in found[0]["m"] if "[" in levels else [found[0]["m"]]:
+                    assert float(ends[0]) <= value <= float(ends[1])
+                    assert rows == 0 or value == float(middle)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1.0, 1e150])
+def test_correlations_of_tiny_and_huge_numbers(size: float) -> None:
+    """The product of two variances leaves doubles: the division failed, or 0 was said to be the correlation."""
+    columns = [Column(name, type="float", lower=-size, upper=size, nullable=False) for name in "xy"]
+    policy = Policy([Table("far", row_is_unit=True, columns=columns)], epsilon=1000)
+    data = pa.table({"x": [-size, size] * 2000, "y": [-size / 2, size] * 2000})
+    with Behind(policy, {"far": data}) as db:
+        answer = db.sql("SELECT CORR(x, y) AS up, CORR(x, 0 - y) AS down FROM far").release(epsilon=500)
+        (cells,) = answer.cells()
+    for name, truth in (("up", 1), ("down", -1)):
+        value, error = cells[name].value, cells[name].error
+        assert isinstance(value, float)
+        assert isinstance(error, float)
+        assert abs(value - truth) <= error < 0.1

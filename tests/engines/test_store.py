@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import ParameterError
+from discreet.errors import EngineError, ParameterError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
 
@@ -198,3 +199,55 @@ def test_a_row_that_is_its_own_unit_needs_no_rank() -> None:
     with DuckDB(people, {"visits": data(1)["visits"].select(["cost"])}) as engine:
         assert answer(engine, people)[0] == 200
         assert kept(engine) == set()
+
+
+class Late:
+    """A connection on which an interrupt is told once, after a statement that begins with some words has run."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, words: str) -> None:
+        self._connection = connection
+        self._words = words
+
+    def execute(self, text: str, *given: object) -> duckdb.DuckDBPyConnection:
+        found = self._connection.execute(text, *given)
+        if self._words and text.startswith(self._words):
+            self._words = ""
+            raise duckdb.InterruptException
+        return found
+
+
+@pytest.mark.parametrize("words", ["BEGIN", "CREATE", "INSERT", "DROP TABLE", "COMMIT"])
+@pytest.mark.parametrize("within", ["memory", "file"])
+def test_an_interrupt_that_comes_late_costs_one_question(words: str, within: str, tmp_path: Path) -> None:
+    """Rows that were kept or dropped when it came are known as such afterwards, and no transaction stays open."""
+    store = tmp_path / "store.duckdb" if within == "file" else None
+    with DuckDB(POLICY, data(1), rank_key=bytes(32), store=store) as engine:
+        expected = answer(engine)
+        for before, act in ((answer, DuckDB.drop_ranks), (DuckDB.drop_ranks, answer)):
+            before(engine)
+            engine._kept._connection = Late(engine._connection, words)  # type: ignore[assignment]
+            with suppress(EngineError, duckdb.InterruptException):
+                act(engine)
+            engine._kept._connection = engine._connection
+            assert [answer(engine), answer(engine)] == [expected, expected]
+    if store is not None:
+        with DuckDB(POLICY, data(1), rank_key=bytes(32), store=store) as engine:
+            assert answer(engine) == expected
+
+
+def test_the_source_is_no_store(tmp_path: Path) -> None:
+    path = tmp_path / "source.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("rows", data(1)["visits"])
+        connection.execute("CREATE TABLE visits AS FROM rows")
+    path.chmod(0o644)
+    with pytest.raises(ParameterError, match=r"store is .* the source"):
+        DuckDB(POLICY, path, store=tmp_path / "." / "source.duckdb")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("name", ["source.duckdb", "visits.parquet"])
+def test_a_source_that_is_none_is_refused_in_our_words(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("neither" * 1000)
+    with pytest.raises(ParameterError, match=f"{name} cannot be read"):
+        DuckDB(POLICY, tmp_path / name)

@@ -14,6 +14,7 @@ from discreet.errors import BudgetError, ParameterError
 from discreet.privacy import ZCDP, Pure
 from discreet.releases.protection import Protection
 from discreet.tables import Column, Policy, Table
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,3 +104,41 @@ def test_nothing_is_bought_unless_both_parts_fit() -> None:
         with pytest.raises(dp.QueryRefused, match="Nothing in the question is summed"):
             opened.sql("SELECT COUNT(*) AS n FROM people").release(epsilon=1, narrow="0.1")
         assert opened.remaining == Pure(1)
+
+
+def test_an_aggregate_of_a_constant_is_refused_when_it_is_asked() -> None:
+    """Public bounds tell: neither a price nor rows are needed for it."""
+    sql = "SELECT AVG(LEAST(GREATEST(pay, 3), 3)) FROM people"
+    with (
+        dp.Database(Policy([PEOPLE], epsilon=1), {"people": rows()}) as opened,
+        pytest.raises(dp.QueryRefused, match="an aggregate of a constant"),
+    ):
+        opened.sql(sql)
+
+
+FAR = [
+    # Two bounds that no double tells apart, or beyond 64 bits as a double.
+    (Column("pay", lower=2**53, upper=2**53 + 3), [2**53 + 1], "SELECT VARIANCE(pay) AS v FROM people"),
+    (Column("pay", lower=0, upper=2**63 - 1), [2**63 - 2], "SELECT AVG(pay) AS v FROM people"),
+    (Column("pay", lower=2**63 - 3, upper=2**63 - 1), [2**63 - 2], "SELECT AVG(pay) AS v FROM people"),
+    (Column("pay", lower=-(2**63), upper=3 - 2**63), [1 - 2**63], "SELECT VAR_POP(pay) AS v FROM people"),
+    # Bounds so close together, and so far from 0, that a sum between them has no grid, or no sampler for its noise.
+    (Column("pay", lower=0.0, upper=1e12), [1e12 - 8.0, 1e12], "SELECT SUM(pay) AS v FROM people"),
+    (Column("pay", lower=0.0, upper=1e12), [1e12 - 20.0, 1e12], "SELECT SUM(pay) AS v FROM people"),
+]
+
+
+@pytest.mark.parametrize("column, values, sql", FAR)
+def test_what_bounds_were_bought_for_is_answered(column: Column, values: list[float], sql: str) -> None:
+    """Wherever they fall: a question is not refused once a part of its price is spent."""
+    kind = pa.float64() if column.kind is Kind.FLOAT else pa.int64()
+    data = pa.table({"id": range(5000), "pay": pa.array(values * (5000 // len(values)), kind)})
+    people = Table("people", unit="id", rows_per_unit=1, columns=[column])
+    with dp.Database(Policy([people], epsilon=10_000), {"people": data}) as opened:
+        question = opened.sql(sql)
+        answer = question.release(epsilon=50, narrow="0.9", cut="0.25")
+        assert answer.to_dicts()[0]["v"] is not None
+        assert answer.cost == Pure(50)
+        again = question.preview(epsilon=50, narrow="0.9", cut="0.25")
+        assert (again.cost, question.release(epsilon=50, narrow="0.9", cut="0.25").cost) == (Pure(0), Pure(0))
+        assert question.narrowed(epsilon=50, cut="0.25").release(epsilon=500).to_dicts()[0]["v"] is not None

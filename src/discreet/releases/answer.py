@@ -18,6 +18,7 @@ from discreet.plans.explain import written
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import computed, names_in, together
 from discreet.releases.decoding import Cell, decoder, values_of
+from discreet.releases.narrowing import clamps_of
 from discreet.releases.numbers import confident
 from discreet.releases.pictures import intervals
 from discreet.releases.stored import write_stored
@@ -266,9 +267,7 @@ class Answer:
         """Between which bounds values were clamped, if they were chosen for this answer."""
         if self.bounds is None:
             return []
-        measures = dict(self.bounds.plan.request.measures)
-        (row,) = self.bounds.to_dicts()
-        texts = [f"{written(measures[name].operands[0])} to [{low:g}, {high:g}]" for name, (low, high) in row.items()]
+        texts = [f"{written(value)} to [{low:g}, {high:g}]" for value, low, high in clamps_of(self.plan)]
         return [f"clamped, which no ± counts: {', '.join(texts)}; chosen for {self.bounds.promise}"]
 
     @property

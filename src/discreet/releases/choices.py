@@ -333,14 +333,16 @@ def choose(
 ) -> NDArray[np.int64]:
     """Choose a cell for each group and level: one row per group, one column per level.
 
-    `pooled` are the exact counts of the bins of all groups, where the choice has paid for them.
+    `pooled` are the exact counts of the bins of all groups, where the choice has paid for them. Cells are counted from
+    the first one here: beside the ends of 64 bits there is no next cell.
     """
     assert isinstance(statistic, RankedCells)  # noqa: S101 - a recipe chooses for these alone
     found = np.zeros((len(groups), len(choice.levels)), dtype=np.int64)
+    first = np.array([statistic.factor.lower, 0, 0, 0])
+    groups = [cells - first for cells in groups]
     learned = _learned(choice, statistic, pooled, bits)
     for part, joint, scale in zip(choice.parts, choice.joints, choice.scales, strict=True):
-        lower, ties = statistic.factor.lower, 0 if joint is None else joint.ties
-        weights = Weights.even(lower, statistic.width, ties) if learned is None else learned
+        weights = Weights.even(0, statistic.width, 0 if joint is None else joint.ties) if learned is None else learned
         if joint is None:
             for start, some in _together(groups):
                 chosen = _chosen(some, choice.windows[part[0]], scale, weights, bits)
@@ -348,6 +350,7 @@ def choose(
             continue
         for number, cells in enumerate(groups):
             found[number, part] = joint.chosen(cells, weights, bits)
+    found += statistic.factor.lower
     return found
 
 
@@ -359,7 +362,8 @@ def _learned(
         return None
     assert pooled is not None  # noqa: S101 - who asks the engine asks for them too
     noisy = noisy_counts(pooled, choice.pooled, bits).tolist()
-    return Weights.learned(statistic.marks.starts, statistic.factor.upper, noisy, float(choice.pooled.scale))
+    starts = [start - statistic.factor.lower for start in statistic.marks.starts]
+    return Weights.learned(starts, statistic.width, noisy, float(choice.pooled.scale))
 
 
 def _together(groups: list[Cells]) -> Iterator[tuple[int, list[Cells]]]:

@@ -310,9 +310,10 @@ def _correlation(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     if any(found is not None and found[0] <= found[1] for found in clear):
         return Cell(None, None, "a noisy variance is too small for a ratio.")
     (x, off_x), (y, off_y) = spreads[0], spreads[1]
-    value = min(max(cross[0] / math.sqrt(x * y), -1.0), 1.0)
-    least = max(x - off_x, 0.0) * max(y - off_y, 0.0)
-    roots = [math.sqrt(least), math.sqrt((x + off_x) * (y + off_y))]
+    # Roots first: the product of two variances may be too large or too small for a double.
+    value = min(max(cross[0] / (math.sqrt(x) * math.sqrt(y)), -1.0), 1.0)
+    least = math.sqrt(max(x - off_x, 0.0)) * math.sqrt(max(y - off_y, 0.0))
+    roots = [least, math.sqrt(x + off_x) * math.sqrt(y + off_y)]
     if not roots[0]:
         return Cell(value, max(1 - value, 1 + value))
     ends = [(cross[0] + sign * cross[1]) / root for sign in (-1, 1) for root in roots]

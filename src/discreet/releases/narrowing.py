@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
@@ -15,16 +15,22 @@ from discreet.plans.expressions import Case, Column, Greatest, IsNull, Least, Li
 from discreet.plans.nodes.node import least, product
 from discreet.plans.plan import Plan, Request
 from discreet.plans.refusals import refuse
+from discreet.plans.statistics.ranked import RANK_BITS
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from discreet.exact import Number
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions import Expression
+    from discreet.plans.facts import Facts
+    from discreet.tables import Value
 
-__all__ = ["bounds_of", "bounds_plan", "narrowed_plan", "share_of", "summed_values"]
+    Ends: TypeAlias = tuple[Fraction, Fraction]
+    Chosen: TypeAlias = Mapping[Expression, Ends]
+
+__all__ = ["bounds_of", "bounds_plan", "clamps_of", "narrowed_plan", "share_of", "summed_values"]
 
 _SUMMED = (agg.Sum, agg.Mean, agg.Variance, agg.Covariance, agg.Correlation)
 
@@ -77,33 +83,59 @@ def bounds_plan(plan: Plan, cut: Number) -> Plan:
     return Plan(plan.policy, request, replace(limits, rows=rows, groups=None, rows_per_group=None, shape=Shape.ROWS))
 
 
-def bounds_of(plan: Plan, row: Mapping[str, Any]) -> dict[Expression, tuple[float, float]]:
-    """Read the answer to `bounds_plan`; two bounds that fell on one value are moved apart by a thousandth of the range.
+def bounds_of(plan: Plan, row: Mapping[str, Any]) -> Iterator[Chosen]:
+    """Read the answer to `bounds_plan`: the bounds that it chose, then wider ones around them, up to the public ones.
 
-    With no width left, nothing could be summed, and the question that was half paid for would have to be refused.
+    Two bounds that fell on one value are moved apart by a thousandth of the public range. Between bounds that are still
+    too close together nothing can be summed: whoever asks takes the first in which the question is answered, as it was
+    half paid for. All follow from public facts and from what was released.
     """
-    found = {}
     schema = plan.request.relation.schema
-    for place, value in enumerate(summed_values(plan)):
-        low, high = row[f"m{place}"]
-        public = value.facts(schema).bounds
-        if low == high and public.lower is not None and public.upper is not None:
-            apart = float(public.upper - public.lower) / 1000
-            low, high = max(low - apart, float(public.lower)), min(high + apart, float(public.upper))
-        found[value] = (low, high)
-    return found
+    public = {value: value.facts(schema) for value in summed_values(plan)}
+    found = {value: _read(row[f"m{place}"], facts) for place, (value, facts) in enumerate(public.items())}
+    yield found
+    while any(ends != _ends(public[value]) for value, ends in found.items()):
+        found = {value: _wider(ends, public[value]) for value, ends in found.items()}
+        yield found
 
 
-def narrowed_plan(plan: Plan, bounds: Mapping[Expression, tuple[float, float]]) -> Plan:
+def _wider(ends: Ends, facts: Facts) -> Ends:
+    """Move bounds apart by twice their distance on either side, and at least by a cell of the grid of quantiles."""
+    low, high = _ends(facts)
+    return _apart(ends, facts, max(2 * (ends[1] - ends[0]), (high - low) / 2**RANK_BITS))
+
+
+def _ends(facts: Facts) -> Ends:
+    """The public bounds of a number that is summed: plans without them were refused."""
+    low, high = facts.bounds.lower, facts.bounds.upper
+    assert low is not None and high is not None  # noqa: S101, PT018 - as said
+    return low, high
+
+
+def _read(chosen: tuple[float, float], facts: Facts) -> Ends:
+    """Read two points of a grid as bounds: as doubles they may lie just beyond the public ones."""
+    low, high = _ends(facts)
+    ends = _apart((Fraction(chosen[0]), Fraction(chosen[1])), facts, Fraction(0))
+    return _apart(ends, facts, (high - low) / 1000) if ends[0] == ends[1] else ends
+
+
+def _apart(ends: Ends, facts: Facts, by: Fraction) -> Ends:
+    """Move bounds apart, on either side, as far as the public ones; those of whole numbers to whole numbers."""
+    low, high = ends[0] - by, ends[1] + by
+    if facts.kind is Kind.INTEGER:
+        low, high = Fraction(math.floor(low)), Fraction(math.ceil(high))
+    least, most = _ends(facts)
+    return min(max(low, least), most), max(min(high, most), least)
+
+
+def narrowed_plan(plan: Plan, bounds: Chosen) -> Plan:
     """The same question about values that are clamped between bounds; NULL stays NULL."""
     schema = plan.request.relation.schema
 
     def clamped(value: Expression) -> Expression:
         facts = value.facts(schema)
-        low, high = bounds[value]
-        if facts.kind is Kind.INTEGER:
-            low, high = math.floor(low), math.ceil(high)
-        ends = [Literal(end if facts.kind is Kind.INTEGER else float(end), facts.kind) for end in (low, high)]
+        whole = facts.kind is Kind.INTEGER
+        ends = [Literal(int(end) if whole else float(end), facts.kind) for end in bounds[value]]
         inside = Least((Greatest((value, ends[0])), ends[1]))
         return Case((IsNull((value,)), Literal(None, facts.kind), inside)) if facts.nullable else inside
 
@@ -114,3 +146,22 @@ def narrowed_plan(plan: Plan, bounds: Mapping[Expression, tuple[float, float]]) 
 
     measures = tuple((name, of(measure)) for name, measure in plan.request.measures)
     return replace(plan, request=replace(plan.request, measures=measures))
+
+
+def clamps_of(plan: Plan) -> Iterator[tuple[Expression, Value, Value]]:
+    """Read from a plan that `narrowed_plan` made which values it clamps, and between which bounds.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Column, Policy, Table
+    >>> people = Table("people", row_is_unit=True, columns=[Column("pay", lower=0, upper=10**6)])
+    >>> plan = plan_sql(Policy([people], epsilon=1), "SELECT COUNT(*), AVG(pay), SUM(pay) FROM people")
+    >>> chosen = next(bounds_of(plan, {"m0": (20.5, 700)}))
+    >>> [ends for _, *ends in clamps_of(narrowed_plan(plan, chosen))]
+    [[20, 700]]
+    """
+    for value in summed_values(plan):
+        inside = value.operands[-1] if isinstance(value, Case) else value
+        if isinstance(inside, Least) and isinstance(inside.operands[0], Greatest):
+            (of, low), high = inside.operands[0].operands, inside.operands[1]
+            if isinstance(low, Literal) and isinstance(high, Literal):
+                yield of, low.value, high.value

@@ -127,12 +127,6 @@ class Protection:
         plan = recipe.plan
         neighbors = plan.policy.budget.neighbors
         moves = [block.sensitivity(plan.aggregate, neighbors) for block in recipe.blocks]
-        if any(move.l1 == 0 for move in moves):
-            refuse(
-                "an aggregate of a constant",
-                why="Its bounds leave only one value, so there is nothing to measure.",
-                instead="the number itself.",
-            )
         blocks = _Blocks(recipe, moves)
         laplace = blocks.laplace(price)
         normal = blocks.gaussian(price, laplace)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import counted, shown
 from discreet.noise import SYSTEM
 from discreet.plans.statistics import RankedCells
@@ -156,14 +157,24 @@ class Question:
         bounds = foresee(bought, first)
         after = dict.fromkeys(bounds.charges, rest.cost)
         if bounds.is_free:
-            close = self._between(pay(bought, first))
+            close = self._between(pay(bought, first), rest.price)
             after = foresee(close, Protection.of(close.recipe, rest.price)).charges
         return {title: charge + after[title] for title, charge in bounds.charges.items()}
 
-    def _between(self, bounds: Answer) -> Question:
-        """The same question about values that are clamped to bounds that were bought."""
+    def _between(self, bounds: Answer, price: Price | None = None) -> Question:
+        """The same question about values that are clamped to bounds that were bought.
+
+        Where these are too close together, it is the closest ones around them between which there is noise for a price.
+        Between the policy's there is: that was seen before anything was bought.
+        """
         (row,) = bounds.to_dicts()
-        return replace(self, plan=narrowed_plan(self.plan, bounds_of(self.plan, row)))
+        for ends in bounds_of(self.plan, row):
+            with suppress(QueryRefused, ParameterError):
+                plan = narrowed_plan(self.plan, ends)
+                if price is not None:
+                    Protection.of(Recipe.of(plan), price)
+                return replace(self, plan=plan)
+        return self
 
     def release(  # noqa: PLR0913 - prices and how they are divided
         self,
@@ -241,7 +252,7 @@ class Question:
         price, bought, first, rest = divided
         require_room((bought, first), (self, rest))
         bounds = pay(bought, first)
-        close = self._between(bounds)
+        close = self._between(bounds, rest.price)
         protection = Protection.of(close.recipe, rest.price)
         found = pay(close, protection)
         promise = replace(protection, price=price).promise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.plans.aggregates import Count, CountDistinct, Extreme, Histogram, Quantiles, Sum
 from discreet.plans.bounding import Shape
+from discreet.plans.refusals import refuse
 from discreet.plans.statistics import Moment, RankedCells, RowCount, ValueCount
 from discreet.releases.blocks import Choice, Parts, Single, combined, corners, halves, pair, squares
 from discreet.tables.kinds import Kind
@@ -46,9 +47,16 @@ class Recipe:
 
     @staticmethod
     def of(plan: Plan) -> Recipe:
-        """Arrange the statistics of a plan."""
+        """Arrange the statistics of a plan, or refuse it where public bounds tell a number already."""
         found = _Arrangement(plan)
         found.arrange()
+        neighbors = plan.policy.budget.neighbors
+        if any(block.sensitivity(plan.aggregate, neighbors).l1 == 0 for block in found.blocks):
+            refuse(
+                "an aggregate of a constant",
+                why="Its bounds leave only one value, so there is nothing to measure.",
+                instead="the number itself.",
+            )
         return Recipe(plan, tuple(found.blocks), found.terms, found.slack)
 
     def rounding(self, place: int) -> Fraction:

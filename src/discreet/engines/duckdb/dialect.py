@@ -227,7 +227,7 @@ class DuckDBDialect(Dialect):
             return try_cast(cast(value, "VARCHAR"), "DOUBLE"), Kind.FLOAT
         if base in {"FLOAT", "DOUBLE"}:
             return (value if base == "DOUBLE" else cast(value, "DOUBLE")), Kind.FLOAT
-        if base in {"VARCHAR", "ENUM", "UUID"}:
+        if base in {"VARCHAR", "ENUM", "UUID", '"NULL"'}:  # the last: what Arrow infers where nothing is but NULL
             return (_by_bytes(value) if base == "VARCHAR" else cast(value, "VARCHAR")), Kind.TEXT
         if base == "DATE":
             return self.in_calendar(rows.bind(value), Kind.DATE), Kind.DATE

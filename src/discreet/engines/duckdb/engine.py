@@ -89,6 +89,7 @@ class DuckDB(SQLEngine):
         self._sound = 0
         key = None if rank_key is None else read_key(rank_key)
         used, held = _limits(memory, threads)
+        _require_apart(source, store)
         connected = partial(_connected, store=store, memory=held, threads=used)
         spare = held * 10**6 * _SPARE // 100 if store is None else 0
         stored = partial(Store, policy=policy, dialect=DuckDBDialect(), key=key, spare=spare)
@@ -157,8 +158,8 @@ class DuckDB(SQLEngine):
             with self._watch.limited():
                 if len(texts) == 1:
                     return [_columns(self._connection.execute(texts[0]))]
-                self._connection.execute("BEGIN TRANSACTION READ ONLY")
                 try:
+                    self._connection.execute("BEGIN TRANSACTION READ ONLY")
                     return [_columns(self._connection.execute(text)) for text in texts]
                 finally:
                     undo(self._connection)
@@ -208,6 +209,13 @@ def _limits(memory: int | None, threads: int | None) -> tuple[int, int]:
     if memory is None:
         return used, max(_LEAST_MEMORY, used * _MEMORY_PER_THREAD)
     return used, integer(memory, name="memory", least=16)
+
+
+def _require_apart(source: str | Path | Mapping[str, object], store: str | Path | None) -> None:
+    """Refuse to write into the source, which is only read."""
+    if store is not None and isinstance(source, str | Path) and Path(store).resolve() == Path(source).resolve():
+        msg = f"store is {shown(str(store))}, which is the source; give a file of the engine's own."
+        raise ParameterError(msg)
 
 
 def _connected(folder: Path, store: str | Path | None, memory: int, threads: int) -> DuckDBPyConnection:

@@ -3,7 +3,9 @@
 Rules write relation upon relation. DuckDB reads, binds and optimizes every layer and every column anew for each
 question, which takes longer than to answer a small one. Here layers become one: columns that nobody uses are left out,
 and what is used once, or is another column or a cast of one, is written where it is used. What is used more often is a
-column of a layer, so that texts do not grow. Every expression is total, so it does not matter in which layer it stands.
+column of a layer, so that texts do not grow. Every expression is total, so it does not matter in which layer it stands;
+but whole numbers that a condition keeps small are multiplied without a check, which rows that it drops may not bear:
+so conditions stand below what is computed of the rows that they keep.
 """
 
 from __future__ import annotations
@@ -124,6 +126,13 @@ def _shown(query: exp.Select) -> dict[str, int]:
     """Give the columns that are in the result as they are, with their numbers there: rows are grouped by these."""
     values = (value for _, value in _columns(query))
     return {_name(value): number for number, value in enumerate(values, start=1) if type(value) is exp.Column}
+
+
+def _where(query: exp.Select, wanted: list[SQL]) -> exp.Select:
+    """Keep the rows for which all conditions hold."""
+    if wanted:
+        query.set("where", exp.Where(this=reduce(lambda a, b: exp.And(this=a, expression=b), wanted)))
+    return query
 
 
 def _is_short(value: SQL) -> bool:
@@ -275,20 +284,26 @@ class _Flat:
             else self._moved(key, -1, height, needed)
             for key in _keys(self._top)
         ]
-        wanted = [
-            self._moved(value, depth, height, needed)
-            for depth, layer in reversed([*enumerate(self._layers)])
-            for value, _ in layer.wanted
-        ]
+        wanted = self._conditions(height, height, needed)
         wanted += [] if where is None else [self._moved(where.this, -1, height, needed)]
-        found = select(columns, self._below(height, needed))
-        if wanted:
-            found.set("where", exp.Where(this=reduce(lambda a, b: exp.And(this=a, expression=b), wanted)))
+        found = _where(select(columns, self._below(height, height, needed)), wanted)
         if keys:
             found.set("group", exp.Group(expressions=keys))
         return found
 
-    def _below(self, height: int, needed: dict[_Place, None]) -> SQL:
+    def _conditions(self, height: int, top: int, needed: dict[_Place, None]) -> list[SQL]:
+        """Write the conditions that read from a height, of all up to the top: each stands as low as it can.
+
+        So columns that are kept are computed for the rows that are wanted alone.
+        """
+        return [
+            self._moved(value, depth, height, needed)
+            for depth, layer in reversed([*enumerate(self._layers)])
+            for value, used in layer.wanted
+            if min(self._height(depth, used), top) == height
+        ]
+
+    def _below(self, height: int, top: int, needed: dict[_Place, None]) -> SQL:
         """Write the layers up to a height, with the columns that are needed above."""
         if not height:
             return self._source
@@ -302,7 +317,8 @@ class _Flat:
                 value = column(place[1] if height == 1 else name)
                 more[place] = None
             columns.append(_named(value, name))
-        return select(columns, self._below(height - 1, more))
+        wanted = self._conditions(height - 1, top, more)
+        return _where(select(columns, self._below(height - 1, top, more)), wanted)
 
     def _moved(self, part: SQL, depth: int, height: int, needed: dict[_Place, None]) -> SQL:
         """Write what stood in a layer above another height; what has not changed is used as it is."""

@@ -89,10 +89,26 @@ def _files(
         parquet = f"read_parquet({text}, utf8_validation = 'replace')"
         reader = parquet if path.suffix == ".parquet" else _csv(path, text)
         view = exp.to_identifier(f"file {table.name}", quoted=True).sql("duckdb")
-        connection.execute(f"CREATE TEMP VIEW {view} AS SELECT * FROM {reader}")  # noqa: S608 - the owner's path
+        _read(connection, f"CREATE TEMP VIEW {view} AS SELECT * FROM {reader}", path)  # noqa: S608 - the owner's path
         found[table.name] = (_SCHEMA, f"file {table.name}")
         paths.append(path)
     return found, paths
+
+
+def _read(connection: DuckDBPyConnection, statement: str, path: Path) -> None:
+    """Make a file readable; what the driver says of one that is broken may quote it."""
+    import duckdb
+
+    try:
+        connection.execute(statement)
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        pass
+    else:
+        return
+    msg = f"the file {path.name} cannot be read; it is broken, of another format, or in use by another program."
+    raise ParameterError(msg)
 
 
 def _csv(path: Path, text: str) -> str:
@@ -123,7 +139,7 @@ def _database(
         msg = f"there is no file or folder {str(path)!r}; give a .duckdb file, or a folder of CSV or Parquet files."
         raise ParameterError(msg)
     text = exp.Literal.string(str(path.resolve())).sql("duckdb")
-    connection.execute(f"ATTACH {text} AS source (READ_ONLY)")
+    _read(connection, f"ATTACH {text} AS source (READ_ONLY)", path)
     tables = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' UNION ALL "
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal"

@@ -140,9 +140,12 @@ class Store:
         return any(self._named(scan.table.name, limit).name not in self._there for scan, limit in limits(node))
 
     def fill(self, node: Node) -> bool:
-        """Store what a plan needs and is not there; False if the engine failed, and then nothing is half done."""
+        """Store what a plan needs and is not there; False if the engine failed, and then nothing is half done.
+
+        What is there is whole, as it was committed: an interrupt may have come when it was, and nobody noted it.
+        """
         try:
-            there = self._there
+            there = self._there = set(self._stored())
             for scan, limit in limits(node):
                 target = self._named(scan.table.name, limit)
                 if target.name not in there:
@@ -156,8 +159,8 @@ class Store:
         """Copy what is kept: where most rows belong to units with too many, by ranking all, else those units' alone."""
         emitter = Emitter(self._dialect, self, self.key)
         connection = self._connection
-        connection.execute("BEGIN TRANSACTION")
         try:
+            connection.execute("BEGIN TRANSACTION")
             found = emitter.late(scan)
             guess = self._guess(found, limit)
             size = guess.kept * sum(_TEXT if facts.kind is Kind.TEXT else _OTHER for facts in found.schema.values())
@@ -242,9 +245,9 @@ class Store:
 
     def drop(self) -> None:
         """Remove all kept rows."""
+        self._there.clear()  # first: rows that an interrupt spares are found again by `fill`
         for name in self._stored():
             self._connection.execute(f"DROP TABLE {table(name).sql('duckdb')}")
-        self._there.clear()  # nobody else writes to the store while it is open
 
 
 def _sampled(share: int = _SAMPLED) -> SQL:

@@ -13,6 +13,8 @@ __all__ = ["undo"]
 def undo(connection: DuckDBPyConnection) -> None:
     """Roll a transaction back, also if an interrupt that was meant for its statement comes late and hits this.
 
+    Where none is open, as it never began or is committed, there is nothing to undo.
+
     >>> import duckdb
     >>> with duckdb.connect() as connection:
     ...     _ = connection.execute("BEGIN")
@@ -27,4 +29,6 @@ def undo(connection: DuckDBPyConnection) -> None:
             connection.execute("ROLLBACK")
         except duckdb.InterruptException:
             continue
+        except duckdb.TransactionException:
+            return
         return

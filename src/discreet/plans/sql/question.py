@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.plans.bounding import Bounding
+from discreet.plans.expressions import Column
 from discreet.plans.plan import Ordering, Plan, Request
 from discreet.plans.sql.constants import whole_of
 from discreet.plans.sql.expressions import Scalars
@@ -18,6 +19,8 @@ from discreet.plans.sql.reading import only, read_statement, refuse_part
 from discreet.plans.sql.relations import Relations
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions import Expression
     from discreet.tables import Policy
@@ -90,6 +93,8 @@ def _request(relations: Relations, statement: exp.Expression) -> Request:
     outputs = _outputs(statement, grouped)
     having = statement.args.get("having")
     condition = None if having is None else grouped.expression(having.this)
+    if having is not None and condition is not None:
+        _no_list(having.this, [condition], grouped)
     order = _order(statement, grouped, outputs)
     return Request(
         rows.scope.node,
@@ -110,16 +115,15 @@ def _outputs(statement: exp.Select, grouped: Grouped[Measure]) -> dict[str, Expr
         numbered = itertools.chain((name,), (f"{name}_{number}" for number in itertools.count(2)))
         unique = next(each for each in numbered if each not in found)
         found[unique] = grouped.expression(alias_of(item)[0])
-        _no_list_inside(item, found[unique], grouped)
+        _no_list(item, found[unique].operands, grouped)
     grouped.aliases.update(found)
     return found
 
 
-def _no_list_inside(item: exp.Expression, value: Expression, grouped: Grouped[Measure]) -> None:
-    """Several quantiles or bins are a list: it can be given out, not computed with."""
+def _no_list(item: exp.Expression, values: Iterable[Expression], grouped: Grouped[Measure]) -> None:
+    """Several quantiles or bins are a list: it can be given out, not computed with, compared or sorted by."""
     lists = {name for name, measure in grouped.parts.items() if measure.size > 1}
-    inside = {name for part in value.operands for each in part.walk() if (name := getattr(each, "name", None)) in lists}
-    if inside:
+    if any(isinstance(each, Column) and each.name in lists for value in values for each in value.walk()):
         refuse_part(item, "A list of quantiles or bins cannot be computed with.", "one level at a time.")
 
 
@@ -140,6 +144,7 @@ def _order(statement: exp.Select, grouped: Grouped[Measure], outputs: dict[str, 
             value = list(outputs.values())[place - 1]
         else:
             value = grouped.expression(node)
+        _no_list(item, [value], grouped)
         found.append(Ordering(value, bool(item.args.get("desc"))))
     return tuple(found)
 
