@@ -89,7 +89,8 @@ class SameTables(Neighbors):
     def _groups(self, aggregate: Aggregate, place: int) -> Groups:
         if place == 0:
             asked: Statements = self.engines[0].prepare(aggregate)._statements  # type: ignore[attr-defined]
-            self._asked = replace(asked, texts=tuple(map(parsed, asked.texts)))  # type: ignore[arg-type]
+            self._asked = replace(asked)
+            self._asked.__dict__["texts"] = tuple(map(parsed, asked.texts))
         engine = self.engines[place]
         return opened(engine.compute(self._asked), aggregate)  # type: ignore[attr-defined]
 

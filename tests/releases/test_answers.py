@@ -252,3 +252,15 @@ def test_counts_from_zero_on_request() -> None:
         assert cut.to_json() == answer.to_json()  # what is stored is what was released
         bias = sum(after["n"] for _, after in pairs[1:]) / len(pairs[1:])
         assert 3 < bias < 15  # scale / 2 and the pair's two draws; it would be near 0 without the cut
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["MEDIAN(cost)", "QUANTILE_CONT(stay, [0.1, 0.5, 0.9])", "MIN(cost)", "COUNT(*)", "HISTOGRAM(cost, [0, 9, 99])"],
+)
+def test_if_no_unknown_key_is_released_the_answer_is_empty(db: Database, what: str) -> None:
+    """Whether one is, is private; so it may decide about rows, and not about an error."""
+    question = db.sql(f"SELECT diagnosis, {what} AS x FROM visits WHERE diagnosis LIKE 'very%' GROUP BY diagnosis")
+    answer = question.release(epsilon="0.001")
+    assert answer.to_dicts() == []
+    assert answer.to_arrow().num_rows == 0

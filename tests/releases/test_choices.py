@@ -167,3 +167,11 @@ def test_a_point_misses_its_rank_by_no_more_than_said(seed: int) -> None:
     misses = [abs(sum(row < point for row in rows) - 50) - 1 for point in found.tolist()]
     assert sum(miss > within for miss in misses) <= 60  # of 500 at 5 percent, more with a probability below 1e-9
     assert sum(miss > within / 8 for miss in misses) > 60
+
+
+@pytest.mark.parametrize("levels", [("1/2",), ("1/10", "1/2", "9/10")])
+def test_of_no_groups_nothing_is_chosen(levels: tuple[str, ...]) -> None:
+    """Of unknown keys none may have been released, which must not be an error after the price was paid."""
+    asked = tuple(map(Fraction, levels))
+    choice = RankChoice.of(asked, POINTS - 1, ONE, NeighborRelation.ADD_REMOVE, epsilon=Fraction(1))
+    assert choose(choice, GRID, [], ReplayBits(7)).shape == (0, len(levels))

@@ -57,9 +57,11 @@ def plans(count: int, policy: Policy) -> Iterator[Plan]:
     asked += [(Questions(Random(seed)).question(), LIMITS[seed % len(LIMITS)]) for seed in range(count)]
     for sql, limit in asked:
         try:
-            yield plan_sql(policy, sql, bounding=limit)
+            found = plan_sql(policy, sql, bounding=limit)
+            Recipe.of(found)
         except QueryRefused:
             continue
+        yield found
 
 
 def neighbors(relation: NeighborRelation, rows: Database) -> Iterator[tuple[Database, Database]]:
