@@ -6,8 +6,9 @@ import errno
 import os
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError
@@ -33,7 +34,7 @@ _APPLICATION = 0x44504C47
 _WAIT_SECONDS = 30.0
 _CHECKPOINT_PAGES = 8000  # the same few pages change with each entry: a longer log copies them less often
 _to_disk = getattr(os, "fdatasync", os.fsync)
-_LOG_FLAGS = getattr(os, "O_CLOEXEC", 0) | (os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+_LOG_MODE = "r" if os.name == "posix" else "r+"
 _FORKED = (
     "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
     "spent. Fork first and open the database then, or start a new process."
@@ -273,7 +274,8 @@ class SQLiteLedger(Ledger):
         self._process = 0
         self._file = str(self._path)
         self._logs = True
-        self._log: int | None = None  # the write-ahead log, while the connection is open
+        self._log: FileIO | None = None  # the write-ahead log, while the connection is open
+        self._lost = False  # whether the disk may have dropped a part of the log
         self._heads: HeadFile | None = HeadFile(self._path.with_suffix(HEAD))
         rest_before(self)
         return self._heads
@@ -296,12 +298,13 @@ class SQLiteLedger(Ledger):
     def close(self) -> None:
         """Close the file."""
         with self._thread_lock:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
-            if self._log is not None:
-                os.close(self._log)
-            self._log = None
+            # Both are forgotten before they are closed, which may be interrupted: the next log may be another file.
+            log, self._log = self._log, None
+            connection, self._connection = self._connection, None
+            if log is not None:
+                log.close()
+            if connection is not None and self._process == os.getpid():
+                connection.close()
 
     def _put_aside(self) -> None:
         """Close the connection, so that a child inherits none; a transaction of this very thread stays open.
@@ -380,20 +383,15 @@ class SQLiteLedger(Ledger):
 
     @contextmanager
     def _page(self, *, write: bool) -> Iterator[_Page]:
-        try:
-            with self._thread_lock:
-                if write:
-                    with turn(self._file, _WAIT_SECONDS):
-                        page = yield from self._transaction("BEGIN IMMEDIATE")
-                    self._force()
-                    self._keep_head(page)
-                else:
-                    yield from self._transaction("BEGIN")
-        except UnicodeDecodeError:  # SQLite quotes a damaged file in its message, which the driver cannot read
-            damage = sqlite3.DatabaseError("it holds what is no text")
-            raise LedgerError(self._sentence(damage)) from None
-        except (OSError, sqlite3.Error) as error:
-            raise LedgerError(self._sentence(error)) from None
+        with self._worded(), self._thread_lock:
+            if write:
+                with turn(self._file, _WAIT_SECONDS):
+                    self._rescue()
+                    page = yield from self._transaction("BEGIN IMMEDIATE")
+                self._force()
+                self._keep_head(page)
+            else:
+                yield from self._transaction("BEGIN")
 
     def _transaction(self, begin: str) -> Generator[_Page, None, _Page]:
         connection = self._connected()
@@ -418,10 +416,14 @@ class SQLiteLedger(Ledger):
             raise
         return page
 
-    def _open_log(self) -> None:
-        """Open the write-ahead log, which is there, and the same, as long as the connection is open."""
+    def _open_log(self) -> FileIO | None:
+        """Open the write-ahead log, which is there, and the same, as long as the connection is open.
+
+        SQLite names it after the file itself where the path is a link. It is None where there is none.
+        """
         if self._logs and self._log is None:
-            self._log = os.open(f"{self._file}-wal", _LOG_FLAGS)
+            self._log = FileIO(f"{os.path.realpath(self._file)}-wal", _LOG_MODE)
+        return self._log
 
     def _force(self) -> None:
         """Force the write-ahead log to disk, up to the last entry that this process has seen or written.
@@ -432,15 +434,48 @@ class SQLiteLedger(Ledger):
         shown and no reservation is given before it returns. If it fails, the entry may be there or not; a cost that may
         be forgotten has paid for nothing then, as nobody got the reservation.
         """
-        if self._log is not None:
-            _to_disk(self._log)
+        log = None
+        while log is None or log.closed:  # a signal's handler that forks puts the log aside meanwhile
+            self._connected()
+            log = self._open_log()
+            if log is None:
+                return
+            try:
+                _to_disk(log.fileno())
+            except (OSError, ValueError):
+                if log.closed:
+                    continue
+                self._lost = True
+                with suppress(sqlite3.Error):
+                    self._rescue()
+                raise
+
+    def _rescue(self) -> None:
+        """Copy the log into the file and begin it anew, after the disk failed to keep it.
+
+        The system tells of a failure once, and does not write that part again: whatever follows it in the log would be
+        cut off with it by a power cut, although forced to disk. So nothing follows it.
+        """
+        if self._lost:
+            busy = self._connected().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            if busy:
+                msg = "its log could not be copied"
+                raise sqlite3.OperationalError(msg)
+            self._lost = False
 
     def _settle(self) -> None:
+        with self._worded(), self._thread_lock:
+            self._rescue()
+            self._force()
+
+    @contextmanager
+    def _worded(self) -> Iterator[None]:
+        """Say in a sentence what the system and SQLite say in theirs."""
         try:
-            with self._thread_lock:
-                self._connected()
-                self._open_log()
-                self._force()
+            yield
+        except UnicodeDecodeError:  # SQLite quotes a damaged file in its message, which the driver cannot read
+            damage = sqlite3.DatabaseError("it holds what is no text")
+            raise LedgerError(self._sentence(damage)) from None
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(self._sentence(error)) from None
 
