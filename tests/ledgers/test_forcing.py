@@ -6,20 +6,25 @@ import errno
 import gc
 import os
 import sqlite3
+import sys
 from contextlib import closing
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledgers import SQLiteLedger
+from discreet.ledgers import SQLiteLedger, lock
 from discreet.ledgers import sqlite as sqlite_module
 from discreet.privacy import Pure
 from discreet.releases import Entry
-from tests.ledgers.stores import POLICY, Text
+from discreet.tables import Policy
+from tests.ledgers.stores import NESTED, POLICY, VISITS, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+    from types import FrameType
 
 COUNT = Entry("count", ("visits",))
 
@@ -148,3 +153,96 @@ def test_a_fork_in_a_signals_handler_after_the_commit_leaves_it_to_be_forced(
         monkeypatch.setattr(ledger, "_force", late)
         ledger.reserve(Pure(1), COUNT)
         assert forced == [True, True, True]
+
+
+def test_a_journal_that_is_changed_while_the_ledger_is_open_is_forced(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who opened the file with another journal forces its own commits, but must force those of others as well."""
+    forced: list[int] = []
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    with SQLiteLedger(file) as ledger:
+        assert ledger.head.number == 2
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+        with SQLiteLedger(file) as other:
+            monkeypatch.setattr(sqlite_module, "_to_disk", forced.append)
+            other.record(other.reserve(Pure(1), COUNT), Text(8))
+            before = len(forced)
+            assert ledger.find(Pure("1.5"), COUNT) is not None
+            assert len(forced) > before
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE amounts SET amount = CAST(amount AS BLOB)",
+        "UPDATE amounts SET amount = CAST(amount AS BLOB) WHERE scope = 'analyst'",
+        "UPDATE state SET hash = CAST(hash AS BLOB)",
+        "UPDATE state SET time = x'00'",
+    ],
+)
+def test_what_is_no_text_is_damage_whatever_the_tables_allow(tmp_path: Path, edit: str) -> None:
+    """A ledger's tables hold each column's own type alone; somebody may have made others in their place."""
+    file, asked = tmp_path / "hospital.ledger.sqlite", Entry("count", ("visits",), "ann", "research")
+    with SQLiteLedger(file, NESTED) as ledger:
+        ledger.record(ledger.reserve(Pure("0.5"), asked), Text(7))
+    with closing(sqlite3.connect(file)) as connection:
+        for table, columns in (("amounts", "topic, scope, name, amount"), ("state", "only, number, hash, time")):
+            connection.execute(f"ALTER TABLE {table} RENAME TO before")
+            key = "topic, scope, name" if table == "amounts" else "only"
+            connection.execute(f"CREATE TABLE {table} ({columns}, PRIMARY KEY ({key}))")
+            connection.execute(f"INSERT INTO {table} SELECT * FROM before")
+            connection.execute("DROP TABLE before")
+        connection.execute(edit)
+        connection.commit()
+    with pytest.raises(LedgerError, match=r"not readable|is damaged"), SQLiteLedger(file) as ledger:
+        ledger.reserve(Pure("0.1"), asked)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # what an interrupt leaves open closes itself
+@pytest.mark.parametrize("act", ["reserve", "record"])
+def test_an_interrupt_at_any_line_leaves_no_lock_behind(file: Path, act: str) -> None:
+    """Ctrl-C may come anywhere, also where a lock is about to be given back: others go on at once."""
+    own = [module for name, module in sys.modules.items() if name.startswith("discreet.ledgers")]
+    files = {str(module.__file__) for module in own}
+    held = [file.with_name(f"{file.name}.queue"), file.with_name(f"{file.name}.lock"), file.with_suffix(".head")]
+    entry, cost, number, told = Entry("", ("visits",)), Pure("1e-3"), 0, True
+    with SQLiteLedger(file, Policy([VISITS], epsilon=10**6, dataset="hospital")) as ledger:
+        while told:
+            number += 1
+            paid = ledger.reserve(cost, entry)
+            record, reserve = partial(ledger.record, paid, Text(1)), partial(ledger.reserve, cost, entry)
+            told = interrupted(files, number, record if act == "record" else reserve)
+            assert not (ledger._connection is not None and ledger._connection.in_transaction)
+            for path in held:
+                with path.open("rb") as handle:
+                    assert lock._is_free(handle.fileno())
+        assert number > 100
+        assert ledger.verify().ok
+
+
+def interrupted(files: set[str], number: int, act: Callable[[], object]) -> bool:
+    """Interrupt an act at one of the lines that it runs in some files; False if there are fewer."""
+    left = number
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401 - what a tracer gives
+        nonlocal left
+        if frame.f_code.co_filename not in files:
+            return None
+        left -= event == "line"
+        if not left:
+            left = -1
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False

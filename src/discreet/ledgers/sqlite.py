@@ -23,7 +23,7 @@ from discreet.ledgers.records import require_policy
 from discreet.ledgers.transfer import FORMAT, checked, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from discreet.tables import Policy
@@ -109,9 +109,10 @@ class _Page:
         row = self._run(_GLANCE, (analyst, purpose, question)).fetchone()
         if row is None:
             return
-        number, last, time, first_there, last_there, policy, dataset, of_analyst, of_purpose, answered = row
-        self._state = State(number, last, time)
-        self._there = {0: bool(first_there), number: bool(last_there)}
+        first_there, last_there, *texts, answered = row[3:]
+        policy, dataset, of_analyst, of_purpose = (None if each is None else str(each) for each in texts)
+        self._state = _state(row[:3])
+        self._there = {0: bool(first_there), self._state.number: bool(last_there)}
         self._facts = {"policy_hash": policy}
         self._amounts["", "dataset", ""] = dataset
         if analyst is not None:
@@ -131,7 +132,7 @@ class _Page:
     def state(self) -> State | None:
         if self._state is None:
             row = self._run("SELECT number, hash, time FROM state").fetchone()
-            self._state = None if row is None else State(*row)
+            self._state = None if row is None else _state(row)
         return self._state
 
     def append(self, line: Line) -> None:
@@ -212,6 +213,14 @@ class _Page:
         return self._run(query, (reservation,)).fetchone() is not None
 
 
+def _state(row: Sequence[object]) -> State:
+    number, last, time = row
+    if not (isinstance(number, int) and isinstance(last, str) and isinstance(time, str)):
+        msg = "its last entry is unknown"
+        raise sqlite3.DatabaseError(msg)
+    return State(number, last, time)
+
+
 def _schema(run: Callable[[str], Iterable[tuple[object, ...]]]) -> set[tuple[object, ...]]:
     return {tuple(row) for row in run("SELECT type, name, tbl_name, sql FROM sqlite_schema")}
 
@@ -221,6 +230,11 @@ def _expected_schema() -> set[tuple[object, ...]]:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_SCHEMA)
         return _schema(connection.execute)
+
+
+def _is_logged(connection: sqlite3.Connection) -> bool:
+    """Whether the file is in write-ahead mode now: as long as it is, an open connection keeps it so."""
+    return bool(connection.execute("PRAGMA journal_mode").fetchone() == ("wal",))
 
 
 def _decoded(data: bytes) -> str:
@@ -351,9 +365,9 @@ class SQLiteLedger(Ledger):
                 rest.unlink(missing_ok=True)
 
     def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and self._process != os.getpid():
-            raise LedgerError(_FORKED.format(self._path))
-        if self._connection is None:
+        if self._connection is not None:
+            self._require_own()
+        else:
             if self._path.stat().st_size == 0:
                 msg = "it is empty"
                 raise sqlite3.DatabaseError(msg)
@@ -362,8 +376,8 @@ class SQLiteLedger(Ledger):
             )
             found.text_factory = _decoded
             try:
-                # The log is forced by `_settle`; a file whose journal somebody else changed forces each commit itself.
-                self._logs = found.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+                # The log is forced by `_force`; a file whose journal somebody else changed forces each commit itself.
+                self._logs = _is_logged(found)
                 found.execute(f"PRAGMA synchronous = {'NORMAL' if self._logs else 'FULL'}")
                 found.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 application, version = (
@@ -402,26 +416,25 @@ class SQLiteLedger(Ledger):
             page = _Page(connection)
             yield page
             page.flush()
+            self._require_own()
+            connection.execute("COMMIT")
         except BaseException:  # also Ctrl-C: what is half done is undone
             if connection.in_transaction and self._process == os.getpid():
                 connection.execute("ROLLBACK")
             raise
-        if self._process != os.getpid():  # forked by a signal in the middle: the transaction is the parent's
-            raise LedgerError(_FORKED.format(self._path))
-        try:
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
         return page
+
+    def _require_own(self) -> None:
+        """Refuse to go on where a signal forked in the middle: the transaction is the parent's."""
+        if self._process != os.getpid():
+            raise LedgerError(_FORKED.format(self._path))
 
     def _open_log(self) -> FileIO | None:
         """Open the write-ahead log, which is there, and the same, as long as the connection is open.
 
         SQLite names it after the file itself where the path is a link. It is None where there is none.
         """
-        if self._logs and self._log is None:
+        if self._log is None and (self._logs or _is_logged(self._connected())):
             self._log = FileIO(f"{os.path.realpath(self._file)}-wal", _LOG_MODE)
         return self._log
 
