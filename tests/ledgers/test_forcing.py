@@ -52,7 +52,6 @@ def test_a_ledger_that_a_link_leads_to_is_forced_too(file: Path, tmp_path: Path)
         assert ledger.verify().ok
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_ledger_that_nobody_closes_leaves_no_file_open(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forced: list[int] = []
     monkeypatch.setattr(sqlite_module, "_to_disk", forced.append)

@@ -242,6 +242,13 @@ def _decoded(data: bytes) -> str:
     return data.decode(errors="replace")
 
 
+class _Log(FileIO):
+    """A write-ahead log that closes itself, as the connection does, when nobody holds the ledger any more."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class SQLiteLedger(Ledger):
     """A ledger in one SQLite file, safe for many processes of one machine.
 
@@ -288,7 +295,7 @@ class SQLiteLedger(Ledger):
         self._process = 0
         self._file = str(self._path)
         self._logs = True
-        self._log: FileIO | None = None  # the write-ahead log, while the connection is open
+        self._log: _Log | None = None  # the write-ahead log, while the connection is open
         self._lost = False  # whether the disk may have dropped a part of the log
         self._heads: HeadFile | None = HeadFile(self._path.with_suffix(HEAD))
         rest_before(self)
@@ -429,13 +436,13 @@ class SQLiteLedger(Ledger):
         if self._process != os.getpid():
             raise LedgerError(_FORKED.format(self._path))
 
-    def _open_log(self) -> FileIO | None:
+    def _open_log(self) -> _Log | None:
         """Open the write-ahead log, which is there, and the same, as long as the connection is open.
 
         SQLite names it after the file itself where the path is a link. It is None where there is none.
         """
         if self._log is None and (self._logs or _is_logged(self._connected())):
-            self._log = FileIO(f"{os.path.realpath(self._file)}-wal", _LOG_MODE)
+            self._log = _Log(f"{os.path.realpath(self._file)}-wal", _LOG_MODE)
         return self._log
 
     def _force(self) -> None:
