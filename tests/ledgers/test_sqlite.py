@@ -65,7 +65,8 @@ def test_what_is_given_was_forced_to_disk_before(file: Path, tmp_path: Path, mon
     heads: list[str] = []
 
     def forced(handle: int) -> None:
-        assert os.path.samestat(os.fstat(handle), file.with_name(f"{file.name}-wal").stat())
+        if not os.path.samestat(os.fstat(handle), file.with_name(f"{file.name}-wal").stat()):
+            return  # that of a copy, which is looked at below
         copies.append(tmp_path / f"copy{len(copies)}")
         heads.append(file.with_suffix(".head").read_text())
         with on_disk(file, copies[-1]) as copy:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.errors import LedgerError
-from discreet.ledgers.lock import hold
+from discreet.ledgers.lock import hold, opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,8 +87,8 @@ class HeadFile:
         """
         data = f"{head.number:0{_WIDTH}d} {head.hash}\n".encode()
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-            try:
+            with opened(self.path) as file:
+                handle = file.fileno()
                 hold(handle, _WAIT_SECONDS)
                 before = os.read(handle, len(data) + 1)
                 if len(before) == len(data) and before[:_WIDTH].isdigit() and int(before[:_WIDTH]) > head.number:
@@ -97,8 +97,6 @@ class HeadFile:
                 os.write(handle, data)
                 if len(before) > len(data):  # whatever else stood there would make it unreadable
                     os.ftruncate(handle, len(data))
-            finally:
-                os.close(handle)
         except OSError as error:
             msg = (
                 f"the head file {self.path} cannot be written ({type(error).__name__}); the entry {head.number} "

@@ -215,9 +215,8 @@ class Ledger(ABC):
             if not owed:
                 self._settle()
                 return (), free
-        drafts = [
-            Draft.of("reserved", self._body(cost, entry)) for cost, entry in costs
-        ]  # while nobody has to wait for it
+        # Written while nobody has to wait for it.
+        drafts = [Draft.of("reserved", self._body(cost, entry)) for cost, entry in costs]
         with self._page(write=True) as page:
             shared = tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
             reserved = [self._reserved(page, *each, draft) for each, draft in zip(costs, drafts, strict=True)]
@@ -282,6 +281,7 @@ class Ledger(ABC):
             with self._page(write=False) as page:
                 state = self._state(page)
                 lines = list(page.lines(start, start + _CHUNK, kind))
+            self._settle()
             yield from lines
             start += _CHUNK
             if state is None or start > state.number:
@@ -304,7 +304,9 @@ class Ledger(ABC):
         # Read before the ledger is: it is written after an entry is, so it is never ahead of what is read then.
         kept = self._heads.read() if self._heads is not None else None
         with self._page(write=False) as page:
-            return verified(page, [*known, *([kept] if kept is not None else [])])
+            found = verified(page, [*known, *([kept] if kept is not None else [])])
+        self._settle()
+        return found
 
     @property
     def statement(self) -> Statement:
@@ -312,6 +314,7 @@ class Ledger(ABC):
         with self._page(write=False) as page:
             spent = {(scope, name): self._amount(text) for _, scope, name, text in page.amounts("")}
             head = self._head(page)
+        self._settle()
         return Statement.of(self._policy, self._limits, spent, head)
 
     def export(self) -> Iterator[str]:
@@ -585,11 +588,8 @@ class Ledger(ABC):
             if page.is_recorded(reservation.number):
                 msg = f"reservation {reservation.number} has its answer already; a cost pays for one. Reserve again."
                 raise ParameterError(msg)
-            if kind == "part" and line.body.get("what") not in {
-                "stream",
-                "session",
-            }:  # as it was paid, not as given now
-                what = line.body.get("what")
+            what = line.body.get("what")  # as it was paid, not as given now
+            if kind == "part" and what not in {"stream", "session"}:
                 msg = f"reservation {line.number} is for a {what}; only streams and sessions have parts."
                 raise ParameterError(msg)
             body = {"reservation": reservation.number, "answer": record}

@@ -6,6 +6,7 @@ import errno
 import os
 import time
 from contextlib import contextmanager
+from io import FileIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; SQLite's own lock is then the only one
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["hold", "turn"]
+__all__ = ["hold", "opened", "turn"]
 
 _SHORTEST, _LONGEST = 1e-4, 0.05
 """Who is next looks again after a tenth of what it has waited, but within these bounds, in seconds."""
@@ -44,21 +45,33 @@ def turn(path: str | Path, seconds: float) -> Iterator[None]:
         yield
         return
     process = os.getpid()
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    queue = os.open(f"{path}.queue", flags, 0o644)
-    try:
-        lock = os.open(f"{path}.lock", flags, 0o644)
+    with opened(f"{path}.queue") as queue, opened(f"{path}.lock") as lock:
         try:
             fcntl.flock(queue, fcntl.LOCK_EX)
-            hold(lock, seconds)
+            hold(lock.fileno(), seconds)
             fcntl.flock(queue, fcntl.LOCK_UN)
             yield
         finally:
             if os.getpid() == process:
                 fcntl.flock(lock, fcntl.LOCK_UN)
-            os.close(lock)
-    finally:
-        os.close(queue)
+
+
+def opened(path: str | Path) -> FileIO:
+    """Open a file to lock it, and make it if it is not there.
+
+    It is an object, which closes itself when nobody holds it: an interrupt may come at any place, also where the file
+    is about to be closed, and a bare number that was forgotten would keep its lock until the process ends.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, opened(pathlib.Path(folder) / "ledger.lock") as file:
+    ...     file.closed
+    False
+    """
+    return FileIO(path, "r+", opener=_made)
+
+
+def _made(path: str, _: int) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
 
 
 def _is_free(lock: int) -> bool:

@@ -6,8 +6,9 @@ import errno
 import os
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError
@@ -22,7 +23,7 @@ from discreet.ledgers.records import require_policy
 from discreet.ledgers.transfer import FORMAT, checked, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from discreet.tables import Policy
@@ -33,7 +34,7 @@ _APPLICATION = 0x44504C47
 _WAIT_SECONDS = 30.0
 _CHECKPOINT_PAGES = 8000  # the same few pages change with each entry: a longer log copies them less often
 _to_disk = getattr(os, "fdatasync", os.fsync)
-_LOG_FLAGS = getattr(os, "O_CLOEXEC", 0) | (os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+_LOG_MODE = "r" if os.name == "posix" else "r+"
 _FORKED = (
     "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
     "spent. Fork first and open the database then, or start a new process."
@@ -108,9 +109,10 @@ class _Page:
         row = self._run(_GLANCE, (analyst, purpose, question)).fetchone()
         if row is None:
             return
-        number, last, time, first_there, last_there, policy, dataset, of_analyst, of_purpose, answered = row
-        self._state = State(number, last, time)
-        self._there = {0: bool(first_there), number: bool(last_there)}
+        first_there, last_there, *texts, answered = row[3:]
+        policy, dataset, of_analyst, of_purpose = (None if each is None else str(each) for each in texts)
+        self._state = _state(row[:3])
+        self._there = {0: bool(first_there), self._state.number: bool(last_there)}
         self._facts = {"policy_hash": policy}
         self._amounts["", "dataset", ""] = dataset
         if analyst is not None:
@@ -130,7 +132,7 @@ class _Page:
     def state(self) -> State | None:
         if self._state is None:
             row = self._run("SELECT number, hash, time FROM state").fetchone()
-            self._state = None if row is None else State(*row)
+            self._state = None if row is None else _state(row)
         return self._state
 
     def append(self, line: Line) -> None:
@@ -211,6 +213,14 @@ class _Page:
         return self._run(query, (reservation,)).fetchone() is not None
 
 
+def _state(row: Sequence[object]) -> State:
+    number, last, time = row
+    if not (isinstance(number, int) and isinstance(last, str) and isinstance(time, str)):
+        msg = "its last entry is unknown"
+        raise sqlite3.DatabaseError(msg)
+    return State(number, last, time)
+
+
 def _schema(run: Callable[[str], Iterable[tuple[object, ...]]]) -> set[tuple[object, ...]]:
     return {tuple(row) for row in run("SELECT type, name, tbl_name, sql FROM sqlite_schema")}
 
@@ -222,9 +232,21 @@ def _expected_schema() -> set[tuple[object, ...]]:
         return _schema(connection.execute)
 
 
+def _is_logged(connection: sqlite3.Connection) -> bool:
+    """Whether the file is in write-ahead mode now: as long as it is, an open connection keeps it so."""
+    return bool(connection.execute("PRAGMA journal_mode").fetchone() == ("wal",))
+
+
 def _decoded(data: bytes) -> str:
     """Read a text that somebody may have damaged: what is no UTF-8 then differs from everything that a ledger wrote."""
     return data.decode(errors="replace")
+
+
+class _Log(FileIO):
+    """A write-ahead log that closes itself, as the connection does, when nobody holds the ledger any more."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class SQLiteLedger(Ledger):
@@ -273,7 +295,8 @@ class SQLiteLedger(Ledger):
         self._process = 0
         self._file = str(self._path)
         self._logs = True
-        self._log: int | None = None  # the write-ahead log, while the connection is open
+        self._log: _Log | None = None  # the write-ahead log, while the connection is open
+        self._lost = False  # whether the disk may have dropped a part of the log
         self._heads: HeadFile | None = HeadFile(self._path.with_suffix(HEAD))
         rest_before(self)
         return self._heads
@@ -296,12 +319,13 @@ class SQLiteLedger(Ledger):
     def close(self) -> None:
         """Close the file."""
         with self._thread_lock:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
-            if self._log is not None:
-                os.close(self._log)
-            self._log = None
+            # Both are forgotten before they are closed, which may be interrupted: the next log may be another file.
+            log, self._log = self._log, None
+            connection, self._connection = self._connection, None
+            if log is not None:
+                log.close()
+            if connection is not None and self._process == os.getpid():
+                connection.close()
 
     def _put_aside(self) -> None:
         """Close the connection, so that a child inherits none; a transaction of this very thread stays open.
@@ -348,9 +372,9 @@ class SQLiteLedger(Ledger):
                 rest.unlink(missing_ok=True)
 
     def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and self._process != os.getpid():
-            raise LedgerError(_FORKED.format(self._path))
-        if self._connection is None:
+        if self._connection is not None:
+            self._require_own()
+        else:
             if self._path.stat().st_size == 0:
                 msg = "it is empty"
                 raise sqlite3.DatabaseError(msg)
@@ -359,8 +383,8 @@ class SQLiteLedger(Ledger):
             )
             found.text_factory = _decoded
             try:
-                # The log is forced by `_settle`; a file whose journal somebody else changed forces each commit itself.
-                self._logs = found.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+                # The log is forced by `_force`; a file whose journal somebody else changed forces each commit itself.
+                self._logs = _is_logged(found)
                 found.execute(f"PRAGMA synchronous = {'NORMAL' if self._logs else 'FULL'}")
                 found.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 application, version = (
@@ -380,20 +404,15 @@ class SQLiteLedger(Ledger):
 
     @contextmanager
     def _page(self, *, write: bool) -> Iterator[_Page]:
-        try:
-            with self._thread_lock:
-                if write:
-                    with turn(self._file, _WAIT_SECONDS):
-                        page = yield from self._transaction("BEGIN IMMEDIATE")
-                    self._force()
-                    self._keep_head(page)
-                else:
-                    yield from self._transaction("BEGIN")
-        except UnicodeDecodeError:  # SQLite quotes a damaged file in its message, which the driver cannot read
-            damage = sqlite3.DatabaseError("it holds what is no text")
-            raise LedgerError(self._sentence(damage)) from None
-        except (OSError, sqlite3.Error) as error:
-            raise LedgerError(self._sentence(error)) from None
+        with self._worded(), self._thread_lock:
+            if write:
+                with turn(self._file, _WAIT_SECONDS):
+                    self._rescue()
+                    page = yield from self._transaction("BEGIN IMMEDIATE")
+                self._force()
+                self._keep_head(page)
+            else:
+                yield from self._transaction("BEGIN")
 
     def _transaction(self, begin: str) -> Generator[_Page, None, _Page]:
         connection = self._connected()
@@ -404,24 +423,27 @@ class SQLiteLedger(Ledger):
             page = _Page(connection)
             yield page
             page.flush()
+            self._require_own()
+            connection.execute("COMMIT")
         except BaseException:  # also Ctrl-C: what is half done is undone
             if connection.in_transaction and self._process == os.getpid():
                 connection.execute("ROLLBACK")
             raise
-        if self._process != os.getpid():  # forked by a signal in the middle: the transaction is the parent's
-            raise LedgerError(_FORKED.format(self._path))
-        try:
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
         return page
 
-    def _open_log(self) -> None:
-        """Open the write-ahead log, which is there, and the same, as long as the connection is open."""
-        if self._logs and self._log is None:
-            self._log = os.open(f"{self._file}-wal", _LOG_FLAGS)
+    def _require_own(self) -> None:
+        """Refuse to go on where a signal forked in the middle: the transaction is the parent's."""
+        if self._process != os.getpid():
+            raise LedgerError(_FORKED.format(self._path))
+
+    def _open_log(self) -> _Log | None:
+        """Open the write-ahead log, which is there, and the same, as long as the connection is open.
+
+        SQLite names it after the file itself where the path is a link. It is None where there is none.
+        """
+        if self._log is None and (self._logs or _is_logged(self._connected())):
+            self._log = _Log(f"{os.path.realpath(self._file)}-wal", _LOG_MODE)
+        return self._log
 
     def _force(self) -> None:
         """Force the write-ahead log to disk, up to the last entry that this process has seen or written.
@@ -432,15 +454,48 @@ class SQLiteLedger(Ledger):
         shown and no reservation is given before it returns. If it fails, the entry may be there or not; a cost that may
         be forgotten has paid for nothing then, as nobody got the reservation.
         """
-        if self._log is not None:
-            _to_disk(self._log)
+        log = None
+        while log is None or log.closed:  # a signal's handler that forks puts the log aside meanwhile
+            self._connected()
+            log = self._open_log()
+            if log is None:
+                return
+            try:
+                _to_disk(log.fileno())
+            except (OSError, ValueError):
+                if log.closed:
+                    continue
+                self._lost = True
+                with suppress(sqlite3.Error):
+                    self._rescue()
+                raise
+
+    def _rescue(self) -> None:
+        """Copy the log into the file and begin it anew, after the disk failed to keep it.
+
+        The system tells of a failure once, and does not write that part again: whatever follows it in the log would be
+        cut off with it by a power cut, although forced to disk. So nothing follows it.
+        """
+        if self._lost:
+            busy = self._connected().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            if busy:
+                msg = "its log could not be copied"
+                raise sqlite3.OperationalError(msg)
+            self._lost = False
 
     def _settle(self) -> None:
+        with self._worded(), self._thread_lock:
+            self._rescue()
+            self._force()
+
+    @contextmanager
+    def _worded(self) -> Iterator[None]:
+        """Say in a sentence what the system and SQLite say in theirs."""
         try:
-            with self._thread_lock:
-                self._connected()
-                self._open_log()
-                self._force()
+            yield
+        except UnicodeDecodeError:  # SQLite quotes a damaged file in its message, which the driver cannot read
+            damage = sqlite3.DatabaseError("it holds what is no text")
+            raise LedgerError(self._sentence(damage)) from None
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(self._sentence(error)) from None
 
