@@ -92,6 +92,31 @@ def test_a_signal_handler_never_gets_the_bits_it_interrupted() -> None:
     assert len(set(found)) == len(found)
 
 
+INTERRUPTED = """
+import signal
+from cryptography import utils
+from discreet.noise import SYSTEM
+
+plain = utils._ModuleWithDeprecations.__getattr__
+asked = set()
+
+def interrupted(module, name):
+    if name not in asked:
+        asked.add(name)
+        signal.raise_signal(signal.SIGINT)
+    return plain(module, name)
+
+signal.signal(signal.SIGINT, lambda *_: SYSTEM.take(8))
+utils._ModuleWithDeprecations.__getattr__ = interrupted
+SYSTEM.take(8)
+"""
+
+
+def test_a_signal_handler_may_draw_in_the_middle_of_the_very_first_draw() -> None:
+    """The cipher's library looks its classes up once; a handler that drew meanwhile waited for ever."""
+    subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, timeout=300)
+
+
 def test_blocks_of_all_sizes_are_fresh_and_of_the_right_length() -> None:
     source = SystemBits()
     sizes = [0, 1, 7, 8, 9, 1000, 2**18 - 1, 2**18, 2**18 + 1, 3 * 2**18 + 5]

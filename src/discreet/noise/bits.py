@@ -135,5 +135,9 @@ def _key_stream(count: int) -> NDArray[np.uint8]:
     return out[:count]
 
 
+# The first stream looks up classes of the cipher's library, under a lock that is not re-entrant: a signal's handler
+# that draws in the middle of it would wait for itself for ever. From then on no Python code runs inside.
+_key_stream(1)
+
 SYSTEM = SystemBits()
 """The source of every release's randomness."""
