@@ -82,6 +82,18 @@ def test_coarse_tickets_change_nothing(monkeypatch: pytest.MonkeyPatch, seed: in
     assert not fits(np.bincount(draws(SCORES, 2, WEIGHTS, seed), minlength=5), law)
 
 
+def test_coarse_tickets_of_many_lotteries_change_nothing(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Each lottery's coins go by its own number of tickets, here in both orders of a small and a large one."""
+    law = WEIGHTS * np.exp(SCORES / 2)
+    monkeypatch.setattr(MODULE, "_ALL_TICKETS", 4)
+    for factors in ((1, 2**20), (2**20, 1)):
+        weights, bits = np.concatenate([WEIGHTS * factor for factor in factors]), ReplayBits(seed)
+        found = [noise.lotteries([*SCORES, *SCORES], 2, weights, [5, 5], bits) for _ in range(6_000)]
+        first, second = (np.bincount(np.array(found)[:, place] - 5 * place, minlength=5) for place in (0, 1))
+        assert fits(first, law)
+        assert fits(second, law)
+
+
 def test_floats_and_big_integers_agree(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """With the float's slack declared infinite, every coin goes to big integers, and the winners stay the same."""
     plain = draws(SCORES, 2, WEIGHTS, seed, 300)
