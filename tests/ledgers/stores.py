@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.ledgers import MemoryLedger, PostgresLedger, SQLiteLedger
+from discreet.releases import Entry
 from discreet.tables import Analyst, Column, Policy, Purpose, Table
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ NUMBERS = itertools.count()
 
 VISITS = Table("visits", unit="patient_id", rows_per_unit=2, columns=[Column("cost", lower=0, upper=100)])
 POLICY = Policy([VISITS], epsilon=3, dataset="hospital")
+COUNT = Entry("count", ("visits",))
 NESTED = Policy(
     [VISITS],
     epsilon=3,

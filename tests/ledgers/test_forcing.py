@@ -19,23 +19,12 @@ from discreet.ledgers import sqlite as sqlite_module
 from discreet.privacy import Pure
 from discreet.releases import Entry
 from discreet.tables import Policy
-from tests.ledgers.stores import NESTED, POLICY, VISITS, Text
+from tests.ledgers.stores import COUNT, NESTED, VISITS, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from types import FrameType
-
-COUNT = Entry("count", ("visits",))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """A ledger with one answer, closed."""
-    path = tmp_path / "hospital.ledger.sqlite"
-    with SQLiteLedger(path, POLICY) as ledger:
-        ledger.record(ledger.reserve(Pure("0.5"), COUNT), Text(7))
-    return path
 
 
 def test_a_ledger_that_a_link_leads_to_is_forced_too(file: Path, tmp_path: Path) -> None:

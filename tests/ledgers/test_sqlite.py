@@ -24,21 +24,10 @@ from discreet.ledgers.transfer import FORMAT
 from discreet.privacy import Pure
 from discreet.releases import Entry
 from discreet.tables import Policy, Table
-from tests.ledgers.stores import POLICY, Text
+from tests.ledgers.stores import COUNT, POLICY, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-COUNT = Entry("count", ("visits",))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """A ledger with one answer, closed."""
-    path = tmp_path / "hospital.ledger.sqlite"
-    with SQLiteLedger(path, POLICY) as ledger:
-        ledger.record(ledger.reserve(Pure("0.5"), COUNT), Text(7))
-    return path
 
 
 def test_the_file_is_durable_and_in_write_ahead_mode(file: Path) -> None:
@@ -395,7 +384,7 @@ from discreet.errors import ParameterError
 from discreet.ledgers import SQLiteLedger
 from discreet.privacy import Pure
 from discreet.releases import Entry
-from tests.ledgers.stores import POLICY, Text
+from tests.ledgers.stores import COUNT, POLICY, Text
 ledger = SQLiteLedger(sys.argv[1], POLICY)
 paid = ledger.reserve(Pure("0.5"), Entry("q", ("visits",)))
 child = os.fork()
