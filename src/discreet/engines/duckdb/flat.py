@@ -3,9 +3,8 @@
 Rules write relation upon relation. DuckDB reads, binds and optimizes every layer and every column anew for each
 question, which takes longer than to answer a small one. Here layers become one: columns that nobody uses are left out,
 and what is used once, or is another column or a cast of one, is written where it is used. What is used more often is a
-column of a layer, so that texts do not grow. Every expression is total, so it does not matter in which layer it stands;
-but whole numbers that a condition keeps small are multiplied without a check, which rows that it drops may not bear:
-so conditions stand below what is computed of the rows that they keep.
+column of a layer, so that texts do not grow. Every expression is total, for rows that a condition drops too, so it does
+not matter in which layer it stands; conditions stand as low as they can, so that less is computed.
 """
 
 from __future__ import annotations

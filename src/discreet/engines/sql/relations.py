@@ -49,11 +49,12 @@ from discreet.plans.refusals import refuse
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from discreet.engines.sql.dialect import Dialect
     from discreet.plans.facts import Schema
     from discreet.tables import Table
+    from discreet.tables.bounds import Bounds
 
 __all__ = ["UNIT", "Catalog", "Emitter", "Raw", "Relation"]
 
@@ -85,6 +86,9 @@ class Relation:
     Beside c1 may stand d1, the stored double of the same row that c1 was read from. Nodes that keep rows as they are
     carry it along. Where c1 must not be NULL, it may be `pending` that rows with NaN or NULL there are dropped: until
     then the schema says that c1 may be NULL. `own` is the column that holds the unit, if it is one of c0, c1, ….
+
+    The schema's bounds are wider than the node's: they hold for rows that a condition drops too. Engines may compute a
+    column first and drop rows then, and a product that fits in the rows that are kept must not fail in the others.
     """
 
     query: SQL
@@ -113,6 +117,11 @@ class Relation:
 def _unsettled(schema: Schema, pending: Collection[str]) -> Schema:
     """What is known of columns while rows with NULL are still there."""
     return {name: replace(facts, nullable=True) if name in pending else facts for name, facts in schema.items()}
+
+
+def _of_all_rows(schema: Schema, bounds: Iterable[Bounds]) -> Schema:
+    """What is known of columns while rows that a condition drops are still there."""
+    return {name: replace(facts, bounds=each) for (name, facts), each in zip(schema.items(), bounds, strict=True)}
 
 
 class Emitter:
@@ -197,15 +206,16 @@ class Emitter:
         rows = self.rows(child)
         condition = rows.cell(node.predicate).sql
         query = select([column(name) for name in child.carried], rows.computed(), where=condition)
-        return replace(child, query=query, schema=_unsettled(node.schema, child.pending))
+        schema = _of_all_rows(node.schema, (each.bounds for each in child.schema.values()))
+        return replace(child, query=query, schema=_unsettled(schema, child.pending))
 
     def _project(self, node: Project) -> Relation:
         child = self.late(node.child)
         if not child.pending <= {each.name for _, each in node.columns if isinstance(each, Column)}:
             child = self.settled(child)  # a column that is left out can no longer tell which rows to drop
         rows = self.rows(child)
-        cells = [rows.cell(expression).sql for _, expression in node.columns]
-        columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells)]
+        cells = [rows.cell(expression) for _, expression in node.columns]
+        columns = [alias(cell.sql, f"c{place}") for place, cell in enumerate(cells)]
         unread = {}
         for place, (name, expression) in enumerate(node.columns):
             found = rows.unread(expression)
@@ -214,7 +224,7 @@ class Emitter:
                 unread[name] = replace(found, sql=column(f"d{place}"))
         given = {name: each.name for name, each in node.columns if isinstance(each, Column)}
         pending = frozenset(name for name, of in given.items() if of in child.pending)
-        schema = _unsettled(node.schema, pending)
+        schema = _unsettled(_of_all_rows(node.schema, (cell.facts.bounds for cell in cells)), pending)
         return replace(self._carrying(columns, rows, schema, child.unit), unread=unread, pending=pending)
 
     @staticmethod
@@ -268,7 +278,8 @@ class Emitter:
         partner = exp.Subquery(this=right.query, alias=exp.TableAlias(this=exp.to_identifier("b")))
         side = "LEFT" if node.how is JoinKind.LEFT else None
         query.set("joins", [exp.Join(this=partner, on=condition, side=side)])
-        return Relation(query, node.schema, unit)
+        sides = (each.bounds for side in (left, right) for each in side.schema.values())
+        return Relation(query, _of_all_rows(node.schema, sides), unit)
 
     def _semi_join(self, node: SemiJoin) -> Relation:
         left, right, condition = self._sides(node)
@@ -276,13 +287,16 @@ class Emitter:
         if node.keep is Keep.UNMATCHED:
             there = negated(there)
         query = select([column(name, "a") for name in left.carried], left.query, where=there, name="a")
-        return Relation(query, node.schema, left.unit, left.unread)
+        schema = _of_all_rows(node.schema, (each.bounds for each in left.schema.values()))
+        return Relation(query, schema, left.unit, left.unread)
 
     def _union(self, node: UnionAll) -> Relation:
         sides = [self.relation(node.left), self.relation(node.right)]
         queries = [select([column(name) for name in side.columns], side.query) for side in sides]
         union = exp.Union(this=queries[0], expression=queries[1], distinct=False)
-        return Relation(select([exp.Star()], union), node.schema, sides[0].unit)
+        pairs = zip(*(side.schema.values() for side in sides), strict=True)
+        schema = _of_all_rows(node.schema, (ours.bounds.hull(theirs.bounds) for ours, theirs in pairs))
+        return Relation(select([exp.Star()], union), schema, sides[0].unit)
 
     def _with_unit(self, node: Node, what: str) -> Relation:
         """Write a relation whose unit has a name; a row that is its own unit gets a number, once."""
@@ -307,7 +321,7 @@ class Emitter:
         child = self._with_unit(node.child, "a result per unit")
         rows = self.rows(child)
         keys = [rows.cell(Column(name)).sql for name in node.keys]
-        parts = [unit_statistic_sql(each, child.schema, rows) for _, each in node.statistics]
+        parts = [unit_statistic_sql(each, node.child.schema, rows) for _, each in node.statistics]
         columns = [alias(key, f"c{place}") for place, key in enumerate(keys)]
         names = [[f"a{place}_{part}" for part in range(len(each))] for place, each in enumerate(parts)]
         for some, each in zip(names, parts, strict=True):
@@ -318,7 +332,7 @@ class Emitter:
         results = [column(f"c{place}") for place in range(len(keys))]
         for (name, statistic), some in zip(node.statistics, names, strict=True):
             found = [column(each) for each in some]
-            results.append(finished(statistic, found, child.schema, node.schema[name], above))
+            results.append(finished(statistic, found, node.child.schema, node.schema[name], above))
         columns = [alias(result, f"c{place}") for place, result in enumerate(results)]
         return self._carrying(columns, above, node.schema, child.unit)
 
@@ -384,4 +398,4 @@ class Emitter:
             places.append(alias(over(call("row_number"), [unit, column("k")], [column("r")]), "m"))
             wanted.append(binary("<=", column("m"), number(node.limit)))
         numbered = select([*columns, *places], ranked)
-        return Relation(select(columns, numbered, where=all_of(wanted)), node.schema, child.unit)
+        return Relation(select(columns, numbered, where=all_of(wanted)), child.schema, child.unit)
