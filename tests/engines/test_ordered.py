@@ -11,6 +11,7 @@ import pytest
 
 from discreet.database import Database
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import engine as engine_module
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql
 from discreet.plans.statistics import RankedCells, Window
@@ -49,8 +50,12 @@ def visits(count: int, *, whole: bool) -> pa.Table:
 
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("count", [0, 1, 2000])
-def test_bins_are_counted_from_the_cells_that_are_read(grid: str, count: int) -> None:
+@pytest.mark.parametrize("few", [-1, 10_000], ids=["by the engine", "here"])
+def test_bins_are_counted_from_the_cells_that_are_read(
+    grid: str, count: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All cells, counted one by one, give the same bins as the few that are read near ranks."""
+    monkeypatch.setattr(engine_module, "_FEW", few)
     rules = policy(grid)
     aggregate = plan_sql(rules, "SELECT key, MEDIAN(value) FROM visits GROUP BY key").aggregate
     (statistic,) = aggregate.statistics
@@ -73,8 +78,8 @@ def test_bins_are_counted_from_the_cells_that_are_read(grid: str, count: int) ->
         assert counted.sum() > count / 2
 
 
-def texts_of(sql: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give the statements that a question runs."""
+def texts_of(sql: str, monkeypatch: pytest.MonkeyPatch, *, few: int = -1) -> list[str]:
+    """Give the statements that a question runs, after the one that finds out how many rows there are."""
     found: list[str] = []
     plain = DuckDB._results
 
@@ -85,9 +90,18 @@ def texts_of(sql: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     with Database(policy("floats"), {"visits": visits(100, whole=False)}) as db:
         question = db.sql(sql)
         monkeypatch.setattr(DuckDB, "_results", recorded)
+        monkeypatch.setattr(engine_module, "_FEW", few)
         question.release(epsilon=1)
         monkeypatch.undo()
-    return found
+    return found[1:]
+
+
+def test_cells_of_few_rows_are_ordered_as_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a hundred rows, a window takes longer to plan than all else to compute."""
+    sql = "SELECT key, MEDIAN(value) FROM visits GROUP BY key"
+    for few, ordered in ((100, False), (99, True)):
+        (text,) = texts_of(sql, monkeypatch, few=few)
+        assert (" OVER " in text) is ordered
 
 
 def test_a_quantile_takes_one_statement_and_extremes_read_no_bins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.running import SQLEngine
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import integer, shown
+from discreet.plans.nodes import Join, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from discreet.engines.sql.relations import Raw
     from discreet.engines.sql.running import Results
     from discreet.plans.nodes import Node
-    from discreet.tables import Policy
+    from discreet.tables import Policy, Table
 
 __all__ = ["DuckDB"]
 
@@ -45,6 +46,8 @@ _LEAST_MEMORY, _MEMORY_PER_THREAD = 640, 256
 """In megabytes, for the data that the engine holds at a time, if the owner says nothing."""
 _SPARE = 40
 """So many hundredths of it may hold kept rows, which every later question reads, if no file must outlast the engine."""
+_FEW = 10_000
+"""Of so many rows all cells are read, to be ordered here: to plan windows takes longer than to compute them."""
 _WHOLE = {"BIGINT", "INTEGER", "UINTEGER", "UTINYINT"}
 _READ = _WHOLE | {"BOOLEAN", "DOUBLE", "TIMESTAMP", "VARCHAR"}
 
@@ -87,6 +90,7 @@ class DuckDB(SQLEngine):
         self._aside = Aside(lambda: _interrupt(engine()))
         self._opened = ExitStack()
         self._sound = 0
+        self._small: dict[str, bool] = {}
         key = None if rank_key is None else read_key(rank_key)
         used, held = _limits(memory, threads)
         _require_apart(source, store)
@@ -140,6 +144,21 @@ class DuckDB(SQLEngine):
     def _filled(self, node: Node) -> bool:
         with self._watch.limited(), own_files():
             return self._kept.fill(node)
+
+    def _few(self, node: Node) -> bool:
+        """Count the rows of each table once, not beyond what matters; a join can have more rows than its sides."""
+        if isinstance(node, Scan):
+            name = node.table.name
+            if name not in self._small:
+                self._small[name] = self._is_small(node.table)
+            return self._small[name]
+        return not isinstance(node, Join) and all(map(self._few, node.children))
+
+    def _is_small(self, table: Table) -> bool:
+        source = self._kept.raw(table).source.sql("duckdb")
+        text = f"SELECT COUNT(*) FROM (SELECT 1 FROM {source} LIMIT {_FEW + 1})"  # noqa: S608 - our name for it
+        found = self._results([text])
+        return found is not None and int(str(found[0][0][0])) <= _FEW
 
     def _results(self, texts: Sequence[str]) -> Results | None:
         """Run texts in one transaction; a single one is a transaction by itself."""

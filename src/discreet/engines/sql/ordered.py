@@ -117,6 +117,18 @@ def _bin(cell: SQL, marks: Marks, rows: Rows) -> SQL:
     return rows.bind(dialect.nearest(binary("+", *ends)))
 
 
+def _places(cells: NDArray[np.int64], marks: Marks) -> NDArray[np.int64]:
+    """Compute `Marks.place` of many cells."""
+    if not marks.rate:
+        return cells - marks.lower
+    if marks.every:
+        away = cells - marks.zero
+        return away // marks.every + (away + marks.every - 1) // marks.every
+    real = (cells - marks.lower) * marks.rate + marks.phase
+    found: NDArray[np.int64] = (np.floor(real + marks.half) + np.ceil(real - marks.half)).astype(np.int64)
+    return found
+
+
 def _below() -> SQL:
     return binary("-", column("upto"), column("n"))
 
@@ -139,6 +151,14 @@ def _times(factor: int, count: SQL) -> SQL:
     return count if factor == 1 else binary("*", number(factor), count)
 
 
+def _sorted(columns: Columns, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the places of groups that are there, and the numbers beside them, by place and the first number."""
+    numbers = np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])
+    order = np.lexsort((numbers[:, 0], places))
+    order = order[np.searchsorted(places[order], 0) :]
+    return places[order], numbers[order]
+
+
 @dataclass(frozen=True, eq=False)
 class CellsRead:
     """The result of `near_ranks`: by group and in rising order, though engines return cells in any."""
@@ -148,17 +168,25 @@ class CellsRead:
     """For each cell it, the values below it, in it, and all of the group; and its bin, if the engine says it."""
 
     @staticmethod
-    def of(columns: Columns, places: NDArray[np.int64]) -> CellsRead:
+    def of(columns: Columns, places: NDArray[np.int64], marks: Marks) -> CellsRead:  # noqa: ARG004 - the engine has them
         """Read the columns after the keys, with the place of each cell's group; -1 for one that is not there."""
-        numbers = np.column_stack([np.asarray(column, dtype=np.int64) for column in columns])
-        order = np.lexsort((numbers[:, 0], places))
-        order = order[np.searchsorted(places[order], 0) :]
-        return CellsRead(places[order], numbers[order])
+        return CellsRead(*_sorted(columns, places))
+
+    @staticmethod
+    def counted(columns: Columns, places: NDArray[np.int64], marks: Marks) -> CellsRead:
+        """Read the result of `counted_cells`, and give what `near_ranks` would have, for all cells."""
+        groups, found = _sorted(columns, places)
+        cells, equal = found.T
+        upto = np.concatenate(([0], np.cumsum(equal)))
+        starts, ends = (np.searchsorted(groups, groups, side) for side in ("left", "right"))
+        total = upto[ends] - upto[starts]
+        below = upto[:-1] - upto[starts]
+        return CellsRead(groups, np.column_stack([cells, below, equal, total, _places(cells, marks)]))
 
     def near(self, statistic: RankedCells, size: int) -> list[NDArray[np.int64]]:
-        """Give the cells in some window for each of so many groups: the last of a bin may be in none."""
+        """Give the cells in some window for each of so many groups: others may have been read too."""
         groups, numbers = self.groups, self.numbers[:, :4]
-        if statistic.windows and statistic.bins:
+        if statistic.windows:
             _, below, equal, total = numbers.T
             kept = np.zeros(groups.size, dtype=bool)
             for window in statistic.windows:

@@ -43,6 +43,10 @@ class SQLEngine(ABC):
         """Store what a plan needs and is not stored; False if the engine failed."""
         return True
 
+    def _few(self, node: Node) -> bool:  # noqa: ARG002 - most engines do not know
+        """Tell whether a plan reads so few rows that what orders their cells takes longer than to read all of them."""
+        return False
+
     def alive(self) -> bool:
         """Tell whether the source answers, without looking at data."""
         with self._lock:
@@ -54,15 +58,18 @@ class SQLEngine(ABC):
 
     def compute(self, statements: Statements) -> Aggregates:
         """Run the statements of a question."""
+        child = statements.aggregate.child
         with self._lock:
-            results = self._results(statements.texts) if self._store(statements.aggregate.child) else None
+            stored = self._store(child)
+            counted = stored and statements.has_cells and self._few(child)
+            results = self._results(statements.parts if counted else statements.texts) if stored else None
         if results is None:
             msg = (
                 f"{type(self).__name__} could not compute the question. Nothing is said about why, as the reason could "
                 "depend on private rows; the owner finds it by checking the connection, memory, disk and files."
             )
             raise EngineError(msg)
-        return Aggregates(statements.aggregate, *statements.read(results))
+        return Aggregates(statements.aggregate, *statements.read(results, counted=counted))
 
     def verify(self, policy: Policy) -> dict[Declared, bool]:
         """Tell which declared facts hold in the stored rows: the owner's check, and never an analyst's.

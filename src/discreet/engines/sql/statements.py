@@ -87,6 +87,11 @@ class Statements:
                 texts[place] = near_ranks(texts[place], width, each, self.dialect, several=several)
         return tuple(texts)
 
+    @property
+    def has_cells(self) -> bool:
+        """Whether some statistic is read by ranks."""
+        return any(isinstance(each, RankedCells) for each in self.aggregate.statistics)
+
     def near(self, aggregate: Aggregate) -> Statements:
         """Read no more cells than an aggregate asks for that is the same apart from that; written at once."""
         found = replace(self, aggregate=aggregate)
@@ -94,20 +99,20 @@ class Statements:
         return found
 
     def read(
-        self, results: Sequence[Columns]
+        self, results: Sequence[Columns], *, counted: bool = False
     ) -> tuple[
         list[tuple[Value, ...]] | None, list[Numbers], Sequence[int] | NDArray[np.int64], dict[int, NDArray[np.int64]]
     ]:
         """Put results together: the groups, the numbers of each statistic by group, the units of each group, and bins.
 
         Known groups come in their order (and are not listed), 0 where the engine found none. Others come sorted by
-        their keys.
+        their keys. Results are those of the texts; or of the parts, if cells were only counted.
         """
         aggregate = self.aggregate
         width = len(aggregate.keys)
         if not _has_scalars(aggregate):
             empty: list[Numbers] = [[] for _ in aggregate.statistics]
-            return None, empty, [], self._apart(empty, results, None)
+            return None, empty, [], self._apart(empty, results, None, counted=counted)
         first, count = results[0], len(results[0][-1])
         if aggregate.known:
             groups: list[Row] | None = None
@@ -121,12 +126,12 @@ class Statements:
             groups, size = [found[row] for row in order], count
             rows, places = np.array(order, dtype=np.int64), np.arange(count)
         numbers = self._numbers(first[width:], rows, places, size)
-        pooled = self._apart(numbers, results[1:], groups)
+        pooled = self._apart(numbers, results[1:], groups, counted=counted)
         units: Sequence[int] | NDArray[np.int64] = [] if groups is None else np.asarray(first[-1], dtype=np.int64)[rows]
         return groups, numbers, units, pooled  # type: ignore[return-value]  # cells of the declared kinds
 
     def _apart(
-        self, numbers: list[Numbers], results: Sequence[Columns], groups: list[Row] | None
+        self, numbers: list[Numbers], results: Sequence[Columns], groups: list[Row] | None, *, counted: bool
     ) -> dict[int, NDArray[np.int64]]:
         """Read what has a statement of its own; give what is counted over all groups, by the place of its statistic."""
         left = iter(results)
@@ -140,7 +145,8 @@ class Statements:
                 numbers[place] = _counted(found, listed_rows(next(left)), statistic.size, len(keys))
             elif isinstance(statistic, RankedCells):
                 columns = next(left)
-                read = CellsRead.of(columns[len(keys) :], _places(columns, self.aggregate, groups))
+                places = _places(columns, self.aggregate, groups)
+                read = (CellsRead.counted if counted else CellsRead.of)(columns[len(keys) :], places, statistic.marks)
                 numbers[place] = read.near(statistic, size)
                 if statistic.bins and self.aggregate.several:
                     pooled[place] = read.pooled(statistic)
