@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from discreet.database import Database
@@ -29,6 +30,7 @@ GRIDS = {
     "floats from below 0": {"type": "float", "lower": -7.3, "upper": 1e6},
     "integers": {"lower": -50, "upper": 5000},
     "few integers": {"lower": -5, "upper": 90},
+    "marks beside cells": {"type": "float", "lower": -0.3, "upper": 0.77},
 }
 
 
@@ -50,12 +52,9 @@ def visits(count: int, *, whole: bool) -> pa.Table:
 
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("count", [0, 1, 2000])
-@pytest.mark.parametrize("few", [-1, 10_000], ids=["by the engine", "here"])
-def test_bins_are_counted_from_the_cells_that_are_read(
-    grid: str, count: int, few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bins_are_counted_from_the_cells_that_are_read(grid: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All cells, counted one by one, give the same bins as the few that are read near ranks."""
-    monkeypatch.setattr(engine_module, "_FEW", few)
+    monkeypatch.setattr(engine_module, "_FEW", -1)
     rules = policy(grid)
     aggregate = plan_sql(rules, "SELECT key, MEDIAN(value) FROM visits GROUP BY key").aggregate
     (statistic,) = aggregate.statistics
@@ -76,6 +75,31 @@ def test_bins_are_counted_from_the_cells_that_are_read(
         assert cells.tolist() == wanted
     if count > 1:
         assert counted.sum() > count / 2
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("windows", [(), (MEDIAN,), (Window(1, 9, 0, 6), Window(1, 0, 2, 3))])
+def test_cells_are_the_same_wherever_they_are_ordered(
+    grid: str, windows: tuple[Window, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = policy(grid)
+    aggregate = plan_sql(rules, "SELECT key, MEDIAN(value) FROM visits GROUP BY key").aggregate
+    (statistic,) = aggregate.statistics
+    assert isinstance(statistic, RankedCells)
+    near = replace(aggregate, statistics=(replace(statistic, windows=windows),))
+    found = []
+    data = visits(900, whole="integers" in grid)
+    if grid == "marks beside cells":
+        assert statistic.marks.rate and not statistic.marks.every  # noqa: PT018 - what the grid is here for
+        data = data.set_column(1, "value", pc.divide(data["value"], 100.0))
+    for few in (-1, 10_000):
+        monkeypatch.setattr(engine_module, "_FEW", few)
+        with DuckDB(rules, {"visits": data}) as engine:
+            computed = engine.prepare(near).run()
+        cells = [each.tolist() for each in computed.unprotected_cells(0)]
+        found.append((cells, computed.unprotected_pooled(0).tolist()))
+    assert found[0] == found[1]
+    assert sum(map(len, found[0][0])) >= 2 * GROUPS
 
 
 def texts_of(sql: str, monkeypatch: pytest.MonkeyPatch, *, few: int = -1) -> list[str]:
