@@ -247,6 +247,28 @@ def test_histograms_and_buckets_count_the_same_rows(db: Database) -> None:
     assert halves.release(epsilon=1, delta=0).errors() == [{"h": 3.0}]
 
 
+def test_a_count_beside_few_bins_of_its_values_is_their_sum(db: Database) -> None:
+    few, many = "HISTOGRAM(x, [0, 10, 20])", "HISTOGRAM(x, [0, 10, 20, 25])"
+    assert blocks(f"SELECT COUNT(x), {few} FROM visits") == [("Single", 1)]
+    assert blocks("SELECT COUNT(*), COUNT(y), HISTOGRAM(y, [50]) FROM visits") == [("Single", 1)]  # y is never missing
+    assert blocks(f"SELECT COUNT(x), {many} FROM visits") == [("Single", 1)] * 2  # the count alone would be worse
+    assert blocks(f"SELECT COUNT(*), {few} FROM visits") == [("Single", 1)] * 2  # rows without x are in no bin
+    assert blocks(f"SELECT COUNT(*), COUNT(x), {few} FROM visits") == [("Single", 1)] * 2
+    assert blocks(f"SELECT COUNT(x), AVG(x), {few} FROM visits") == [("Single", 1), ("Parts", 2)][::-1]
+    question = db.sql(f"SELECT ward, COUNT(x) AS n, {few} AS h, COUNT(x) + 1 AS more FROM visits GROUP BY ward")
+    alone = db.sql(f"SELECT ward, {few} AS h FROM visits GROUP BY ward").preview(epsilon="0.1", delta=0).errors["h"]
+    told = question.preview(epsilon="0.1", delta=0).errors
+    assert told["h"] == alone  # nothing of the price goes to the count
+    assert isinstance(told["n"], float)
+    assert isinstance(alone, float)
+    assert alone < told["n"] < 4 * alone
+    for _ in range(5):
+        answer = question.release(epsilon="0.1", delta=0)
+        for row, errors in zip(answer.to_dicts(), answer.errors(), strict=True):
+            assert row["n"] == sum(row["h"]) == row["more"] - 1
+            assert errors["n"] == told["n"]
+
+
 def test_the_largest_groups_are_found_by_noisy_counts(db: Database) -> None:
     sql = "SELECT y, COUNT(*) AS n FROM visits GROUP BY y ORDER BY n DESC LIMIT 5"
     exact = db.sql("SELECT y, COUNT(*) AS n FROM visits GROUP BY y").release(epsilon=10**6, delta=0).to_dicts()

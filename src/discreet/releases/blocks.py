@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.plans.nodes.aggregate import Sensitivity
     from discreet.privacy.relations import Relation
 
-__all__ = ["Block", "Choice", "Parts", "Single", "combined", "corners", "halves", "pair", "squares"]
+__all__ = ["Block", "Choice", "Parts", "Single", "combined", "corners", "halves", "pair", "rounding_of", "squares"]
 
 Terms = tuple[tuple[int, int, Fraction], ...]
 """A linear combination of noisy numbers: (block, column, coefficient)."""
@@ -192,6 +192,15 @@ class Choice:
 
 
 Block = Single | Parts | Choice
+
+
+def rounding_of(terms: Terms) -> float:
+    """By how much a combination of whole numbers is moved by rounding it: nothing if it is whole, else half at most.
+
+    >>> rounding_of(((0, 0, Fraction(1)), (0, 1, Fraction(-2)))), rounding_of(((0, 0, Fraction(1, 3)),))
+    (0.0, 0.5)
+    """
+    return 0.0 if all(coefficient.denominator == 1 for _, _, coefficient in terms) else 0.5
 
 
 def combined(*parts: tuple[Terms, int | Fraction]) -> Terms:

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.exact import counted
 from discreet.plans import aggregates as agg
 from discreet.plans.statistics import RankedCells, RowCount, ValueCount
-from discreet.releases.blocks import combined
+from discreet.releases.blocks import combined, rounding_of
 from discreet.releases.choices import RankChoice
 from discreet.releases.recipe import levels_of
 
@@ -185,10 +185,9 @@ _UNKNOWN = "the noisy count is too small for a ratio."
 
 
 def _count(measure: Measure, numbers: _Numbers, group: int) -> Cell:
-    """A count is a whole number; where it is made of two noisy sums it is rounded."""
+    """A count is a whole number; where it is made of parts of noisy sums it is rounded."""
     del measure
-    rounding = 0.0 if len(numbers.terms(0)) == 1 else 0.5
-    return Cell(round(numbers.value(0, group)), numbers.reach + rounding)
+    return Cell(round(numbers.value(0, group)), numbers.reach + rounding_of(numbers.terms(0)))
 
 
 def _sum(measure: Measure, numbers: _Numbers, group: int) -> Cell:

@@ -11,7 +11,7 @@ from discreet.exact import counted, integer
 from discreet.plans import aggregates as agg
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import names_in, together
-from discreet.releases.blocks import combined
+from discreet.releases.blocks import combined, rounding_of
 from discreet.releases.choices import RankChoice
 from discreet.releases.decoding import rounding_of_product
 from discreet.releases.expected import Expected, expected
@@ -233,7 +233,7 @@ def _plain_error(recipe: Recipe, protection: Protection, measure: Measure, place
     reach = reach_of(terms, protection.noises, confidence)
     if isinstance(measure, agg.Sum):
         return reach * float(recipe.plan.statistics[place].factors[0].step)  # type: ignore[attr-defined]
-    return reach + (0.0 if len(terms) == 1 else 0.5)
+    return reach + rounding_of(terms)
 
 
 def _mean_error(
