@@ -7,6 +7,7 @@ from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -16,6 +17,7 @@ from discreet.plans import Bounding, Shape, plan_sql
 from discreet.plans.terms import col
 from discreet.privacy import gaussian_sigma
 from discreet.releases.blocks import Parts, Single
+from discreet.releases.numbers import like_laplace_reach
 from discreet.releases.protection import Price, Protection, rough_sigma
 from discreet.releases.question import answered
 from discreet.releases.recipe import Recipe
@@ -245,6 +247,23 @@ def test_histograms_and_buckets_count_the_same_rows(db: Database) -> None:
     halves = db.sql("SELECT HISTOGRAM(y, [50]) AS h FROM visits")
     assert halves.preview(epsilon=1, delta=0).errors == {"h": 3.0}
     assert halves.release(epsilon=1, delta=0).errors() == [{"h": 3.0}]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("scale", [2.0**-10, 0.3, 1.0, 2.5, 37.3])
+def test_sums_of_like_draws_reach_as_far_as_their_law_says(count: int, scale: float) -> None:
+    """The law by convolution: what is said is the least distance, for every chance."""
+    r, far = math.exp(-1 / scale), int(60 * scale) + 60
+    one = (1 - r) / (1 + r) * r ** np.abs(np.arange(-far, far + 1, dtype=float))
+    law = one
+    for _ in range(count - 1):
+        law = np.convolve(law, one)
+    middle = law.size // 2
+    for chance in (0.3, 0.05, 1e-3, 1e-6):
+        m = like_laplace_reach(count, scale, chance)
+        beyond = [law[: middle - each].sum() + law[middle + each + 1 :].sum() for each in (m, m - 1) if each >= 0]
+        assert beyond[0] <= chance
+        assert all(each > chance * (1 - 2e-6) for each in beyond[1:])
 
 
 def test_a_count_beside_few_bins_of_its_values_is_their_sum(db: Database) -> None:

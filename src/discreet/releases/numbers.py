@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.releases.protection import Protection
     from discreet.releases.recipe import Recipe
 
-__all__ = ["NoisyNumbers", "add_noise", "confident", "many_laplace_reach", "reach_of", "two_laplace_reach"]
+__all__ = ["NoisyNumbers", "add_noise", "confident", "like_laplace_reach", "many_laplace_reach", "reach_of"]
 
 _SMALL = 64  # the scale of a draw whose values are followed one by one
 _FEW = 8  # with more terms of like size the sum of single bounds is far above Chernoff's, and slow to find
@@ -108,7 +108,7 @@ def reach_of(terms: Terms, noises: tuple[Noise | RankChoice, ...], confidence: f
     """Bound the noise of a linear combination, with this probability.
 
     One number: its own law. Gaussian noise: the combination is Gaussian with the sum of the variances, plus half a step
-    of rounding for each. Two numbers of one Laplace block with equal coefficients: the law of the sum of two. Others:
+    of rounding for each. Few numbers of one Laplace block with equal coefficients: the law of their sum. Others:
     the least of these: each of k numbers stays within its own bound, all of them with this probability, and the bounds
     are added; the law of the continuous sum (`laplace_sum_reach`); or, for many, the bound of `many_laplace_reach`. For
     two draws of small scales also the law itself (`small_pair_reach`).
@@ -133,8 +133,9 @@ def reach_of(terms: Terms, noises: tuple[Noise | RankChoice, ...], confidence: f
     if len(laplace) < len(terms):  # two releases of one question, combined: each part within its own bound
         kinds = [tuple(t for t in terms if isinstance(noises[t[0]], DiscreteLaplace) is kind) for kind in (True, False)]
         return math.fsum(reach_of(part, noises, (1 + confidence) / 2) for part in kinds)
-    if len(terms) == 2 and len(laplace) == 2 and used[0] == used[1] and coefficients[0] == coefficients[1]:
-        return float(coefficients[0]) * two_laplace_reach(float(laplace[0].scale), float(miss(confidence)))
+    if len(terms) <= _FEW and len(set(coefficients)) == 1 and len({noise.scale for noise in laplace}) == 1:
+        reach = like_laplace_reach(len(terms), float(laplace[0].scale), float(miss(confidence)))
+        return float(coefficients[0]) * reach
     return _laplace_reach(coefficients, laplace, confidence)
 
 
@@ -154,23 +155,34 @@ def _laplace_reach(coefficients: list[Fraction], laplace: list[DiscreteLaplace],
     return min(found)
 
 
-def two_laplace_reach(scale: float, chance: float) -> int:
-    r"""Return the smallest m that the sum of two discrete Laplace draws exceeds with at most this probability.
+def like_laplace_reach(count: int, scale: float, chance: float) -> int:
+    r"""Return the smallest m that the sum of some discrete Laplace draws of one scale exceeds with at most this chance.
 
-    With r = exp(-1/scale), c = (1 - r)/(1 + r) and k >= 0, summing $r^{|j| + |k - j|}$ over j gives Pr[sum = k] =
-    c^2 r^k (k + q), q = (1 + r^2)/(1 - r^2). Hence Pr[|sum| > m] = 2 c^2 r^(m+1)/(1 - r) (m + 1 + q + r/(1 - r)).
-    Floats are off by less than a millionth of it, which is taken off the chance.
+    A draw is the difference of two geometric ones with r = exp(-1/scale), so the sum of k is X - Y with X and Y
+    negative binomial: Pr[X = n] = C(n + k - 1, n) (1 - r)^k r^n. X is at least N if fewer than k of N + k - 1 trials
+    succeed, each with probability 1 - r: Pr[X >= N] is the sum over j < k of C(N + k - 1, j) (1 - r)^j r^(N + k - 1 -
+    j). With N = m + Y the factor r^Y makes Y negative binomial with r^2, by Vandermonde C(m + Y + k - 1, j) is the sum
+    over i of C(m + k - 1, j - i) C(Y, i), and the mean of C(Y, i) is then C(k + i - 1, i) (r^2 / (1 - r^2))^i. So
 
-    >>> two_laplace_reach(10.0, 0.05)
-    41
+    $$Pr[sum >= m] = (1 + r)^{-k} r^{m + k - 1} \sum_{j < k} ((1 - r)/r)^j \sum_{i <= j} C(m + k - 1, j - i)
+    C(k + i - 1, i) (r^2 / (1 - r^2))^i,$$
+
+    and Pr[|sum| > m] = 2 Pr[sum >= m + 1]. All terms are positive: floats are off by less than a millionth of it,
+    which is taken off the chance.
+
+    >>> like_laplace_reach(1, 10.0, 0.05), like_laplace_reach(2, 10.0, 0.05), like_laplace_reach(4, 10.0, 0.05)
+    (30, 41, 57)
     """
     gap = -math.expm1(-1 / scale)
     r = 1 - gap
-    q = (1 + r * r) / (gap * (1 + r))
-    front = 2 * (gap / (1 + r)) ** 2 / gap
+    moment = r * r / (gap * (1 + r))
 
     def tail(m: int) -> float:
-        return front * math.exp(-(m + 1) / scale) * (m + 1 + q + r / gap)
+        places = [float(math.comb(m + count, j)) for j in range(count)]
+        means = [math.comb(count + i - 1, i) * moment**i for i in range(count)]
+        inner = (math.fsum(places[j - i] * means[i] for i in range(j + 1)) for j in range(count))
+        weights = (gap**j * math.exp((j - m - count) / scale) for j in range(count))  # r itself may be 0 in floats
+        return 2 * (1 + r) ** -count * math.fsum(a * b for a, b in zip(weights, inner, strict=True))
 
     wanted = chance * (1 - 1e-6)
     high = 1
