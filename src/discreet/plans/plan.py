@@ -14,6 +14,7 @@ from discreet.plans.bounding import Bounding, Shape, bounded, clipped, unlimited
 from discreet.plans.explain import dropped_lines, relation_lines, share_lines, written
 from discreet.plans.expressions import Column, Expression
 from discreet.plans.facts import Facts
+from discreet.plans.images import known_keys
 from discreet.plans.nodes import Aggregate, GroupKey, Project, Scan
 from discreet.plans.normal import normal, simplified
 from discreet.plans.refusals import refuse
@@ -167,7 +168,9 @@ class Plan:
         """The exact statistics per group that an engine computes."""
         keys = tuple(name for name, _ in self._columns if name.startswith("k"))
         limited = bounded(self._computed, keys, self.bounding)
-        domains = tuple(GroupKey(name, limited.schema[name].keys) for name in keys)
+        computed = dict(self._computed.columns)
+        below = self._computed.child.schema
+        domains = tuple(GroupKey(name, known_keys(computed[name], below)) for name in keys)
         found = Aggregate(limited, domains, self.statistics)
         if self.bounding.shape is not Shape.SUMS:
             return found

@@ -86,9 +86,9 @@ class Grouped(Scalars, Generic[Part]):
                 "This is the unit, and no single unit is ever shown.",
                 f"COUNT(DISTINCT {node.name}), or a subquery grouped by it.",
             )
-        instead = f"GROUP BY {node.name}"
+        instead = f"it beside an aggregate such as COUNT(*), with GROUP BY {node.name}"
         if facts.kind.numeric:
-            instead += f", or an aggregate such as AVG({node.name})"
+            instead += f", or an aggregate of it such as AVG({node.name})"
         return refuse_part(node, "Outside an aggregate a column would show single rows.", f"{instead}.")
 
     def _key(self, node: exp.Expression) -> str | None:

@@ -14,11 +14,11 @@ SCALAR_SUBQUERY = (
 REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
     (
         (exp.Window, exp.WindowSpec),
-        "A window function looks at other units' rows.",
-        "a GROUP BY, or a subquery grouped by the unit.",
+        "A window function looks at other units' rows, or gives out single ones.",
+        "a GROUP BY, a subquery grouped by the unit, or arithmetic on the released answer.",
     ),
     (
-        (exp.Subquery, exp.Select, exp.Exists, exp.Any, exp.All),
+        (exp.Subquery, exp.Select, exp.Exists),
         *SCALAR_SUBQUERY,
     ),
     ((exp.Star,), "A * could show columns that nobody asked for.", "the columns by name."),
@@ -29,7 +29,7 @@ REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
         "x LIKE 'pattern%'",
     ),
     ((exp.Escape,), "Escapes in patterns differ between engines.", "_ for a single character of any kind."),
-    ((exp.Concat,), "Engines differ on NULLs in CONCAT.", "a || b, with COALESCE where NULL can occur."),
+    ((exp.Concat, exp.ConcatWs), "Engines differ on NULLs in CONCAT.", "a || b, with COALESCE where NULL can occur."),
     ((exp.Log,), "LOG has another base in each engine.", "LN(x), or LN(x) / LN(10)."),
     ((exp.Rand,), "Chance is not part of a question: noise is added by the release.", "the question without it."),
     (
@@ -39,7 +39,34 @@ REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
     ),
     ((exp.Placeholder, exp.Parameter), "A question has no parameters.", "the value itself."),
     (
-        (exp.GroupConcat, exp.ArrayAgg, exp.AnyValue, exp.First, exp.Last, exp.IgnoreNulls, exp.RespectNulls),
+        (exp.TimeToStr, exp.Monthname, exp.Dayname),
+        "How dates are written differs between engines.",
+        "DATE_TRUNC('month', x), or EXTRACT(month FROM x).",
+    ),
+    ((exp.ApproxDistinct,), "Only exact counts get noise.", "COUNT(DISTINCT x)"),
+    (
+        (exp.ApproxQuantile, exp.ApproxQuantiles, exp.PercentileDisc),
+        "Of quantiles the continuous ones are answered.",
+        "QUANTILE_CONT(x, 0.5), PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x), or MEDIAN(x).",
+    ),
+    ((exp.LogicalOr, exp.LogicalAnd), "One unit alone could decide it.", "COUNT(*) FILTER (WHERE x)"),
+    (
+        (exp.RegrSlope,),
+        "Regressions are not answered by name.",
+        "COVAR_POP(y, x) / VAR_POP(x), of rows that have both.",
+    ),
+    (
+        (
+            exp.GroupConcat,
+            exp.ArrayAgg,
+            exp.AnyValue,
+            exp.First,
+            exp.Last,
+            exp.IgnoreNulls,
+            exp.RespectNulls,
+            exp.ArgMax,
+            exp.ArgMin,
+        ),
         "It would hand out single units' values.",
         "COUNT, SUM, AVG, MEDIAN or a histogram.",
     ),
@@ -49,7 +76,11 @@ REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
         "COUNT(*) grouped by the column, ORDER BY … LIMIT 1.",
     ),
     ((exp.NullSafeEQ, exp.NullSafeNEQ), "IS DISTINCT FROM is not answered.", "x = y OR (x IS NULL AND y IS NULL)"),
-    ((exp.Interval,), "Intervals are not answered.", "DATE_DIFF('day', a, b)"),
+    (
+        (exp.Interval,),
+        "Intervals are not answered.",
+        "the date itself, such as DATE '2024-02-01', or DATE_DIFF('day', a, b) < 30.",
+    ),
     ((exp.Collate,), "Texts are compared by code point.", "the comparison without COLLATE."),
     ((exp.Bracket, exp.Array, exp.Struct, exp.Map), "Lists and structures are not answered.", "plain columns."),
 )
