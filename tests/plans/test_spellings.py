@@ -79,6 +79,16 @@ def test_days_of_the_week_are_not_renumbered_in_silence(part: str) -> None:
     assert plan_sql(POLICY, meant, dialect="spark").key == plan_sql(POLICY, meant).key
 
 
+@pytest.mark.parametrize(
+    "dialect, part",
+    [("postgres", "diagnosis ~ 'x'"), ("spark", "diagnosis RLIKE 'x'"), ("duckdb", "REGEXP_MATCHES(diagnosis, 'x')")],
+)
+def test_the_part_that_is_refused_is_named_as_it_was_spelled(dialect: str, part: str) -> None:
+    with pytest.raises(QueryRefused) as caught:
+        plan_sql(POLICY, f"SELECT COUNT(*) FROM visits WHERE urgent AND {part}", dialect=dialect)
+    assert caught.value.part == part
+
+
 def test_a_length_that_would_cut_texts_is_not_ignored() -> None:
     with pytest.raises(QueryRefused, match="length or precision"):
         plan_sql(POLICY, "SELECT COUNT(*) FROM visits WHERE CAST(ward AS VARCHAR(3)) = 'car'", dialect="postgres")

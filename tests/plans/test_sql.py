@@ -243,6 +243,12 @@ REFUSED = [
     ("SELECT COUNT(*) FROM visits WHERE ward = NULL", "IS NULL"),
     ("SELECT COUNT(*) FROM visits WHERE ward IN ('a', NULL)", "NULL"),
     ("SELECT COUNT(*) FROM visits WHERE ward = 3", "cannot be compared"),
+    ("SELECT COUNT(*) FROM visits WHERE cost > 1 AND ward = 3", "ward = 3 This operation"),
+    (
+        "SELECT COUNT(*) FROM visits WHERE DATE_DIFF('day', ward, visit_date) < 3",
+        "DATE_DIFF('DAY', ward, visit_date) <",
+    ),
+    ("SELECT SUM(cost) || 'x' FROM visits", "SUM(cost) || 'x'"),
     ("SELECT COUNT(*) FROM visits WHERE visit_date > 'yesterday'", "compared with a date"),
     ("SELECT COUNT(*) FROM visits WHERE cost", "truth value"),
     ("SELECT COUNT(*) FROM visits WHERE cost > $1", "parameters"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from sqlglot import exp
 
+from discreet.errors import QueryRefused
 from discreet.plans import expressions as e
 from discreet.plans.alignment import aligned
+from discreet.plans.expressions.expression import MISFIT
 from discreet.plans.sql.constants import (
     KINDS,
     constant,
@@ -23,15 +26,29 @@ from discreet.plans.sql.refused import REFUSED, SCALAR_SUBQUERY
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from discreet.plans.expressions import Expression
     from discreet.plans.facts import Schema
     from discreet.plans.sql.scope import Scope
 
-__all__ = ["Scalars"]
+__all__ = ["Scalars", "fitting"]
 
 Rule: TypeAlias = "Callable[[Scalars, exp.Expression], Expression]"
+
+
+@contextmanager
+def fitting(node: exp.Expression) -> Iterator[None]:
+    """Name a part whose operands do not fit by its own text, not by the symbol of the operation."""
+    try:
+        yield
+    except QueryRefused as refusal:
+        if not refusal.why.startswith(MISFIT):
+            raise
+        misfit = refusal
+    else:
+        return
+    refuse_part(node, misfit.why, misfit.instead)
 
 
 class Scalars:
@@ -48,8 +65,9 @@ class Scalars:
 
     def expression(self, node: exp.Expression) -> Expression:
         """Translate a whole expression; its kinds are aligned and checked."""
-        found = aligned(self.translate(node), self.schema)
-        found.facts(self.schema)
+        with fitting(node):
+            found = aligned(self.translate(node), self.schema)
+            found.facts(self.schema)
         return found
 
     def translate(self, node: exp.Expression) -> Expression:

@@ -21,6 +21,7 @@ __all__ = ["DIALECTS", "only", "part", "read_expression", "read_statement", "ref
 DIALECTS = ("duckdb", "postgres", "spark")
 """How a question may be spelled; its meaning is always that of `docs/explanation/plans.md`."""
 
+_SPELLED = "dialect"
 _EXAMPLE = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
 _LONGEST = 50_000
 _MOST_PARTS = 5_000
@@ -60,6 +61,7 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
         refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
     if sum(1 for _ in statements[0].walk()) > _MOST_PARTS:
         refuse("the question", why=f"It has more than {_MOST_PARTS} parts.", instead="a smaller one.")
+    statements[0].meta[_SPELLED] = dialect
     return _known_names(statements[0])  # type: ignore[arg-type]  # an expression
 
 
@@ -90,11 +92,11 @@ def read_expression(text: str, dialect: str = "duckdb") -> exp.Expression:
 
 
 def part(node: exp.Expression | None) -> str:
-    """Print a part of the question, for a message; functions without arguments, such as COUNT(), lack theirs."""
+    """Print a part of the question, for a message, as it is spelled; functions such as COUNT() lack an argument."""
     if node is None:
         return "nothing, as an argument"
     try:
-        text = node.sql(dialect="duckdb")
+        text = node.sql(dialect=node.root().meta.get(_SPELLED, "duckdb"))
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return node.key.upper()
     return text if len(text) <= _LONGEST_PART else text[:_LONGEST_PART] + "…"
