@@ -171,3 +171,13 @@ def test_outputs_without_a_name_are_called_after_their_function() -> None:
     asked = "COUNT(*), AVG(cost), STDDEV_SAMP(cost), COVAR_POP(cost, change), COUNT_IF(urgent), SUM(cost) / COUNT(*)"
     plan = plan_sql(POLICY, f"SELECT ward, {asked} FROM visits GROUP BY ward")
     assert list(plan.columns) == ["ward", "count", "avg", "stddev_samp", "covar_pop", "count_if", "column7"]
+
+
+def test_an_explanation_tells_which_numbers_are_meant_and_their_bounds() -> None:
+    text = plan_sql(
+        POLICY, "SELECT SUM(cost), VAR_POP(change), COUNT(DISTINCT ward) FROM visits WHERE change > 2"
+    ).explain()
+    assert "v0 = change, within [3, 7]" in text
+    assert "v1 = cost, within [0, 1000]" in text
+    for words in ("sum of v1 in steps of ", "  sum of v0: ", "  sum of v0 × v0", "  different values of v2: "):
+        assert words in text
