@@ -9,6 +9,7 @@ from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
 from tests.plans.hospital import POLICY
 
+EITHER = "SELECT patient_id FROM visits UNION ALL SELECT patient_id FROM patients"
 PER_PATIENT = "(SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) AS p"
 
 # A dialect, a question in its words, and the same in DuckDB's.
@@ -43,6 +44,11 @@ SAME = [
         "spark",
         "SELECT weekofyear(visit_date), COUNT(*) FROM visits GROUP BY 1",
         "SELECT EXTRACT(week FROM visit_date), COUNT(*) FROM visits GROUP BY 1",
+    ),
+    (
+        "duckdb",
+        "SELECT COUNT(*) FROM visits WHERE contains(diagnosis, 'a') AND ends_with(diagnosis, 'b')",
+        "SELECT COUNT(*) FROM visits WHERE diagnosis LIKE '%a%' AND diagnosis LIKE '%b'",
     ),
     (
         "spark",
@@ -147,6 +153,9 @@ SUGGESTED = [
     "SELECT COUNT(*) FROM visits a WHERE EXISTS (SELECT 1 FROM patients b WHERE b.patient_id = a.patient_id)",
     "SELECT COUNT(*) FROM visits a WHERE NOT EXISTS (SELECT 1 FROM patients b WHERE b.patient_id = a.patient_id)",
     "SELECT COUNT(*) FROM visits WHERE ward = diagnosis OR (ward IS NULL AND diagnosis IS NULL)",
+    "SELECT COUNT(*) FROM visits WHERE ward <> diagnosis OR (ward IS NULL) <> (diagnosis IS NULL)",
+    "SELECT COUNT(*) FROM visits WHERE diagnosis LIKE 'start%' OR diagnosis LIKE '%part%'",
+    f"SELECT COUNT(*) FROM (SELECT DISTINCT patient_id FROM ({EITHER}) u) t",
     f"SELECT COUNT(*) FROM patients a LEFT JOIN {PER_PATIENT} ON a.patient_id = p.patient_id WHERE n > 0 OR age > 30",
     "SELECT MAX(visit_date - DATE '2024-01-01') FROM visits",
     "SELECT ROUND(AVG(cost), 2), CAST(SUM(cost) AS DOUBLE) FROM visits",

@@ -22,7 +22,7 @@ from discreet.plans.sql.constants import (
     whole_of,
 )
 from discreet.plans.sql.reading import only, refuse_part
-from discreet.plans.sql.refused import REFUSED, SCALAR_SUBQUERY
+from discreet.plans.sql.refused import OTHER_DATE, REFUSED, SCALAR_SUBQUERY
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def fitting(node: exp.Expression) -> Iterator[None]:
         misfit = refusal
     else:
         return
-    refuse_part(node, misfit.why, misfit.instead)
+    added = misfit.why.endswith(("not date.", "not timestamp.")) and node.find(exp.Add, exp.Sub) is not None
+    refuse_part(node, misfit.why, OTHER_DATE if added else misfit.instead)
 
 
 class Scalars:
@@ -95,9 +96,7 @@ class Scalars:
                 "COUNT, SUM, AVG, MEDIAN, QUANTILE_CONT, MIN, MAX, VARIANCE, STDDEV, COVAR_POP, CORR or HISTOGRAM, "
                 "in the SELECT list or HAVING.",
             )
-        refuse_part(
-            node, "This function or operator is not known to be safe.", "arithmetic, CASE, CAST, or a listed function."
-        )
+        refuse_part(node, "This function or operator is not known to be safe.", _LISTED)
 
 
 def _pair(kind: type[e.Operation], *extra: str) -> Rule:
@@ -159,8 +158,8 @@ def _minus(scalars: Scalars, node: exp.Expression) -> Expression:
     """A difference of numbers, or of dates: the days between them."""
     only(node, "this", "expression")
     left, right = (aligned(scalars.translate(each), scalars.schema) for each in (node.this, node.expression))
-    dates = {"date"}
-    if {left.facts(scalars.schema).kind.value, right.facts(scalars.schema).kind.value} == dates:
+    kinds = {left.facts(scalars.schema).kind, right.facts(scalars.schema).kind}
+    if kinds == {Kind.DATE}:
         return e.DaysBetween((right, left))
     return e.Subtract((left, right))
 
@@ -219,12 +218,17 @@ def _like(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.Not((found,)) if node.args.get("negate") else found
 
 
-def _starts(scalars: Scalars, node: exp.Expression) -> Expression:
-    only(node, "this", "expression")
-    prefix = text_of(node.expression)
-    if any(char in prefix for char in "%_"):
-        refuse_part(node, "A prefix with % or _ would mean a pattern.", "SUBSTRING(x, 1, n) = 'prefix'")
-    return e.Like((scalars.translate(node.this),), prefix + "%")
+def _holding(before: str, after: str) -> Rule:
+    """STARTS_WITH, ENDS_WITH and CONTAINS with a constant, as patterns."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        only(node, "this", "expression")
+        wanted = text_of(node.expression)
+        if any(char in wanted for char in "%_"):
+            refuse_part(node, "Here % and _ would mean a pattern.", "SUBSTRING(x, 1, n) = 'prefix'")
+        return e.Like((scalars.translate(node.this),), before + wanted + after)
+
+    return rule
 
 
 def _case(scalars: Scalars, node: exp.Expression) -> Expression:
@@ -355,7 +359,7 @@ def _named(scalars: Scalars, node: exp.Expression) -> Expression:
     if node.name.lower() == "date_part" and len(node.expressions) == 2:
         only(node, "this", "expressions")
         return _part_of(scalars, node, node.expressions[1], text_of(node.expressions[0]).lower())
-    instead = _SPELLED.get(node.name.lower(), "arithmetic, CASE, CAST, or a listed function.")
+    instead = _SPELLED.get(node.name.lower(), _LISTED)
     return refuse_part(node, "This function is not known to be safe.", instead)
 
 
@@ -388,6 +392,7 @@ _PARTS = {
     "hours": "hour",
 }
 
+_LISTED = "arithmetic, CASE, CAST, or a function that the SQL reference lists."
 _SPELLED = {
     "iff": "IF(condition, a, b)",
     "isnull": "COALESCE(x, y)",
@@ -423,7 +428,9 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Between: _between,
     exp.In: _in,
     exp.Like: _like,
-    exp.StartsWith: _starts,
+    exp.StartsWith: _holding("", "%"),
+    exp.EndsWith: _holding("%", ""),
+    exp.Contains: _holding("%", "%"),
     exp.Case: _case,
     exp.If: _if,
     exp.Coalesce: _several(e.Coalesce),

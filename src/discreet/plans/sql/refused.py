@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-__all__ = ["REFUSED", "SCALAR_SUBQUERY"]
+__all__ = ["OTHER_DATE", "REFUSED", "SCALAR_SUBQUERY"]
 
 SCALAR_SUBQUERY = (
     "It compares a row with a function of other units' rows.",
     "two questions: ask for the number first, then write the released number into the second.",
 )
+
+OTHER_DATE = "the date itself, such as DATE '2024-02-01', or DATE_DIFF('day', a, b) < 30."
 
 REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
     (
@@ -26,7 +28,7 @@ REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
     (
         (exp.RegexpLike, exp.SimilarTo, exp.RegexpILike),
         "Regular expressions differ between engines and can take forever.",
-        "x LIKE 'pattern%'",
+        "x LIKE 'start%', or x LIKE '%part%'.",
     ),
     ((exp.Escape,), "Escapes in patterns differ between engines.", "_ for a single character of any kind."),
     ((exp.Concat, exp.ConcatWs), "Engines differ on NULLs in CONCAT.", "a || b, with COALESCE where NULL can occur."),
@@ -75,12 +77,10 @@ REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
         "It would hand out a value that one unit can decide.",
         "COUNT(*) grouped by the column, ORDER BY … LIMIT 1.",
     ),
-    ((exp.NullSafeEQ, exp.NullSafeNEQ), "IS DISTINCT FROM is not answered.", "x = y OR (x IS NULL AND y IS NULL)"),
-    (
-        (exp.Interval,),
-        "Intervals are not answered.",
-        "the date itself, such as DATE '2024-02-01', or DATE_DIFF('day', a, b) < 30.",
-    ),
+    ((exp.NullSafeEQ,), "IS NOT DISTINCT FROM is not answered.", "x = y OR (x IS NULL AND y IS NULL)"),
+    ((exp.NullSafeNEQ,), "IS DISTINCT FROM is not answered.", "x <> y OR (x IS NULL) <> (y IS NULL)"),
+    ((exp.Interval,), "Intervals are not answered.", OTHER_DATE),
+    ((exp.Trunc,), "TRUNC is not answered.", "FLOOR(x), or CEIL(x) of numbers below 0."),
     ((exp.Collate,), "Texts are compared by code point.", "the comparison without COLLATE."),
     ((exp.Bracket, exp.Array, exp.Struct, exp.Map), "Lists and structures are not answered.", "plain columns."),
 )

@@ -67,7 +67,8 @@ class Relations:
         if isinstance(node, exp.Union):
             return self._union(node, self.named(node, named))
         if not isinstance(node, exp.Select):
-            refuse_part(node, "Only SELECT and UNION ALL are read here.", "a SELECT.")
+            instead = "SELECT … WHERE unit IN (SELECT unit …) for INTERSECT, NOT IN for EXCEPT; or UNION ALL."
+            refuse_part(node, "Only SELECT and UNION ALL are read here.", instead)
         for word in ("limit", "offset", "order"):
             if node.args.get(word) is not None:
                 refuse_part(
@@ -255,7 +256,8 @@ class Relations:
         """UNION ALL; columns by position."""
         only(node, "this", "expression", "with_", "distinct")
         if node.args.get("distinct"):
-            refuse("UNION", why="It merges equal rows of different units.", instead="UNION ALL")
+            instead = "UNION ALL; around it SELECT DISTINCT with the unit column, if each is to count once."
+            refuse("UNION", why="It merges equal rows of different units.", instead=instead)
         left, right = self.query(node.this, named), self.query(node.expression, named)
         if len(left.schema) == len(right.schema):
             left, right = _as_floats(left, right), _as_floats(right, left)
