@@ -170,9 +170,9 @@ class Rows:
         """Keep columns by name, and compute others."""
         return Rows(self._frame.select(*columns, **computed), self._ask)
 
-    def join(self, other: Rows, on: str | Sequence[str], **how: JoinKind) -> Rows:
-        """Join on columns that both sides have."""
-        return Rows(self._frame.join(other._frame, on, **how), self._ask)
+    def join(self, other: Rows, on: str | Sequence[str], *, how: JoinKind | str = "inner") -> Rows:
+        """Join on columns that both sides have; with `how="left"` rows here without a partner are kept."""
+        return Rows(self._frame.join(other._frame, on, how=how), self._ask)
 
     def union_all(self, other: Rows) -> Rows:
         """Put the rows of another table under these."""

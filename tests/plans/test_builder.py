@@ -121,3 +121,22 @@ def test_refusals_and_wrong_arguments() -> None:
 def test_limits_that_keep_nothing_are_refused(limits: dict[str, int]) -> None:
     with pytest.raises(ParameterError):
         Bounding(**limits)  # type: ignore[arg-type]
+
+
+def test_measures_are_of_expressions_as_conditions_are() -> None:
+    asked = plan_sql(POLICY, "SELECT AVG(cost / 100) AS c, COUNT(CASE WHEN urgent THEN 1 END) AS n FROM visits")
+    built = table(POLICY, "visits").agg(
+        c=aggregates.mean("cost / 100"), n=aggregates.count("CASE WHEN urgent THEN 1 END")
+    )
+    assert built.key == asked.key
+    with pytest.raises(QueryRefused, match="Did you mean 'cost'"):
+        table(POLICY, "visits").agg(c=aggregates.mean("csot"))
+
+
+def test_joins_are_named_by_a_word() -> None:
+    patients, visits = table(POLICY, "patients"), table(POLICY, "visits")
+    left = patients.join(visits, "patient_id", how="left").agg(n=aggregates.count())
+    assert left.key == patients.join(visits, "patient_id", how=JoinKind.LEFT).agg(n=aggregates.count()).key
+    for how in ("outer", "LEFT", None, 3):
+        with pytest.raises(ParameterError, match="one of inner, left"):
+            patients.join(visits, "patient_id", how=how)  # type: ignore[arg-type]

@@ -252,7 +252,13 @@ def test_filters_narrow_what_is_known() -> None:
     assert found.schema["age"].bounds == Bounds(18, 65)
     months = "SELECT DATE_TRUNC('month', visit_date) AS m, COUNT(*) FROM visits WHERE visit_date {} GROUP BY m"
     assert plan_sql(POLICY, months.format(">= '2022-03-05'")).aggregate.groups == 10
-    assert plan_sql(POLICY, months.format("< DATE '2020-03-01' AND visit_date IS NOT NULL")).aggregate.groups == 3
+    assert plan_sql(POLICY, months.format("<= DATE '2020-03-01' AND visit_date IS NOT NULL")).aggregate.groups == 3
+    assert plan_sql(POLICY, months.format("< DATE '2020-03-01'")).aggregate.groups == 2
+    assert plan_sql(POLICY, months.format("> '2022-11-30' AND visit_date < '2023-01-01'")).aggregate.groups == 1
+    assert plan_sql(POLICY, months.format("< DATE '0001-01-01'")).aggregate.groups == 1  # no row, and no error
+    assert plan_sql(POLICY, "SELECT age, COUNT(*) FROM patients WHERE age > 64 GROUP BY age").aggregate.groups == 56
+    least = plan_sql(POLICY, f"SELECT SUM(code) FROM visits WHERE code < {-(2**63)} AND code > -9223372036854775807")
+    assert least.row_schema["v0"].bounds.within(Bounds(-(2**63), 2**63 - 1))
     contradiction = plan_sql(POLICY, "SELECT AVG(age) FROM patients WHERE age < 2 AND age > 5")
     assert contradiction.aggregate.sensitivity(contradiction.aggregate.statistics[-1]).l1 >= 0
 

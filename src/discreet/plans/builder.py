@@ -56,7 +56,8 @@ def table(policy: Policy, name: str, *, verified: frozenset[str] = frozenset()) 
 class Frame:
     """Rows that are still to be aggregated; every method returns a new frame and touches no data.
 
-    Conditions and computed columns are SQL expressions (`"cost > 100"`) or terms (`col("cost") > 100`).
+    Conditions, computed columns and what a measure is of (`agg.mean("cost / 100")`) are SQL expressions, such as
+    `"cost > 100"`, or terms: `col("cost") > 100`, with `discreet.plans.col`.
 
     >>> from discreet.plans.terms import col
     >>> from discreet.tables import Column, Policy, Table
@@ -82,16 +83,22 @@ class Frame:
         made = [(name, _read(self.node, each)) for name, each in computed.items()]
         return replace(self, node=Project(self.node, (*kept, *made)))
 
-    def join(self, other: Frame, on: str | Sequence[str], *, how: JoinKind = JoinKind.INNER) -> Frame:
+    def join(self, other: Frame, on: str | Sequence[str], *, how: JoinKind | str = JoinKind.INNER) -> Frame:
         """Join on columns that both sides have; the unit must be among them unless one side is public.
 
+        `how` is "inner" or "left", which keeps rows of this side that have no partner.
         Columns keep their names; a name that both sides have and that is not joined on must be renamed first.
         """
         names = [on] if isinstance(on, str) else list(on)
+        kinds = {kind.value: kind for kind in JoinKind}
+        kind = how if isinstance(how, JoinKind) else kinds.get(how) if isinstance(how, str) else None
+        if kind is None:
+            msg = f"how is {shown(how)}; it must be one of {', '.join(kinds)}."
+            raise ParameterError(msg)
         for side in (self, other):
             for name in names:
                 _read(side.node, name)  # refuses a missing column by its name
-        joined = Join(self.node, other.node, tuple((name, name) for name in names), how)
+        joined = Join(self.node, other.node, tuple((name, name) for name in names), kind)
         right = [name for name in other.node.schema if name not in names]
         for name in right:
             if name in self.node.schema:
@@ -209,7 +216,10 @@ def _expression(node: Node, operand: Operand, schema: Schema) -> Expression:
     if isinstance(operand, Term):
         found = operand.expression
     elif not isinstance(operand, str):
-        msg = f"{shown(operand)} is no expression; write SQL in quotes, such as 'age > 40', or col('age') > 40."
+        msg = (
+            f"{shown(operand)} is no expression; write SQL in quotes, such as 'age > 40', "
+            "or discreet.plans.col('age') > 40."
+        )
         raise ParameterError(msg)
     elif operand in schema:
         found = Column(operand)
@@ -230,7 +240,13 @@ def _checked(node: Node, measure: Measure) -> Measure:
     if not isinstance(measure, agg.Measure):
         msg = f"{shown(measure)} is no measure; write agg.count(), agg.mean('cost') and so on."
         raise ParameterError(msg)
-    return measure.with_operands(tuple(_read(node, Term(each)) for each in measure.operands))
+    return measure.with_operands(tuple(_read(node, _operand(node, each)) for each in measure.operands))
+
+
+def _operand(node: Node, operand: Expression) -> Operand:
+    """What a measure is of: a text that is no column's name is read as SQL, as conditions are."""
+    unknown = isinstance(operand, Column) and operand.name not in node.schema
+    return operand.name if isinstance(operand, Column) and unknown else Term(operand)
 
 
 _UNIT: dict[type[agg.Measure], type[s.UnitCountDistinct | s.UnitSum | s.UnitMean]] = {

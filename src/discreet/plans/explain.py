@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
     from discreet.plans.expressions import Expression
     from discreet.plans.nodes import Aggregate, Node
-    from discreet.plans.statistics import Statistic
+    from discreet.plans.statistics import Snapped, Statistic
     from discreet.privacy.relations import Relation
+    from discreet.tables.bounds import Bounds
 
-__all__ = ["dropped_lines", "relation_lines", "share_lines", "written"]
+__all__ = ["dropped_lines", "named", "relation_lines", "share_lines", "within", "written"]
 
 
 def relation_lines(node: Node, depth: int = 1) -> Iterator[str]:
@@ -51,7 +52,7 @@ def share_lines(aggregate: Aggregate, neighbors: Relation) -> Iterator[str]:
     for statistic in aggregate.statistics:
         found = aggregate.sensitivity(statistic, neighbors)
         yield (
-            f"  {_named(statistic)}: one unit moves one number by at most {found.largest}, "
+            f"  {named(statistic)}: one unit moves one number by at most {found.largest}, "
             f"all numbers together by at most {found.l1}"
         )
 
@@ -85,7 +86,28 @@ def written(expression: Expression) -> str:
     return f"{' '.join(map(str, (head, *settings)))}({', '.join(map(written, expression.operands))})"
 
 
-def _named(statistic: Statistic) -> str:
-    steps = {str(factor.step) for factor in getattr(statistic, "factors", ())} - {"1"}
-    grid = f" in steps of {', '.join(sorted(steps))}" if steps else ""
-    return statistic.symbol + grid
+def within(bounds: Bounds) -> str:
+    """Say between which bounds values are counted.
+
+    >>> from discreet.tables.bounds import Bounds
+    >>> within(Bounds(0, 500)), within(Bounds())
+    (', within [0, 500]', '')
+    """
+    return "" if bounds.lower is None and bounds.upper is None else f", within {bounds}"
+
+
+def named(statistic: Statistic) -> str:
+    """Name a statistic by what it is of, and on which grid its integers count.
+
+    >>> from discreet.plans.statistics import RowCount, ValueCount
+    >>> named(RowCount()), named(ValueCount((Column("v0"),)))
+    ('rows', 'values of v0')
+    """
+    factors: tuple[Snapped, ...] = getattr(statistic, "factors", ())
+    of = " × ".join(written(factor.value) for factor in factors) or " and ".join(map(written, statistic.operands))
+    steps = sorted({str(factor.step) for factor in factors} - {"1"})
+    grid = f" in steps of {', '.join(steps)}" if steps else ""
+    return _WORDS.get(statistic.symbol, statistic.symbol) + (f" of {of}" if of else "") + grid
+
+
+_WORDS = {"moment": "sum", "distinct": "different values"}

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.plans.bounding import Bounding, Shape, bounded, clipped, unlimited
-from discreet.plans.explain import dropped_lines, relation_lines, share_lines, written
+from discreet.plans.explain import dropped_lines, relation_lines, share_lines, within, written
 from discreet.plans.expressions import Column, Expression
 from discreet.plans.facts import Facts
+from discreet.plans.images import known_keys
 from discreet.plans.nodes import Aggregate, GroupKey, Project, Scan
 from discreet.plans.normal import normal, simplified
 from discreet.plans.refusals import refuse
@@ -167,7 +168,9 @@ class Plan:
         """The exact statistics per group that an engine computes."""
         keys = tuple(name for name, _ in self._columns if name.startswith("k"))
         limited = bounded(self._computed, keys, self.bounding)
-        domains = tuple(GroupKey(name, limited.schema[name].keys) for name in keys)
+        computed = dict(self._computed.columns)
+        below = self._computed.child.schema
+        domains = tuple(GroupKey(name, known_keys(computed[name], below)) for name in keys)
         found = Aggregate(limited, domains, self.statistics)
         if self.bounding.shape is not Shape.SUMS:
             return found
@@ -244,6 +247,11 @@ class Plan:
         released = self.request.released
         return {name: expression.facts(released) for name, expression in self.request.outputs}
 
+    def _within(self, name: str) -> str:
+        """The bounds of a computed number, for an explanation."""
+        facts = self.row_schema[name]
+        return within(facts.bounds) if facts.kind.numeric and name.startswith("v") else ""
+
     def explain(self) -> str:
         """Say what is computed, what one unit can move, and what is assumed; from public facts alone."""
         request, aggregate = self.request, self.aggregate
@@ -251,7 +259,7 @@ class Plan:
         lines = [
             f"answer: {', '.join(name for name, _ in request.outputs)}",
             f"measures: {', '.join(f'{name} = {measure.describe()}' for name, measure in request.measures)}",
-            *(f"  {name} = {written(expression)}" for name, expression in self._columns),
+            *(f"  {name} = {written(expression)}{self._within(name)}" for name, expression in self._columns),
             aggregate.describe(),
             *relation_lines(aggregate.child),
             f"how far one unit can move the exact numbers ({neighbors.value}):",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import counted, shown
 from discreet.noise import SYSTEM
+from discreet.plans.explain import named
 from discreet.plans.statistics import RankedCells
 from discreet.releases.accuracy import price_within
 from discreet.releases.answer import Answer
@@ -315,19 +316,19 @@ class Question:
             if isinstance(block, Choice):
                 levels = ", ".join(str(level) for level in block.levels)
                 rows = counted(move.l1, "row")
-                yield f"  a point for each of the levels {levels}: one unit moves their ranks by at most {rows}"
+                what = named(self.plan.statistics[block.place])
+                yield f"  {what}, a point for each of the levels {levels}: one unit moves their ranks by at most {rows}"
                 if self.plan.aggregate.several and learns(block.levels):
                     yield (
                         f"    of their share, {POOLED_SHARE} buys noisy counts over all groups, which say where rows "
                         f"are likely: one unit moves them by at most {move.l1} together"
                     )
             elif isinstance(block, Parts):
-                symbols = " and ".join(dict.fromkeys(self.plan.statistics[place].symbol for place in block.places))
+                symbols = ", ".join(dict.fromkeys(named(self.plan.statistics[place]) for place in block.places))
                 parts = f"{symbols} as {counted(len(block.matrix), 'part')} of one"
                 yield f"  {parts}: one unit moves them by at most {move.l1} together"
             else:
-                symbol = self.plan.statistics[block.place].symbol
-                yield f"  {symbol}: one unit moves them by at most {move.l1} together"
+                yield f"  {named(self.plan.statistics[block.place])}: one unit moves them by at most {move.l1} together"
         if not self.plan.aggregate.known:
             yield "  groups that enough units are in: selected privately, for a share of the price and delta"
 

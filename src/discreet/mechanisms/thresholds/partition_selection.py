@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["PartitionSelection", "SelectionMethod"]
 
 _BITS = 128  # chances of being shown are multiples of 2**-128, rounded down
+_LARGEST = Fraction(700)  # e**700 is a float still
 _MOST_STEPS = 1_000_000
 
 
@@ -305,7 +306,7 @@ def _chances(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
     With E <= e**epsilon rational, rounding a chance down keeps pi' <= E pi + delta and 1 - pi <= E (1 - pi') + delta;
     the other two inequalities of (log E, delta)-privacy hold because the chances never fall.
     """
-    growth, one = exp_lower(epsilon), 1 << _BITS
+    growth, one = exp_lower(min(epsilon, _LARGEST)), 1 << _BITS  # any E that is not above e**epsilon will do
     gain = int(delta * one)
     if gain == 0:
         msg = "delta for a single key is below 2**-128; no key would ever be shown. Raise delta."

@@ -73,6 +73,13 @@ def expression_of(operand: str | Expression | Term) -> Expression:
     return Column(operand) if isinstance(operand, str) else operand
 
 
+_NUMBERS_OF = {
+    Kind.BOOLEAN: "COUNT(*) FILTER (WHERE x), or the number CAST(x AS INTEGER).",
+    Kind.DATE: "a number made of it, such as EXTRACT(year FROM x) or DATE_DIFF('day', DATE '2024-01-01', x).",
+    Kind.TIMESTAMP: "a number made of it, such as EXTRACT(year FROM x) or DATE_DIFF('day', DATE '2024-01-01', x).",
+}
+
+
 def require_numbers(measure: Measure, schema: Schema) -> None:
     """Refuse operands that are no numbers."""
     for operand in measure.operands:
@@ -81,5 +88,5 @@ def require_numbers(measure: Measure, schema: Schema) -> None:
             refuse(
                 measure.describe(),
                 why=f"It needs numbers, and this is of kind {kind.value}.",
-                instead="COUNT or COUNT(DISTINCT …), or a number made of it, such as EXTRACT(year FROM date).",
+                instead=_NUMBERS_OF.get(kind, "COUNT or COUNT(DISTINCT …)."),
             )

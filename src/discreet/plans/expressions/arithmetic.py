@@ -190,12 +190,16 @@ class IntegerDivide(Strict):
     partial = True
 
     def derive(self, given: tuple[Facts, ...]) -> Facts:
-        """Within [-m, m] for m the largest |x|: |y| is at least 1. Non-negative if both are."""
+        """The interval of x / y without fractions: dropping them is monotone, and |y| is at least 1 where y is not 0.
+
+        If y has both signs, it is [-m, m] for m the largest |x|.
+        """
         require_kind(given, {Kind.INTEGER}, self.symbol)
-        most = held(given[0]).magnitude
-        positive = all(held(facts).within(Bounds(0, None)) for facts in given)
-        bounds = UNBOUNDED if most is None else Bounds(0 if positive else -most, most)
-        return numeric_facts(Kind.INTEGER, bounds, nullable=True)
+        above, below = (held(facts) for facts in given)
+        for sign in (Bounds(1, None), Bounds(None, -1)):
+            if below.within(sign.hull(Bounds(0, 0))):
+                return numeric_facts(Kind.INTEGER, _whole(above * below.clamped(sign).inverse()), nullable=True)
+        return numeric_facts(Kind.INTEGER, above.hull(-above), nullable=True)
 
     def compute(self, *values: int) -> Value:
         """The quotient without its fraction."""
@@ -217,11 +221,13 @@ class Remainder(Strict):
     partial = True
 
     def derive(self, given: tuple[Facts, ...]) -> Facts:
-        """|x % y| is at most |x| and at most |y|; its sign is that of x."""
+        """|x % y| is at most |x| and at most |y|, less than |y| if both are whole; its sign is that of x."""
         require_kind(given, _NUMBERS, self.symbol)
         whole = all(facts.kind is Kind.INTEGER for facts in given)
-        sizes = [size for facts in given if (size := held(facts).magnitude) is not None]
-        most = min(sizes) if sizes else None
+        sizes = [held(facts).magnitude for facts in given]
+        if whole and sizes[1]:
+            sizes[1] -= 1
+        most = min((size for size in sizes if size is not None), default=None)
         low = 0 if held(given[0]).within(Bounds(0, None)) else None if most is None else -most
         high = 0 if held(given[0]).within(Bounds(None, 0)) else most
         return numeric_facts(Kind.INTEGER if whole else Kind.FLOAT, Bounds(low, high), nullable=True)
@@ -234,6 +240,11 @@ class Remainder(Strict):
         if isinstance(x, int) and isinstance(y, int):
             return abs(x) % abs(y) * (-1 if x < 0 else 1)
         return math.fmod(x, y)
+
+
+def _whole(bounds: Bounds) -> Bounds:
+    """The ends without their fractions."""
+    return Bounds(*(None if end is None else math.trunc(end) for end in (bounds.lower, bounds.upper)))
 
 
 def widened(bounds: Bounds) -> Bounds:

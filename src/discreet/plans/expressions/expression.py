@@ -165,11 +165,15 @@ def require_kind(given: tuple[Facts, ...], allowed: set[Kind], symbol: str) -> N
             refuse_kinds(symbol, f"it takes {names}, not {facts.kind.value}")
 
 
+MISFIT = "This operation does not fit its operands"
+"""How the refusal of an operation on wrong kinds starts; it is named by a symbol that the question may not hold."""
+
+
 def refuse_kinds(symbol: str, why: str) -> None:
     """Refuse an operation on kinds that it does not take."""
     refuse(
         symbol,
-        why=f"This operation does not fit its operands: {why}.",
+        why=f"{MISFIT}: {why}.",
         instead="a CAST(… AS …) to the kind that is meant, or another operation.",
     )
 

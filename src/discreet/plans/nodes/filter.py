@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ from discreet.plans.expressions import And, Column, Equal, Expression, In, IsNul
 from discreet.plans.nodes.node import Node, Spread
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import Bounds
-from discreet.tables.kinds import Kind
+from discreet.tables.kinds import Kind, as_number
 
 if TYPE_CHECKING:
     from discreet.plans.facts import Facts
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["Filter"]
 
 _EXACT = 2**53
+_LIMITS = {
+    Kind.INTEGER: (Fraction(-(2**63)), Fraction(2**63 - 1)),
+    Kind.DATE: (Fraction(as_number(dt.date.min)), Fraction(as_number(dt.date.max))),
+}
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,9 @@ class Filter(Node):
     Stability. The predicate looks at one row, so a unit keeps a part of its rows: `rows`, uniqueness and
     spreads are the child's.
 
-    Facts. Where `column <= constant` is one of the conditions, the kept values lie within it and are not NULL. Where
-    `column IN (constants)` is one, the constants are the known values, as far as the policy knows them too.
+    Facts. Where `column <= constant` is one of the conditions, the kept values lie within it and are not NULL; where
+    `column < constant` is one, of whole numbers or dates, they lie one below it. Where `column IN (constants)` is one,
+    the constants are the known values, as far as the policy knows them too.
 
     >>> from discreet.plans.nodes import BoundRows, Scan
     >>> from discreet.tables import Column as Declared, Table
@@ -41,7 +47,7 @@ class Filter(Node):
     >>> from discreet.plans.expressions import Literal
     >>> dear = Filter(visits, Less((Literal(100, Kind.INTEGER), Column("cost"))))
     >>> dear.schema["cost"].bounds, dear.rows
-    (Bounds(100, 500), 20)
+    (Bounds(101, 500), 20)
     """
 
     child: Node
@@ -68,10 +74,13 @@ class Filter(Node):
             name, bounds, listed, kind = _narrowing(condition)
             if name is not None:
                 facts = found[name]
+                inward = _inward(bounds, kind, facts.kind)
+                if isinstance(condition, Less) and kind is facts.kind:
+                    inward = _beyond(inward, facts.kind)
                 found[name] = dataclasses.replace(
                     facts,
                     nullable=False,
-                    bounds=facts.bounds.clamped(_inward(bounds, kind, facts.kind)),
+                    bounds=facts.bounds.clamped(inward),
                     domain=_kept(facts, listed),
                 )
         return found
@@ -125,6 +134,18 @@ def _inward(bounds: Bounds, given: Kind | None, kind: Kind) -> Bounds:
     high = None if ends[1] is None else math.floor(ends[1])
     empty = low is not None and high is not None and low > high  # no row passes: nothing is claimed
     return Bounds() if empty else Bounds(low, high)
+
+
+def _beyond(bounds: Bounds, kind: Kind) -> Bounds:
+    """The ends of a strict comparison: whole numbers, and dates as days, lie at least one beyond the constant.
+
+    Beyond the last value of a kind there is none: no row passes, and the end stays one that the kind can hold.
+    """
+    if kind not in _LIMITS:
+        return bounds
+    first, last = _LIMITS[kind]
+    low, high = bounds.lower, bounds.upper
+    return Bounds(None if low is None else min(low + 1, last), None if high is None else max(high - 1, first))
 
 
 def _kept(facts: Facts, listed: tuple[Value, ...] | None) -> tuple[Value, ...] | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from sqlglot import exp
 
+from discreet.errors import QueryRefused
 from discreet.plans import expressions as e
 from discreet.plans.alignment import aligned
+from discreet.plans.expressions.expression import MISFIT
 from discreet.plans.sql.constants import (
     KINDS,
     constant,
@@ -19,18 +22,34 @@ from discreet.plans.sql.constants import (
     whole_of,
 )
 from discreet.plans.sql.reading import only, refuse_part
-from discreet.plans.sql.refused import REFUSED, SCALAR_SUBQUERY
+from discreet.plans.sql.refused import OTHER_DATE, REFUSED, SCALAR_SUBQUERY
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from discreet.plans.expressions import Expression
     from discreet.plans.facts import Schema
     from discreet.plans.sql.scope import Scope
 
-__all__ = ["Scalars"]
+__all__ = ["Scalars", "fitting"]
 
 Rule: TypeAlias = "Callable[[Scalars, exp.Expression], Expression]"
+
+
+@contextmanager
+def fitting(node: exp.Expression) -> Iterator[None]:
+    """Name a part whose operands do not fit by its own text, not by the symbol of the operation."""
+    try:
+        yield
+    except QueryRefused as refusal:
+        if not refusal.why.startswith(MISFIT):
+            raise
+        misfit = refusal
+    else:
+        return
+    added = misfit.why.endswith(("not date.", "not timestamp.")) and node.find(exp.Add, exp.Sub) is not None
+    refuse_part(node, misfit.why, OTHER_DATE if added else misfit.instead)
 
 
 class Scalars:
@@ -47,8 +66,9 @@ class Scalars:
 
     def expression(self, node: exp.Expression) -> Expression:
         """Translate a whole expression; its kinds are aligned and checked."""
-        found = aligned(self.translate(node), self.schema)
-        found.facts(self.schema)
+        with fitting(node):
+            found = aligned(self.translate(node), self.schema)
+            found.facts(self.schema)
         return found
 
     def translate(self, node: exp.Expression) -> Expression:
@@ -64,20 +84,19 @@ class Scalars:
             refuse_part(node, "A * could show columns that nobody asked for.", "the columns by name.")
         return self.scope.column(node)
 
-    def refuse(self, node: exp.Expression) -> NoReturn:
-        """Refuse a node that no rule reads, with the sentence that fits it best."""
+    def refuse(self, node: exp.Expression, aggregate: str = "An aggregate cannot stand here.") -> NoReturn:
+        """Refuse a node that no rule reads, with the sentence that fits it best; `aggregate` is that of aggregates."""
         for kinds, why, instead in REFUSED:
             if isinstance(node, kinds):
                 refuse_part(node, why, instead)
         if isinstance(node, exp.AggFunc):
             refuse_part(
                 node,
-                "An aggregate cannot stand here.",
-                "the aggregate in the SELECT list or HAVING, or COUNT, SUM, AVG, MEDIAN, MIN, MAX, VARIANCE.",
+                aggregate,
+                "COUNT, SUM, AVG, MEDIAN, QUANTILE_CONT, MIN, MAX, VARIANCE, STDDEV, COVAR_POP, CORR or HISTOGRAM, "
+                "in the SELECT list or HAVING.",
             )
-        refuse_part(
-            node, "This function or operator is not known to be safe.", "arithmetic, CASE, CAST, or a listed function."
-        )
+        refuse_part(node, "This function or operator is not known to be safe.", _LISTED)
 
 
 def _pair(kind: type[e.Operation], *extra: str) -> Rule:
@@ -139,8 +158,8 @@ def _minus(scalars: Scalars, node: exp.Expression) -> Expression:
     """A difference of numbers, or of dates: the days between them."""
     only(node, "this", "expression")
     left, right = (aligned(scalars.translate(each), scalars.schema) for each in (node.this, node.expression))
-    dates = {"date"}
-    if {left.facts(scalars.schema).kind.value, right.facts(scalars.schema).kind.value} == dates:
+    kinds = {left.facts(scalars.schema).kind, right.facts(scalars.schema).kind}
+    if kinds == {Kind.DATE}:
         return e.DaysBetween((right, left))
     return e.Subtract((left, right))
 
@@ -159,15 +178,17 @@ def _negate(scalars: Scalars, node: exp.Expression) -> Expression:
 
 
 def _is(scalars: Scalars, node: exp.Expression) -> Expression:
-    """IS NULL, IS TRUE, IS FALSE."""
-    only(node, "this", "expression")
+    """IS NULL, IS TRUE, IS FALSE; PostgreSQL's IS NOT NULL is read as one word."""
+    only(node, "this", "expression", "negate")
     value = scalars.translate(node.this)
     if isinstance(node.expression, exp.Null):
-        return e.IsNull((value,))
-    if isinstance(node.expression, exp.Boolean):
+        found: Expression = e.IsNull((value,))
+    elif isinstance(node.expression, exp.Boolean):
         wanted = constant(node.expression)
-        return e.And((e.Not((e.IsNull((value,)),)), e.Equal((value, wanted))))
-    return refuse_part(node, "IS compares with NULL, TRUE or FALSE.", "x IS NULL")
+        found = e.And((e.Not((e.IsNull((value,)),)), e.Equal((value, wanted))))
+    else:
+        refuse_part(node, "IS compares with NULL, TRUE or FALSE.", "x IS NULL")
+    return e.Not((found,)) if node.args.get("negate") else found
 
 
 def _between(scalars: Scalars, node: exp.Expression) -> Expression:
@@ -182,7 +203,7 @@ def _in(scalars: Scalars, node: exp.Expression) -> Expression:
         refuse_part(
             node,
             "IN with a subquery is answered only as a condition of its own in WHERE, joined by AND.",
-            "WHERE patient_id IN (SELECT patient_id FROM …) AND …",
+            "WHERE patient_id IN (SELECT …) AND …; for OR, LEFT JOIN a subquery grouped by the unit.",
         )
     only(node, "this", "expressions")
     choices = tuple(constant(each).value for each in node.expressions)
@@ -197,12 +218,17 @@ def _like(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.Not((found,)) if node.args.get("negate") else found
 
 
-def _starts(scalars: Scalars, node: exp.Expression) -> Expression:
-    only(node, "this", "expression")
-    prefix = text_of(node.expression)
-    if any(char in prefix for char in "%_"):
-        refuse_part(node, "A prefix with % or _ would mean a pattern.", "SUBSTRING(x, 1, n) = 'prefix'")
-    return e.Like((scalars.translate(node.this),), prefix + "%")
+def _holding(before: str, after: str) -> Rule:
+    """STARTS_WITH, ENDS_WITH and CONTAINS with a constant, as patterns."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        only(node, "this", "expression")
+        wanted = text_of(node.expression)
+        if any(char in wanted for char in "%_"):
+            refuse_part(node, "Here % and _ would mean a pattern.", "SUBSTRING(x, 1, n) = 'prefix'")
+        return e.Like((scalars.translate(node.this),), before + wanted + after)
+
+    return rule
 
 
 def _case(scalars: Scalars, node: exp.Expression) -> Expression:
@@ -239,10 +265,13 @@ def _cast(scalars: Scalars, node: exp.Expression) -> Expression:
     """Every cast is total, whether TRY_ is written or not."""
     only(node, "this", "to", "safe")
     to = node.args["to"]
-    only(to, "this", "nested")
     kind = KINDS.get(to.this)
     if kind is None:
-        refuse_part(node, "This type is not known here.", "BOOLEAN, BIGINT, DOUBLE, VARCHAR, DATE or TIMESTAMP.")
+        instead = "BOOLEAN, BIGINT, DOUBLE (and ROUND), VARCHAR, DATE or TIMESTAMP."
+        refuse_part(node, "This type is not known here.", instead)
+    if to.expressions:
+        refuse_part(node, "Types have no length or precision here.", f"{to.this.value} alone.")
+    only(to, "this", "nested")
     if isinstance(node.this, exp.Literal):
         return literal(node, kind)
     return e.Cast((scalars.translate(node.this),), kind)
@@ -280,19 +309,33 @@ def _left(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.Substring((scalars.translate(node.this),), 1, whole_of(node.expression))
 
 
+def _part_of(scalars: Scalars, node: exp.Expression, value: exp.Expression, name: str) -> Expression:
+    """A part of a date; the one number whose meaning follows the dialect is refused where it is not DuckDB's."""
+    part = _PARTS.get(name, name)
+    plain = isinstance(node, exp.DayOfWeek)
+    if part == "dow" and (scalars.dialect == "spark" or (plain and scalars.dialect != "duckdb")):
+        refuse_part(node, "Dialects number the days of the week differently.", "EXTRACT(isodow FROM x)")
+    return e.DatePart((scalars.translate(value),), part)
+
+
 def _extract(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expression")
-    return e.DatePart((scalars.translate(node.expression),), _PARTS.get(node.name.lower(), node.name.lower()))
+    return _part_of(scalars, node, node.expression, node.name.lower())
 
 
 def _date_part(name: str) -> Rule:
     def rule(scalars: Scalars, node: exp.Expression) -> Expression:
         only(node, "this")
-        if name == "dow" and scalars.dialect != "duckdb":
-            refuse_part(node, "Dialects number the days of the week differently.", "EXTRACT(isodow FROM x)")
-        return e.DatePart((scalars.translate(node.this),), name)
+        return _part_of(scalars, node, node.this, name)
 
     return rule
+
+
+def _to_date(scalars: Scalars, node: exp.Expression) -> Expression:
+    """What Spark's parser puts around the operands of MONTH, DATEDIFF and their like: the date of a date is itself."""
+    only(node, "this", "safe")
+    found = aligned(scalars.translate(node.this), scalars.schema)
+    return found if found.facts(scalars.schema).kind is Kind.DATE else e.Cast((found,), Kind.DATE)
 
 
 def _truncate(scalars: Scalars, node: exp.Expression) -> Expression:
@@ -305,7 +348,8 @@ def _truncate(scalars: Scalars, node: exp.Expression) -> Expression:
 def _difference(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expression", "unit", "date_part_boundary")
     unit = node.args.get("unit")
-    if unit is None or unit.name.lower() != "day":
+    name = "day" if unit is None and scalars.dialect == "spark" else "" if unit is None else unit.name.lower()
+    if name != "day":
         refuse_part(node, "Differences are counted in days.", "DATE_DIFF('day', earlier, later)")
     return e.DaysBetween((scalars.translate(node.expression), scalars.translate(node.this)))
 
@@ -314,9 +358,16 @@ def _named(scalars: Scalars, node: exp.Expression) -> Expression:
     """The one function that the parser does not know by its own class: DATE_PART('month', x)."""
     if node.name.lower() == "date_part" and len(node.expressions) == 2:
         only(node, "this", "expressions")
-        part = text_of(node.expressions[0]).lower()
-        return e.DatePart((scalars.translate(node.expressions[1]),), _PARTS.get(part, part))
-    return refuse_part(node, "This function is not known to be safe.", "arithmetic, CASE, CAST, or a listed function.")
+        return _part_of(scalars, node, node.expressions[1], text_of(node.expressions[0]).lower())
+    instead = _SPELLED.get(node.name.lower(), _LISTED)
+    return refuse_part(node, "This function is not known to be safe.", instead)
+
+
+def _quantified(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001 - one shape for all rules
+    """ANY and ALL, of a subquery or of a list."""
+    if node.find(exp.Query) is not None:
+        refuse_part(node, *SCALAR_SUBQUERY)
+    refuse_part(node, "Lists are answered after IN only.", "x IN ('a', 'b')")
 
 
 def _constant(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001 - one shape for all rules
@@ -331,7 +382,25 @@ def _subquery(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: AR
     refuse_part(node, *SCALAR_SUBQUERY)
 
 
-_PARTS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "hours": "hour"}
+_PARTS = {
+    "dayofweek": "dow",
+    "weekday": "dow",
+    "dayofweek_iso": "isodow",
+    "dow_iso": "isodow",
+    "dayofyear": "doy",
+    "weekofyear": "week",
+    "hours": "hour",
+}
+
+_LISTED = "arithmetic, CASE, CAST, or a function that the SQL reference lists."
+_SPELLED = {
+    "iff": "IF(condition, a, b)",
+    "isnull": "COALESCE(x, y)",
+    "datepart": "DATE_PART('month', x)",
+    "format_date": "DATE_TRUNC('month', x), or EXTRACT(month FROM x).",
+    "every": "COUNT(*) FILTER (WHERE x)",
+}
+"""How functions of other databases are spelled here."""
 
 RULES: dict[type[exp.Expression], Rule] = {
     exp.Column: _column,
@@ -359,7 +428,9 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Between: _between,
     exp.In: _in,
     exp.Like: _like,
-    exp.StartsWith: _starts,
+    exp.StartsWith: _holding("", "%"),
+    exp.EndsWith: _holding("%", ""),
+    exp.Contains: _holding("%", "%"),
     exp.Case: _case,
     exp.If: _if,
     exp.Coalesce: _several(e.Coalesce),
@@ -392,13 +463,20 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Day: _date_part("day"),
     exp.DayOfMonth: _date_part("day"),
     exp.DayOfWeek: _date_part("dow"),
+    exp.DayOfWeekIso: _date_part("isodow"),
     exp.DayOfYear: _date_part("doy"),
+    exp.Week: _date_part("week"),
+    exp.WeekOfYear: _date_part("week"),
     exp.Hour: _date_part("hour"),
     exp.Minute: _date_part("minute"),
+    exp.Second: _date_part("second"),
     exp.TimestampTrunc: _truncate,
     exp.DateTrunc: _truncate,
     exp.DateDiff: _difference,
+    exp.TsOrDsToDate: _to_date,
     exp.Anonymous: _named,
+    exp.Any: _quantified,
+    exp.All: _quantified,
     exp.Subquery: _subquery,
     exp.Select: _subquery,
 }

@@ -10,7 +10,7 @@ from discreet.errors import QueryRefused
 from discreet.plans.alignment import aligned
 from discreet.plans.expressions import Column, Expression
 from discreet.plans.normal import simplified
-from discreet.plans.sql.expressions import Scalars
+from discreet.plans.sql.expressions import Scalars, fitting
 from discreet.plans.sql.measures import contains_aggregate, is_aggregate
 from discreet.plans.sql.reading import refuse_part
 from discreet.plans.sql.scope import matching
@@ -57,8 +57,9 @@ class Grouped(Scalars, Generic[Part]):
 
     def expression(self, node: exp.Expression) -> Expression:
         """Translate, align and check against what is known about keys and parts."""
-        found = aligned(self.translate(node), self.schema)
-        found.facts(self.schema)
+        with fitting(node):
+            found = aligned(self.translate(node), self.schema)
+            found.facts(self.schema)
         return found
 
     def translate(self, node: exp.Expression) -> Expression:
@@ -86,9 +87,9 @@ class Grouped(Scalars, Generic[Part]):
                 "This is the unit, and no single unit is ever shown.",
                 f"COUNT(DISTINCT {node.name}), or a subquery grouped by it.",
             )
-        instead = f"GROUP BY {node.name}"
+        instead = f"it beside an aggregate such as COUNT(*), with GROUP BY {node.name}"
         if facts.kind.numeric:
-            instead += f", or an aggregate such as AVG({node.name})"
+            instead += f", or an aggregate of it such as AVG({node.name})"
         return refuse_part(node, "Outside an aggregate a column would show single rows.", f"{instead}.")
 
     def _key(self, node: exp.Expression) -> str | None:

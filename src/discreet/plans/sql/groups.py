@@ -32,7 +32,7 @@ def output_name(item: exp.Expression, place: int) -> str:
         return alias
     if isinstance(node, exp.Column):
         return node.name
-    return node.key if isinstance(node, exp.AggFunc) else f"column{place + 1}"
+    return node.sql_name().lower() if isinstance(node, exp.AggFunc) else f"column{place + 1}"
 
 
 def group_keys(select: exp.Select, rows: Scalars) -> list[Expression]:
@@ -40,6 +40,11 @@ def group_keys(select: exp.Select, rows: Scalars) -> list[Expression]:
     group = select.args.get("group")
     if group is None:
         return []
+    if group.args.get("all") is not None:
+        refuse_part(group, "The keys of a group are named.", "GROUP BY with the columns, or 1, 2, …")
+    if any(group.args.get(word) for word in ("rollup", "cube", "grouping_sets", "totals")):
+        instead = "one question for each, or totals added up from the released groups."
+        refuse_part(group, "It asks several questions in one.", instead)
     only(group, "expressions")
     found: list[Expression] = []
     for item in group.expressions:

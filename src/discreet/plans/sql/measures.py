@@ -55,7 +55,7 @@ def measure_of(scalars: Scalars, node: exp.Expression) -> Measure:
     if isinstance(node, exp.Anonymous) and node.name.lower() == "histogram":
         rule = _histogram
     if rule is None:
-        scalars.refuse(node)
+        scalars.refuse(node, "This aggregate is not answered.")
     if any(contains_aggregate(each) for each in node.iter_expressions() if not isinstance(node, exp.WithinGroup)):
         refuse_part(
             node,
@@ -119,7 +119,9 @@ def _is_constant(operand: Expression) -> bool:
 def _distinct(node: exp.Expression) -> exp.Expression:
     only(node, "expressions")
     if len(node.expressions) != 1:
-        refuse_part(node, "DISTINCT takes one expression.", "COUNT(DISTINCT a || '-' || b)")
+        refuse_part(
+            node, "DISTINCT takes one expression.", "COUNT(DISTINCT a || '-' || b), of texts or CAST(… AS VARCHAR)."
+        )
     found: exp.Expression = node.expressions[0]
     return found
 
@@ -137,8 +139,14 @@ def _extreme(build: Callable[[Expression], Measure]) -> MeasureRule:
         only(node, "this")
         _no_distinct(node)
         operand = scalars.expression(node.this)
-        if not operand.facts(scalars.schema).kind.numeric:
-            refuse_part(node, "The smallest or largest text or date is one unit's value.", "COUNT(*) grouped by it.")
+        kind = operand.facts(scalars.schema).kind
+        if not kind.numeric:
+            instead = "COUNT(*) grouped by it"
+            if kind in {Kind.DATE, Kind.TIMESTAMP}:
+                instead += (
+                    f", or {node.key.upper()}(DATE_DIFF('day', DATE '2024-01-01', x)) of dates with public bounds"
+                )
+            refuse_part(node, "The smallest or largest text or date is one unit's value.", f"{instead}.")
         return build(operand)
 
     return rule
@@ -166,6 +174,8 @@ def _within(scalars: Scalars, node: exp.Expression) -> Measure:
     """PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x [DESC])."""
     only(node, "this", "expression")
     inner, order = node.this, node.expression
+    if isinstance(inner, exp.Mode | exp.PercentileDisc):
+        scalars.refuse(inner)
     if not isinstance(inner, exp.PercentileCont) or not isinstance(order, exp.Order) or len(order.expressions) != 1:
         refuse_part(node, "This ordered aggregate is not answered.", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
     only(inner, "this")
@@ -224,7 +234,7 @@ _UNIT: dict[type[exp.Expression], UnitRule] = {
 def unit_statistic_of(scalars: Scalars, node: exp.Expression) -> UnitStatistic:
     """Read an aggregate over one unit's rows."""
     if isinstance(node, exp.Filter):
-        refuse_part(node, "FILTER is not answered inside a subquery per unit.", "SUM(CASE WHEN … THEN x ELSE 0 END)")
+        refuse_part(node, "FILTER is not answered inside a subquery per unit.", "SUM(CASE WHEN … THEN x END)")
     if isinstance(node, exp.Count):
         only(node, "this", "big_int")
         if isinstance(node.this, exp.Star):

@@ -78,7 +78,8 @@ def _request(relations: Relations, statement: exp.Expression) -> Request:
             "SELECT COUNT(*) FROM (… UNION ALL …) AS both, or another SELECT.",
         )
     if statement.args.get("distinct") is not None:
-        refuse_part(statement, "The groups of an answer are distinct already.", "SELECT without DISTINCT.")
+        instead = "SELECT without DISTINCT: the keys, an aggregate such as COUNT(*), and GROUP BY the keys."
+        refuse_part(statement, "The groups of an answer are distinct already.", instead)
     only(statement, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_")
     rows = Scalars(relations.scope(statement, relations.named(statement, {})), relations.dialect)
     keys = {f"key{place}": key for place, key in enumerate(group_keys(statement, rows))}

@@ -21,6 +21,8 @@ __all__ = ["DIALECTS", "only", "part", "read_expression", "read_statement", "ref
 DIALECTS = ("duckdb", "postgres", "spark")
 """How a question may be spelled; its meaning is always that of `docs/explanation/plans.md`."""
 
+_SPELLED = "dialect"
+_EXAMPLE = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
 _LONGEST = 50_000
 _MOST_PARTS = 5_000
 _LONGEST_PART = 80
@@ -52,12 +54,27 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
     except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, TypeError, KeyError):
         # The parser's own message quotes the text and may be long; where it stands is enough.
         why = f"It is not understood as {dialect} SQL."
-        refuse("the question", why=why, instead="SELECT ward, COUNT(*) FROM visits GROUP BY ward")
+        others = " or ".join(f"dialect={each!r}" for each in DIALECTS if each != dialect)
+        instead = f"a question such as {_EXAMPLE}; or give {others}, if it is spelled so."
+        refuse("the question", why=why, instead=instead)
     if len(statements) != 1:
         refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
     if sum(1 for _ in statements[0].walk()) > _MOST_PARTS:
         refuse("the question", why=f"It has more than {_MOST_PARTS} parts.", instead="a smaller one.")
-    return statements[0]  # type: ignore[return-value]  # an expression
+    statements[0].meta[_SPELLED] = dialect
+    return _known_names(statements[0])  # type: ignore[arg-type]  # an expression
+
+
+_SYNONYMS: dict[str, type[exp.AggFunc]] = {"mean": exp.Avg, "std": exp.Stddev}
+
+
+def _known_names(statement: exp.Expression) -> exp.Expression:
+    """Read names of aggregates that the parser has no class for."""
+    for node in list(statement.find_all(exp.Anonymous)):
+        kind = _SYNONYMS.get(node.name.lower())
+        if kind is not None and len(node.expressions) == 1 and node.parent is not None:
+            node.replace(kind(this=node.expressions[0]))
+    return statement
 
 
 def read_expression(text: str, dialect: str = "duckdb") -> exp.Expression:
@@ -75,11 +92,11 @@ def read_expression(text: str, dialect: str = "duckdb") -> exp.Expression:
 
 
 def part(node: exp.Expression | None) -> str:
-    """Print a part of the question, for a message; functions without arguments, such as COUNT(), lack theirs."""
+    """Print a part of the question, for a message, as it is spelled; functions such as COUNT() lack an argument."""
     if node is None:
         return "nothing, as an argument"
     try:
-        text = node.sql(dialect="duckdb")
+        text = node.sql(dialect=node.root().meta.get(_SPELLED, "duckdb"))
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return node.key.upper()
     return text if len(text) <= _LONGEST_PART else text[:_LONGEST_PART] + "…"

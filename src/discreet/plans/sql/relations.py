@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["Relations", "scanned"]
 
 _MOST_SCANS = 64
+_CONDITIONS = "the other conditions in a subquery: LEFT JOIN (SELECT * FROM b WHERE …) AS b ON a.x = b.x"
+_JOINS = {
+    "RIGHT": "LEFT JOIN … ON, with the two tables swapped.",
+    "SEMI": "WHERE EXISTS (SELECT 1 FROM b WHERE b.unit = a.unit)",
+    "ANTI": "WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.unit = a.unit)",
+}
 
 
 def scanned(policy: Policy, name: str, verified: frozenset[str]) -> Node:
@@ -61,7 +67,8 @@ class Relations:
         if isinstance(node, exp.Union):
             return self._union(node, self.named(node, named))
         if not isinstance(node, exp.Select):
-            refuse_part(node, "Only SELECT and UNION ALL are read here.", "a SELECT.")
+            instead = "SELECT … WHERE unit IN (SELECT unit …) for INTERSECT, NOT IN for EXCEPT; or UNION ALL."
+            refuse_part(node, "Only SELECT and UNION ALL are read here.", instead)
         for word in ("limit", "offset", "order"):
             if node.args.get(word) is not None:
                 refuse_part(
@@ -128,17 +135,19 @@ class Relations:
             return _visible(self.query(node.this, named), alias)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             refuse_part(node, "Only tables of the policy are read, no files and no functions.", "FROM a table.")
-        only(node, "this", "alias")
-        query = matching(node.this, named)
+        only(node, "this", "alias", "db")
+        schema = node.args.get("db")
+        query = None if schema is not None else matching(node.this, named)
         if query is not None:
             inner = named[query]
             return _visible(self.query(inner.query, inner.seen), _alias(node) or query)
         names = [table.name for table in self.policy.tables]
-        name = matching(node.this, names)
+        wanted = node.this if schema is None else _qualified(schema, node.this)
+        name = matching(wanted, names)
         if name is None:
             near = hint(node.name, names)
             refuse_part(node, "There is no such table." + near, f"one of {', '.join(names) or 'no tables'}.")
-        return _visible(scanned(self.policy, name, self.verified), _alias(node) or name)
+        return _visible(scanned(self.policy, name, self.verified), _alias(node) or (node.name if schema else name))
 
     def _join(self, left: Scope, join: exp.Join, named: dict[str, Named]) -> Scope:
         """Read one JOIN … ON or USING."""
@@ -148,14 +157,15 @@ class Relations:
         }
         shape = how.get((join.side.upper(), join.kind.upper()))
         if shape is None:
-            refuse_part(join, "Only JOIN and LEFT JOIN can be bounded.", "JOIN … ON, or LEFT JOIN … ON.")
+            instead = _JOINS.get(join.side.upper() or join.kind.upper(), "JOIN … ON, or LEFT JOIN … ON.")
+            refuse_part(join, "Only JOIN and LEFT JOIN are answered.", instead)
         right = self._source(join.this, named)
         clash = set(left.sources) & set(right.sources)
         if clash:
             refuse_part(join, f"Two tables are called {clash.pop()}.", "another name for one of them: table AS name.")
         pairs, rest, shared = self._pairs(left, right, join)
         if rest and shape is JoinKind.LEFT:
-            refuse_part(join, "A LEFT JOIN is answered with equalities only.", "the other conditions in a subquery.")
+            refuse_part(join, "A LEFT JOIN is answered with equalities only.", _CONDITIONS)
         found = _joined(left, right, Join(left.node, right.node, tuple(pairs), shape), shared)
         for condition in rest:
             found = found.on(Filter(found.node, Scalars(found, self.dialect).expression(condition)))
@@ -246,11 +256,18 @@ class Relations:
         """UNION ALL; columns by position."""
         only(node, "this", "expression", "with_", "distinct")
         if node.args.get("distinct"):
-            refuse("UNION", why="It merges equal rows of different units.", instead="UNION ALL")
+            instead = "UNION ALL; around it SELECT DISTINCT with the unit column, if each is to count once."
+            refuse("UNION", why="It merges equal rows of different units.", instead=instead)
         left, right = self.query(node.this, named), self.query(node.expression, named)
         if len(left.schema) == len(right.schema):
             left, right = _as_floats(left, right), _as_floats(right, left)
         return UnionAll(left, right)
+
+
+def _qualified(schema: exp.Expression, table: exp.Expression) -> exp.Identifier:
+    """The name of a table of another schema, as the policy has it: `schema.table`."""
+    quoted = any(part.args.get("quoted") for part in (schema, table))
+    return exp.to_identifier(f"{schema.name}.{table.name}", quoted=bool(quoted))
 
 
 def _alias(node: exp.Expression) -> str:
