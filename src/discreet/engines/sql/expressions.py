@@ -238,8 +238,8 @@ def converted(value: SQL, given: Kind, wanted: Kind, rows: Writing) -> SQL:  # n
     nothing = dialect.literal(None, wanted)
     if given is Kind.TEXT:
         if wanted is Kind.BOOLEAN:
-            found = [(binary("=", x, string(word)), exp.Boolean(this=word == "true")) for word in ("true", "false")]
-            return case(*found, default=nothing)
+            words = [(binary("=", x, string(word)), exp.Boolean(this=word == "true")) for word in ("true", "false")]
+            return case(*words, default=nothing)
         fitting = case((dialect.matches(x, _SPELLING[wanted]), x), default=dialect.literal(None, Kind.TEXT))
         found = dialect.read_text(rows.bind(fitting), wanted, rows)
         # '-0' is a double that equals 0: which of the two names a group would be told by the order of its rows.
