@@ -249,6 +249,23 @@ def test_decimal_units_are_told_apart(kind: pa.Decimal128Type) -> None:
             assert [int(found.unprotected(place)[0, 0]) for place in (0, 1)] == [5, 5]
 
 
+@pytest.mark.parametrize("keys", [[1, 2], list(range(300, 330, 2)), list(range(300, 380, 2)), list(range(7, 90))])
+@pytest.mark.parametrize("kind", ["integer", "text"])
+def test_beside_keys_that_are_found_known_ones_are_the_policy_s(keys: list[int], kind: str) -> None:
+    """Others were left in where the list is long, or of small numbers: a key that no policy names could be shown."""
+    known = [str(key) if kind == "text" else key for key in keys]
+    columns = [Column("s", type="text"), Column("k", keys=known)]
+    policy = Policy([Table("t", unit="id", rows_per_unit=2, columns=columns)], epsilon=1)
+    cells = [*known, *(["attic", None, "x"] if kind == "text" else [5, None, 2**40])]
+    units = [str(place) for place in range(len(cells))]
+    frame = pa.table({"id": units, "s": ["a"] * len(cells), "k": cells})
+    aggregate = plan_sql(policy, "SELECT s, k, COUNT(*), MEDIAN(LENGTH(s) % 3) FROM t GROUP BY s, k").aggregate
+    with DuckDB(policy, {"t": frame}) as engine:
+        found = engine.prepare(aggregate).run()
+        assert list(found.unprotected_groups()) == [(key, "a") for key in sorted(known)]
+        assert found.unprotected(0)[:, 0].tolist() == [1] * len(known)
+
+
 NO_TEXT = pa.array([b"ok", b"\xff", b"\xe2", None])
 WIDE = NO_TEXT.cast(pa.large_binary()).view(pa.large_string())
 PLACES = pa.array([0, 1, 2, None], pa.int32())
