@@ -47,6 +47,7 @@ FIXED = [
     "SELECT COUNT(*), SUM(rating * weight), CORR(rating, weight) FROM answers",
     "SELECT diagnosis, MAX(cost), QUANTILE_CONT(change, 0.1) FROM visits GROUP BY diagnosis",
     "SELECT MIN(rating), MEDIAN(weight) FROM answers",
+    "SELECT diagnosis, floor, COUNT(*), MEDIAN(cost) FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY 1, 2",
     "SELECT SUM(x) FROM (SELECT cost AS x FROM visits UNION ALL SELECT change + 0.5 AS x FROM visits) u",
     "SELECT FLOOR(change / 3) / 10 AS k, COUNT(*), SUM(change // 2) FROM visits WHERE change > -5 GROUP BY k",
     "SELECT CEIL(change / 9) AS k, ROUND(change * 0.1, 1) AS r, COUNT(*) FROM visits GROUP BY k, r",

@@ -25,6 +25,7 @@ from tests.plans import interpreter
 from tests.plans.hospital import POLICY, database
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.plans.interpreter import Database
@@ -246,6 +247,55 @@ def test_decimal_units_are_told_apart(kind: pa.Decimal128Type) -> None:
         with DuckDB(policy, {"t": source}) as engine:
             found = engine.prepare(plan.aggregate).run()
             assert [int(found.unprotected(place)[0, 0]) for place in (0, 1)] == [5, 5]
+
+
+@pytest.mark.parametrize("keys", [[1, 2], list(range(300, 330, 2)), list(range(300, 380, 2)), list(range(7, 90))])
+@pytest.mark.parametrize("kind", ["integer", "text"])
+def test_beside_keys_that_are_found_known_ones_are_the_policy_s(keys: list[int], kind: str) -> None:
+    """Others were left in where the list is long, or of small numbers: a key that no policy names could be shown."""
+    known = [str(key) if kind == "text" else key for key in keys]
+    columns = [Column("s", type="text"), Column("k", keys=known)]
+    policy = Policy([Table("t", unit="id", rows_per_unit=2, columns=columns)], epsilon=1)
+    cells = [*known, *(["attic", None, "x"] if kind == "text" else [5, None, 2**40])]
+    units = [str(place) for place in range(len(cells))]
+    frame = pa.table({"id": units, "s": ["a"] * len(cells), "k": cells})
+    aggregate = plan_sql(policy, "SELECT s, k, COUNT(*), MEDIAN(LENGTH(s) % 3) FROM t GROUP BY s, k").aggregate
+    with DuckDB(policy, {"t": frame}) as engine:
+        found = engine.prepare(aggregate).run()
+        assert list(found.unprotected_groups()) == [(key, "a") for key in sorted(known)]
+        assert found.unprotected(0)[:, 0].tolist() == [1] * len(known)
+
+
+NO_TEXT = pa.array([b"ok", b"\xff", b"\xe2", None])
+WIDE = NO_TEXT.cast(pa.large_binary()).view(pa.large_string())
+PLACES = pa.array([0, 1, 2, None], pa.int32())
+RUNS = pa.run_end_encoded(pa.int32(), pa.string())
+NO_TEXTS: dict[str, Callable[[], Any]] = {
+    "string": lambda: NO_TEXT.view(pa.string()),
+    "large": lambda: WIDE,
+    "view": lambda: NO_TEXT.cast(pa.binary_view()).view(pa.string_view()),
+    "dictionary": lambda: pa.DictionaryArray.from_arrays(PLACES, NO_TEXT[:3].view(pa.string())),
+    "runs": lambda: pa.Array.from_buffers(
+        RUNS, 4, [None], children=[pa.array([1, 2, 3, 4], pa.int32()), NO_TEXT.view(pa.string())]
+    ),
+    "surrogates": lambda: pd.Series(["ok", "\ud800", "a\udfff", None], dtype=pd.StringDtype("python")),
+    "pandas": lambda: pd.Series(pd.arrays.ArrowStringArray(pa.chunked_array([WIDE]))),
+    "pandas of two pieces": lambda: pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([WIDE[:1], WIDE[1:]]))),
+}
+
+
+@pytest.mark.parametrize("name", NO_TEXTS)
+def test_one_cell_that_is_no_text_is_null_and_no_error(name: str) -> None:
+    """DuckDB fails at the first of them: a question told whether such a row is there."""
+    policy = Policy([Table("t", unit="id", rows_per_unit=2, columns=[Column("s", type="text")])], epsilon=1)
+    cells = NO_TEXTS[name]()
+    given = {"id": list("abcd"), "s": cells}
+    frame = pd.DataFrame(given) if isinstance(cells, pd.Series) else pa.table(given)
+    aggregate = plan_sql(policy, "SELECT s, COUNT(*) FROM t GROUP BY s").aggregate
+    with DuckDB(policy, {"t": frame}) as engine:
+        found = engine.prepare(aggregate).run()
+        assert list(found.unprotected_groups()) == [("ok",)]
+        assert found.unprotected(0).tolist() == [[1]]
 
 
 def test_columns_that_hold_nothing_but_null_have_no_type_of_their_own() -> None:

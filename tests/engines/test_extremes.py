@@ -188,3 +188,34 @@ def test_correlations_of_tiny_and_huge_numbers(size: float) -> None:
         assert isinstance(value, float)
         assert isinstance(error, float)
         assert abs(value - truth) <= error < 0.1
+
+
+NOTHING = ["-0", "0", "-0.0", "-0e-5"]
+
+
+def signs(engine: Engine) -> list[float]:
+    """The signs of the groups that are called 0, among them of results for each unit."""
+    questions = [
+        "SELECT CAST(s AS DOUBLE) AS k, COUNT(*) FROM t GROUP BY 1",
+        "SELECT m, COUNT(*) FROM (SELECT id, MAX(CAST(s AS DOUBLE)) AS m FROM t GROUP BY id) q GROUP BY m",
+    ]
+    plans = [plan_sql(POLICY, sql).aggregate for sql in questions]
+    return [math.copysign(1, *key) for plan in plans for key in opened(engine.prepare(plan).run(), plan)]
+
+
+@pytest.mark.parametrize("first", NOTHING)
+def test_the_zeros_of_texts_are_one_number(first: str) -> None:
+    """0 and -0 are one group: what it is called would tell which row comes first."""
+    rows = {"t": [dict.fromkeys(CELLS) | {"id": f"p{place}", "s": s} for place, s in enumerate([first, *NOTHING])]}
+    with DuckDB(POLICY, arrow_tables(POLICY, rows), rank_key=KEY) as engine:
+        assert signs(engine) == [1, 1]
+
+
+@pytest.mark.engine
+def test_the_zeros_of_texts_are_one_number_to_postgres() -> None:
+    from discreet.engines.postgres import Postgres
+    from tests.engines.servers import fill_postgres, postgres
+
+    fill_postgres(postgres(), "zeros", POLICY, {"t": [dict.fromkeys(CELLS) | {"id": "p", "s": NOTHING[0]}]})
+    with Postgres(POLICY, postgres(), schema="zeros", rank_key=KEY) as engine:
+        assert signs(engine) == [1, 1]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from discreet.engines.postgres import Postgres
 from discreet.errors import EngineError, ParameterError
@@ -117,6 +118,28 @@ def test_decimal_units_are_told_apart(stored: str) -> None:
         plan = plan_sql(policy, "SELECT COUNT(*), COUNT(DISTINCT id) FROM long")
         found = engine.prepare(plan.aggregate).run()
         assert [int(found.unprotected(place)[0, 0]) for place in (0, 1)] == [4, 4]
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "EUC_JP", "WIN1252", "LATIN1"])
+def test_texts_that_are_no_unicode_fail_at_opening_or_never(encoding: str) -> None:
+    """A row that the server cannot convert failed the questions that read it: whether it is there could be seen."""
+    odd = {"SQL_ASCII": r"\xff", "EUC_JP": r"\x8f\xfe\xfe", "WIN1252": r"\x81", "LATIN1": r"\x81"}[encoding]
+    policy = Policy([Table("odd", unit="id", rows_per_unit=1, columns=[Column("s", type="text")])], epsilon=1)
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS odd_{encoding}")
+        connection.execute(f"CREATE DATABASE odd_{encoding} ENCODING '{encoding}' TEMPLATE template0 LOCALE 'C'")
+    address = make_conninfo(postgres(), dbname=f"odd_{encoding}".lower())
+    with psycopg.connect(address) as connection:
+        connection.execute(f"SET client_encoding TO '{encoding}'")
+        connection.execute("CREATE TABLE odd (id text, s text)")
+        connection.execute(f"INSERT INTO odd VALUES ('a', 'b'), ('b', E'{odd}')")
+    if encoding != "LATIN1":
+        with pytest.raises(ParameterError, match=f"texts as {encoding}"):
+            Postgres(policy, address, rank_key=KEY)
+        return
+    with Postgres(policy, address, rank_key=KEY) as engine:
+        aggregate = plan_sql(policy, "SELECT s, COUNT(*) FROM odd GROUP BY s").aggregate
+        assert sorted(engine.prepare(aggregate).run().unprotected_groups()) == [("b",), ("\x81",)]
 
 
 def test_a_table_that_is_missing_is_named() -> None:

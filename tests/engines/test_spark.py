@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "use-spark.md"
 
+NO_TEXTS = ["E2", "F0", "FF", "80", "C3", "E282", "F09F98", "EDA080", "C0AF", "61FF62", "F8888080"]
+
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]  # pyspark warns of its own doings
 
 
@@ -50,6 +52,22 @@ def test_every_source_gives_the_integers_of_the_reference(kind: str, tmp_path: P
         assert engine.alive()
         count, fixed = (24, None) if kind == "parquet" else (8, 7)  # of files of texts, it is the reading that differs
         assert list(differences(engine, read, count, exact_only=True, fixed=fixed)) == []
+
+
+def test_bytes_that_are_no_text_are_null() -> None:
+    """Such a text as the name of a group failed the question: whether its row is there could be seen."""
+    policy = Policy([Table("odd", unit="id", rows_per_unit=1, columns=[Column("s", type="text")])], epsilon=1)
+    odd = [f"SELECT 'u{place}' AS id, CAST(X'{cell}' AS STRING) AS s" for place, cell in enumerate(NO_TEXTS)]
+    odd += ["SELECT CAST(X'FF' AS STRING) AS id, 'b' AS s", "SELECT 'v' AS id, 'b' AS s", "SELECT 'w' AS id, 'ä' AS s"]
+    session = spark_session()
+    session.sql(f"CREATE OR REPLACE TEMPORARY VIEW odd AS {' UNION ALL '.join(odd)}")
+    with Spark(policy, session, rank_key=KEY) as engine:
+        for key in ("s", "UPPER(s)", "SUBSTRING(s, 1, 3)"):
+            aggregate = plan_sql(policy, f"SELECT {key} AS k, COUNT(*) FROM odd GROUP BY 1").aggregate
+            found = engine.prepare(aggregate).run()
+            names = ("B", "ä") if key == "UPPER(s)" else ("b", "ä")
+            groups = dict(zip(found.unprotected_groups(), found.unprotected(0)[:, 0].tolist(), strict=True))
+            assert groups == {(names[0],): 1, (names[1],): 1}
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, None], ids=["of a notebook", "of Spark"])

@@ -40,6 +40,7 @@ NARROWED = [
     f"SELECT SUM(m * m), AVG(x) FROM (SELECT id, MIN(i * i) AS m, SUM(i + i) AS x FROM ({NARROW}) q GROUP BY id) r",
     "SELECT SUM(m * m) FROM (SELECT id, MIN(i) AS m FROM t GROUP BY id) q WHERE m BETWEEN 0 AND 9",
     f"SELECT CASE WHEN i * i > 9 THEN 'a' ELSE 'b' END AS k, COUNT(*), SUM(i * i) FROM ({NARROW}) q GROUP BY 1",
+    "SELECT MEDIAN(f), SUM(f), VAR_POP(f) FROM t WHERE f BETWEEN 0 AND 1e-150",
     f"SELECT SUM(i * i) FROM ({NARROW} AND i <> 3 AND d > DATE '2000-01-01') q WHERE CAST(s AS BIGINT) > 0",
 ]
 

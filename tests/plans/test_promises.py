@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from random import Random
 
@@ -273,6 +274,18 @@ def test_constants_of_the_question_are_known_keys() -> None:
     assert wards.aggregate.keys[0].known == ("surgery",)
     with pytest.raises(QueryRefused, match="none of the known keys"):
         plan_sql(POLICY, "SELECT ward, COUNT(*) FROM visits WHERE ward = 'attic' GROUP BY ward")
+
+
+def test_a_midnight_is_the_key_of_its_date() -> None:
+    """It equals the date in the rows, but no known key equaled it: groups were missing, or the question refused."""
+    days = "SELECT visit_date, COUNT(*) FROM visits WHERE visit_date {} GROUP BY visit_date"
+    midnight, noon = "TIMESTAMP '2020-05-06 00:00:00'", "TIMESTAMP '2020-05-07 12:00:00'"
+    for condition in (f"= {midnight}", f"IN ({midnight}, {noon})"):
+        assert plan_sql(POLICY, days.format(condition)).aggregate.keys[0].known == (dt.date(2020, 5, 6),)
+    both = plan_sql(POLICY, days.format(f"IN ({midnight}, DATE '2020-05-08')")).aggregate
+    assert both.keys[0].known == (dt.date(2020, 5, 6), dt.date(2020, 5, 8))
+    moments = "SELECT left_at, COUNT(*) FROM visits WHERE left_at = DATE '2020-05-06' GROUP BY left_at"
+    assert plan_sql(POLICY, moments).aggregate.keys[0].known == (dt.datetime(2020, 5, 6),)  # noqa: DTZ001 - no zone
 
 
 def test_rights_see_every_table_that_is_read() -> None:

@@ -126,6 +126,8 @@ WRONG = [
     ("lower = 0, upper = 50_000", 'type = "integer", lower = 0, upper = 1.5', "must be whole numbers"),
     ("lower = 0, upper = 50_000", "lower = 0, upper = 50_000, keys = [1]", "both keys and bounds"),
     ("lower = 0, upper = 50_000", "lower = 0.0, upper = 1e200", "beyond what a float can hold"),
+    ("lower = 0, upper = 50_000", "lower = 1e-200, upper = 1.0", "closer to 0"),
+    ("lower = 0, upper = 50_000", "lower = -1.0, upper = -1e-200", "closer to 0"),
     ("lower = 0, upper = 50_000", "lower = nan, upper = 1", "finite number"),
     ('"oncology", ', '"surgery", ', "holds 'surgery' twice"),
     ('["cardiology", "oncology", "surgery"]', "[]", "holds 0 keys"),

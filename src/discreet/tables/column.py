@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import PolicyError
 from discreet.exact import shown
 from discreet.tables.bounds import UNBOUNDED, Bounds
-from discreet.tables.kinds import INT64, LARGEST_FLOAT, Kind, Value, as_number, is_of_kind, read_value
+from discreet.tables.kinds import INT64, LARGEST_FLOAT, SMALLEST_FLOAT, Kind, Value, as_number, is_of_kind, read_value
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -182,6 +182,10 @@ def _bounds(name: str, kind: Kind, lower: object, upper: object) -> Bounds:
         raise PolicyError(msg)
     if not found.within(limit):
         msg = f"{name} has bounds {found}, beyond what a {kind.value} can hold here; give narrower ones."
+        raise PolicyError(msg)
+    if kind is Kind.FLOAT and any(0 < abs(end) < SMALLEST_FLOAT for end in (found.lower, found.upper) if end):
+        # Every other float that small is read as 0: the square of such an end is an error to PostgreSQL.
+        msg = f"{name} has bounds {found}, of which one is closer to 0 than a float can be here; write 0."
         raise PolicyError(msg)
     return found
 

@@ -47,8 +47,8 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
     columns = {}
     for place, name in enumerate(names):
         column = frame.iloc[:, place]
-        if str(column.dtype) not in {"object", "category"}:
-            columns[name] = column
+        if not (str(column.dtype) in {"object", "category"} or getattr(column.dtype, "storage", "") == "python"):
+            columns[name] = _arrow_backed(column) if name in kinds else column
         elif name in kinds:
             cells = (_cell(value, kinds[name], whole=name == table.unit) for value in column)
             columns[name] = _array(list(cells), kinds[name])
@@ -57,23 +57,57 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
     return pd.DataFrame(columns, index=frame.index, copy=False)
 
 
-def _texts(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow is optional
-    """Give an Arrow table in which bytes that are no text are NULL; DuckDB would fail at the first of them."""
+def _arrow_backed(column: Any) -> Any:  # noqa: ANN401 - pandas is optional
+    """Give a column that pandas keeps in Arrow with NULL in place of bytes that are no text; others as they are."""
+    import pandas as pd
+
+    if not isinstance(column.dtype, pd.ArrowDtype | pd.StringDtype):
+        return column
     import pyarrow as pa
 
+    cells = pa.array(column.array)  # in one piece or several
+    found = _corrected(cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells]))
+    return column if found is None else pd.array(found.to_pylist(), dtype="string")
+
+
+def _texts(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow is optional
+    """Give an Arrow table in which bytes that are no text are NULL; DuckDB would fail at the first of them."""
     declared = {column.name for column in table.columns}
-    kinds = (pa.types.is_string, pa.types.is_large_string)
     for place, field in enumerate(frame.schema):
-        if field.name not in declared or not any(is_kind(field.type) for is_kind in kinds):
-            continue
-        column = frame.column(place)
-        try:
-            column.validate(full=True)
-        except pa.ArrowInvalid:
-            wide = pa.large_binary() if pa.types.is_large_string(field.type) else pa.binary()
-            cells = [_decoded(cell) for cell in column.cast(wide).to_pylist()]
-            frame = frame.set_column(place, field.name, pa.array(cells, field.type))
+        if field.name in declared and (found := _corrected(frame.column(place))) is not None:
+            frame = frame.set_column(place, field.name, found)
     return frame
+
+
+def _corrected(column: Any) -> Any | None:  # noqa: ANN401 - pyarrow is optional
+    """Give a column of texts in which some are none as one with NULL there; None for every other column."""
+    import pyarrow as pa
+
+    kind = column.type
+    within = kind.value_type if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind) else kind
+    if not any(is_kind(within) for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)):
+        return None
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.array([_decoded(cell) for chunk in column.chunks for cell in _bytes(chunk)], pa.large_string())
+    return None
+
+
+def _bytes(chunk: Any) -> list[bytes | None]:  # noqa: ANN401 - pyarrow is optional
+    """Give the cells of texts that may be none."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(chunk.type):
+        named = _bytes(chunk.dictionary)
+        return [None if place is None else named[place] for place in chunk.indices.to_pylist()]
+    if pa.types.is_run_end_encoded(chunk.type):
+        return _bytes(compute.run_end_decode(chunk))
+    wide = pa.large_binary() if pa.types.is_large_string(chunk.type) else pa.binary()
+    plain = chunk.view(pa.binary_view()) if pa.types.is_string_view(chunk.type) else chunk.cast(wide)
+    found: list[bytes | None] = plain.to_pylist()
+    return found
 
 
 def _decoded(cell: bytes | None) -> str | None:

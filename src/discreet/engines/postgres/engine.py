@@ -49,6 +49,8 @@ JOIN pg_type t ON t.oid = a.atttypid
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'v', 'm', 'p', 'f') AND a.attnum > 0
 AND NOT a.attisdropped
 """
+_ENCODINGS = {"UTF8", "LATIN1"}
+"""Those in which every text that can be stored is one of Unicode."""
 
 
 class Postgres(SQLEngine):
@@ -216,4 +218,12 @@ def _connected(address: str, seconds: int, common: dict[str, str]) -> Connection
     if found is None:
         msg = "PostgreSQL does not answer at the given address; check host, port, database, role and password."
         raise EngineError(msg)
+    encoding = found.info.parameter_status("server_encoding")
+    if encoding not in _ENCODINGS:
+        found.close()
+        msg = (
+            f"the database holds texts as {encoding}, of which some are no Unicode: one such row would fail every "
+            "question that reads it. Restore a dump into a database made with ENCODING 'UTF8'."
+        )
+        raise ParameterError(msg)
     return found

@@ -56,7 +56,7 @@ class SparkDialect(Dialect):
             ),
             *("greatest", "isnan", "lead", "least", "ln", "max", "min", "monotonically_increasing_id", "nullif"),
             *("power", "regexp_like", "rint", "row_number", "sha2", "sqrt", "substring", "sum", "translate", "unhex"),
-            *("unix_micros", *_CHECKED.values(), *(name for name, _ in _PARTS.values())),
+            *("try_validate_utf8", "unix_micros", *_CHECKED.values(), *(name for name, _ in _PARTS.values())),
         }
     )
     types: ClassVar[dict[Kind, str]] = {
@@ -188,7 +188,7 @@ class SparkDialect(Dialect):
         return call("monotonically_increasing_id")
 
     def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
-        """A timestamp with a local zone is read in UTC."""
+        """A timestamp with a local zone is read in UTC; a text that is no Unicode is NULL."""
         base = stored.partition("(")[0]
         if base == "boolean":
             return value, Kind.BOOLEAN
@@ -200,7 +200,8 @@ class SparkDialect(Dialect):
         if base in {"float", "double"}:
             return cast(value, "DOUBLE"), Kind.FLOAT
         if base in {"string", "varchar", "char"}:
-            return cast(value, "STRING"), Kind.TEXT
+            # Bytes that are no text would fail where results are read, and sooner or later in a function of texts.
+            return call("try_validate_utf8", cast(value, "STRING")), Kind.TEXT
         if base == "date":
             return self.in_calendar(rows.bind(value), Kind.DATE), Kind.DATE
         if base in {"timestamp", "timestamp_ntz"}:

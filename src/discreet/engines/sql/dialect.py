@@ -24,6 +24,7 @@ from discreet.engines.sql.words import (
     over,
     string,
 )
+from discreet.exact import float_down, float_up
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import EARLIEST, LARGEST_FLOAT, LATEST, SMALLEST_FLOAT, Kind
 
@@ -196,7 +197,11 @@ class Dialect(ABC):
 
     def steps(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:  # noqa: ARG002
         """A float on its grid, clamped: any number that is not NULL or NaN has a place there."""
-        scaled = binary("*", rows.bind(cell.sql), self.float(float(1 / factor.step)))
+        x = rows.bind(cell.sql)
+        if factor.step < SMALLEST_FLOAT:  # what a condition drops may be so large that the product is no double
+            low, high = (float_down(factor.lower * factor.step), float_up(factor.upper * factor.step))
+            x = clamp(x, self.float(low), self.float(high))
+        scaled = binary("*", x, self.float(float(1 / factor.step)))
         bounds = cell.facts.bounds * Bounds(1 / factor.step, 1 / factor.step)
         ends = [self.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)]
         return clamp(rows.bind(self.snapped(scaled, bounds, rows)), *ends)

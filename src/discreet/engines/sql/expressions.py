@@ -23,13 +23,13 @@ from discreet.engines.sql.words import (
     string,
 )
 from discreet.plans import expressions as e
+from discreet.plans.facts import Facts
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.engines.sql.writing import Writing
-    from discreet.plans.facts import Facts
 
 __all__ = ["below", "converted", "emitted"]
 
@@ -184,7 +184,7 @@ def _exp(_: e.Exp, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
 def _power(operation: e.Power, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     """Multiply from the left and settle each product; nothing is known about those on the way."""
     x = found = rows.bind(_double(cells[0], rows))
-    unknown = cells[0].facts.__class__(Kind.FLOAT)
+    unknown = Facts(Kind.FLOAT)
     for _ in range(operation.exponent - 1):
         found = rows.bind(rows.dialect.settled(binary("*", found, x), unknown, rows))
     return found
@@ -238,10 +238,12 @@ def converted(value: SQL, given: Kind, wanted: Kind, rows: Writing) -> SQL:  # n
     nothing = dialect.literal(None, wanted)
     if given is Kind.TEXT:
         if wanted is Kind.BOOLEAN:
-            found = [(binary("=", x, string(word)), exp.Boolean(this=word == "true")) for word in ("true", "false")]
-            return case(*found, default=nothing)
+            words = [(binary("=", x, string(word)), exp.Boolean(this=word == "true")) for word in ("true", "false")]
+            return case(*words, default=nothing)
         fitting = case((dialect.matches(x, _SPELLING[wanted]), x), default=dialect.literal(None, Kind.TEXT))
-        return dialect.read_text(rows.bind(fitting), wanted, rows)
+        found = dialect.read_text(rows.bind(fitting), wanted, rows)
+        # '-0' is a double that equals 0: which of the two names a group would be told by the order of its rows.
+        return dialect.settled(found, Facts(Kind.FLOAT), rows) if wanted is Kind.FLOAT else found
     if given is Kind.BOOLEAN:
         yes, no = (dialect.literal(each, wanted) for each in ((1, 0) if wanted is Kind.INTEGER else ("true", "false")))
         return case((x, yes), (negated(x), no), default=nothing)

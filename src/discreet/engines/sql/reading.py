@@ -47,8 +47,6 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
             whole = binary("=", x, rows.dialect.truncated(x, rows))
             value = case((whole, x), default=rows.dialect.literal(None, Kind.FLOAT))
     value = converted(value, kind, column.kind, rows)
-    if kind is Kind.TEXT and column.kind is Kind.FLOAT:
-        value = rows.dialect.settled(value, Facts(Kind.FLOAT), rows)
     return _listed(column, _clamped(column, value, rows), rows)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.engines.sql.rows import Rows
     from discreet.engines.sql.words import SQL
     from discreet.plans.expressions import Expression
-    from discreet.plans.nodes import Aggregate
+    from discreet.plans.nodes import Aggregate, GroupKey
     from discreet.tables import Value
 
 __all__ = ["Statements"]
@@ -122,9 +122,9 @@ class Statements:
             places = places[rows]
         else:
             found = list(listed_rows(first[:width])) if width else [()] * count
-            order = sorted(range(count), key=lambda row: _in_order(found[row]))
-            groups, size = [found[row] for row in order], count
-            rows, places = np.array(order, dtype=np.int64), np.arange(count)
+            order = sorted(_listed_groups(aggregate.keys, found), key=lambda row: _in_order(found[row]))
+            groups, size = [found[row] for row in order], len(order)
+            rows, places = np.array(order, dtype=np.int64), np.arange(size)
         numbers = self._numbers(first[width:], rows, places, size)
         pooled = self._apart(numbers, results[1:], groups, counted=counted)
         units: Sequence[int] | NDArray[np.int64] = [] if groups is None else np.asarray(first[-1], dtype=np.int64)[rows]
@@ -179,6 +179,14 @@ def _column_of(value: Expression) -> frozenset[str] | None:
 def _has_scalars(aggregate: Aggregate) -> bool:
     """Whether groups are found in the data, or some number of a group is neither in bins nor in cells."""
     return not aggregate.known or not all(isinstance(each, _APART) for each in aggregate.statistics)
+
+
+def _listed_groups(keys: tuple[GroupKey, ...], found: Sequence[Row]) -> Iterable[int]:
+    """Give the places of groups whose known keys are known ones: a statement need not leave others out."""
+    known = [(place, frozenset(key.known)) for place, key in enumerate(keys) if key.known is not None]
+    if not known:
+        return range(len(found))
+    return (row for row, group in enumerate(found) if all(group[place] in some for place, some in known))
 
 
 def _in_order(group: Row) -> tuple[tuple[bool, object], ...]:

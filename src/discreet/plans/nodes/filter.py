@@ -152,10 +152,20 @@ def _kept(facts: Facts, listed: tuple[Value, ...] | None) -> tuple[Value, ...] |
     """The known values that a list of constants leaves; without known values the constants themselves are known."""
     if listed is None:
         return facts.domain
+    listed = tuple(_compared(value, facts.kind) for value in listed)
     keys = facts.keys
     if keys is not None:
         return tuple(key for key in keys if key in listed)
     return tuple(dict.fromkeys(listed)) if all(Kind.of(value) is facts.kind for value in listed) else None
+
+
+def _compared(value: Value, kind: Kind) -> Value:
+    """The value of a kind that equals a constant: a date beside timestamps is its midnight, and a midnight its date."""
+    if kind is Kind.TIMESTAMP and type(value) is dt.date:
+        return dt.datetime.combine(value, dt.time())
+    if kind is Kind.DATE and isinstance(value, dt.datetime) and value.time() == dt.time():
+        return value.date()
+    return value
 
 
 def _conditions(predicate: Expression) -> tuple[Expression, ...]:
