@@ -371,8 +371,9 @@ def _order_of(keys: Sequence[Sequence[Value] | NDArray[np.int64]], count: int) -
         if isinstance(column, np.ndarray):
             order = order[np.argsort(column[order], kind="stable")]
             continue
-        there = [place for place in order.tolist() if column[place] is not None]
-        missing = [place for place in order.tolist() if column[place] is None]
+        places = order.tolist()
+        missing = [place for place in places if column[place] is None] if None in column else []
+        there = [place for place in places if column[place] is not None] if missing else places
         there.sort(key=column.__getitem__)  # type: ignore[arg-type]  # what is not NULL compares
         order = np.array(there + missing, dtype=np.int64)
     return order
