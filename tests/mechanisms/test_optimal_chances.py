@@ -151,19 +151,20 @@ def test_noisy_counts_select_the_keys_that_they_show(method: str) -> None:
     assert chosen == list(mechanism.release(dict(enumerate(counts.tolist())), bits=ReplayBits(4)).value)
 
 
-THIRD = (2**128 - 1) // 3  # the first 128 digits of 1/3
+SEVENTH = 2**128 // 7
+"""The first 128 digits of 1/7; the second 64 of them are not like the first, as another real's would be."""
 
 
-@pytest.mark.parametrize("digits, heads", [(THIRD - 1, True), (THIRD + 1, False), (THIRD - 2**60, True)])
+@pytest.mark.parametrize("digits, heads", [(SEVENTH - 1, True), (SEVENTH + 1, False), (SEVENTH - 2**60, True)])
 def test_a_toss_that_floats_do_not_settle_is_settled_by_the_same_real(digits: int, heads: bool) -> None:  # noqa: FBT001
-    """The first 64 digits of the real are those of 1/3, the next 64 lie below or above."""
+    """The first 64 digits of the real are those of 1/7, the next 64 lie below or above."""
     script = (digits >> 64).to_bytes(8, "little") + (digits % 2**64).to_bytes(8, "little")
-    rough = Box(np.array([0.333]), np.array([0.334]))
+    rough = Box(np.array([0.142]), np.array([0.143]))
     bits = ReplayBits(0, script)
-    found = coins(rough, np.array([0]), lambda _, precision: Interval.of(Fraction(1, 3), precision), bits)
+    found = coins(rough, np.array([0]), lambda _, precision: Interval.of(Fraction(1, 7), precision), bits)
     assert found.tolist() == [heads]
     assert bits.taken == 16
-    by_floats = coins(Box.of(np.array([1 / 3 + 1e-9])), np.array([0]), no_refinement, ReplayBits(0, script))
+    by_floats = coins(Box.of(np.array([1 / 7 + 1e-9])), np.array([0]), no_refinement, ReplayBits(0, script))
     assert by_floats.tolist() == [True]  # the partner: floats alone would take all of them
 
 
