@@ -27,6 +27,8 @@ from benchmarks.queries_peers.discreet import Asker, policy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from discreet.tables import Policy
+
 GROUPS = 100
 TURNS = 15
 OPENINGS = 3
@@ -94,11 +96,11 @@ def compare(ours: Callable[[], object], plain: Callable[[], object], turns: int 
     return Measured(base, first, later, wall, peak)
 
 
-def asked(folder: Path, name: str, *, groups: int, rows_per_unit: int | None) -> tuple[Asker, Callable[[], object]]:
+def asked(folder: Path, name: str, facts: Policy, epsilon: float) -> tuple[Asker, Callable[[], object]]:
     """Open a file or a folder with the policy of the benchmark; give the question as an action."""
     source = folder / f"{name}.duckdb"
-    asker = Asker.of(policy(groups, BOUNDS, rows_per_unit), str(source if source.is_file() else folder / name))
-    return asker, lambda: asker.sql(QUESTION).release(epsilon=EPSILON).to_arrow()
+    asker = Asker.of(facts, str(source if source.is_file() else folder / name))
+    return asker, lambda: asker.sql(QUESTION).release(epsilon=epsilon).to_arrow()
 
 
 def plain(folder: Path, name: str) -> Callable[[], object]:
@@ -120,15 +122,16 @@ def warm_up(rows_per_unit: int | None) -> None:
         asker.sql(QUESTION).release(epsilon=EPSILON).to_arrow()
 
 
-def large(folder: Path, name: str, groups: str, rows_per_unit: str) -> Measured:
-    """Count, sum and mean of a large table; rows_per_unit 0 means that a row is a unit."""
+def large(folder: Path, name: str, groups: str, rows_per_unit: str, epsilon: str = str(EPSILON)) -> Measured:
+    """Count, sum and mean of a large table; 0 groups are unknown ones, 0 rows per unit that a row is a unit."""
     warm_up(int(rows_per_unit) or None)
-    asker, ours = asked(folder, name, groups=int(groups), rows_per_unit=int(rows_per_unit) or None)
+    facts = policy(int(groups) or None, BOUNDS, int(rows_per_unit) or None)
+    asker, ours = asked(folder, name, facts, float(epsilon))
     with closing(asker):
         found = compare(ours, plain(folder, name))
     firsts = [found.first]
     for _ in range(OPENINGS - 1 if found.first < LONG else 0):
-        asker, ours = asked(folder, name, groups=int(groups), rows_per_unit=int(rows_per_unit) or None)
+        asker, ours = asked(folder, name, facts, float(epsilon))
         with closing(asker):
             firsts.append(cpu_of(ours))
     return replace(found, first=min(firsts))

@@ -37,11 +37,14 @@ MEASURES = {
 _OPENED: dict[tuple[str, int], Asker] = {}
 
 
-def policy(groups: int, bounds: tuple[float, float], rows_per_unit: int | None) -> Policy:
-    """State the public facts; the budget is large enough for every repetition."""
+def policy(groups: int | None, bounds: tuple[float, float], rows_per_unit: int | None) -> Policy:
+    """State the public facts; the budget is large enough for every repetition.
+
+    Without a number of groups, the keys are not known: they are selected privately, with a delta of a millionth.
+    """
     low, high = bounds
     columns = [
-        Column("key", keys=range(groups)),
+        Column("key", type="integer") if groups is None else Column("key", keys=range(groups)),
         Column("value", type="float", lower=low, upper=high, nullable=False),
         Column("unit", type="integer"),
     ]
@@ -49,6 +52,8 @@ def policy(groups: int, bounds: tuple[float, float], rows_per_unit: int | None) 
         visits = Table("visits", columns=columns, row_is_unit=True)
     else:
         visits = Table("visits", columns=columns, unit="unit", rows_per_unit=rows_per_unit)
+    if groups is None:
+        return Policy([visits], epsilon=10**9, delta="0.01", release_delta="1e-6")
     return Policy([visits], epsilon=10**9, most_groups=max(groups, 100_000))
 
 

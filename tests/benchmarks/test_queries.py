@@ -219,17 +219,19 @@ def test_speed_is_judged_by_multiples_and_a_failure_counts_as_unmeasured() -> No
     assert [figure.value for figure in figures] == pytest.approx([19, 3, 999])
     (broken,) = large_figures("s", "c", "no memory", (None, 1.5))
     assert (broken.verdict, broken.note) == (Verdict.UNMEASURED, "no memory")
+    (untold,) = large_figures("s", "c", "no memory", (None, None))
+    assert untold.note == "no memory"
 
 
 @pytest.mark.parametrize("limit", ["0", "3"])
-@pytest.mark.parametrize("kind", ["duckdb", "parquet"])
-def test_a_step_measures_files(tmp_path: Path, kind: str, limit: str) -> None:
+@pytest.mark.parametrize("kind, groups", [("duckdb", "10"), ("parquet", "10"), ("duckdb", "0")])
+def test_a_step_measures_files(tmp_path: Path, kind: str, groups: str, limit: str) -> None:
     if kind == "duckdb":
         queries_speed.write_database(tmp_path / "rows.duckdb", 1000, 10)
     else:
         (tmp_path / "rows").mkdir()
         queries_speed.write_parquet(tmp_path / "rows" / "visits.parquet", 1000, 10)
-    found = queries_speed.large(tmp_path, "rows", "10", limit)
+    found = queries_speed.large(tmp_path, "rows", groups, limit)
     assert min(found.plain, found.first, found.later, found.wall) > 0
     assert found.peak > 10**7
     assert queries_speed.plain(tmp_path, "rows")().num_rows == 10  # type: ignore[attr-defined]

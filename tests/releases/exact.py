@@ -24,7 +24,8 @@ def aggregates_of(aggregate: Aggregate, database: Database) -> Aggregates:
     keys = [key.column for key in aggregate.keys]
     held = [set(by_key(rows, keys)) for rows in by_unit(rows_of(aggregate.child, database)).values()]
     units = [sum(group in each for each in held) for group in groups]
-    return Aggregates(aggregate, groups, numbers, units, pooled_of(aggregate, database))
+    columns = None if aggregate.known else [[group[place] for group in groups] for place in range(len(keys))]
+    return Aggregates(aggregate, columns, numbers, units, pooled_of(aggregate, database))
 
 
 def numbers_of(block: Block, aggregate: Aggregate, database: Database) -> Numbers:

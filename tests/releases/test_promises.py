@@ -234,14 +234,14 @@ def alone_in(limit: Bounding, epsilon: int, delta: str) -> tuple[Protection, Par
     protection = Protection.of(Recipe.of(plan), Price.read(HALF, epsilon=epsilon, delta=delta))
     assert protection.selection is not None
     groups = limit.groups or 0
-    names: list[tuple[Any, ...]] = [(f"rare {number}",) for number in range(groups)]
+    names = [[f"rare {number}" for number in range(groups)]]
     numbers = [[[1]] * groups] * len(plan.aggregate.statistics)
     return protection, protection.selection, Aggregates(plan.aggregate, names, numbers, [1] * groups)
 
 
 def share_shown(selection: PartitionSelection, aggregates: Aggregates, seed: int, draws: int = 4000) -> float:
     bits = ReplayBits(seed)
-    return sum(bool(_selected(selection, aggregates, bits)) for _ in range(draws)) / draws
+    return sum(bool(_selected(selection, aggregates, bits)[1]) for _ in range(draws)) / draws
 
 
 @pytest.mark.parametrize("limit, epsilon, delta", [LAPLACE, GAUSSIAN])

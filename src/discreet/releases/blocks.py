@@ -42,9 +42,11 @@ class Single:
         """That of the plan."""
         return aggregate.sensitivity(aggregate.statistics[self.place], neighbors)
 
-    def exact(self, aggregates: Aggregates) -> NDArray[np.int64] | NDArray[np.object_]:
-        """The engine's integers: one row per group, one column per number."""
-        return aggregates.unprotected(self.place)
+    def exact(
+        self, aggregates: Aggregates, kept: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64] | NDArray[np.object_]:
+        """The engine's integers: one row per group, or per group that is kept, one column per number."""
+        return aggregates.unprotected(self.place, kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,11 @@ class Parts:
         """The unit times that of the count."""
         return aggregate.sensitivity(aggregate.statistics[self.places[0]], neighbors).times(self.unit)
 
-    def exact(self, aggregates: Aggregates) -> NDArray[np.int64] | NDArray[np.object_]:
-        """The parts: one row per group, one column per part."""
-        columns = [aggregates.unprotected(place) for place in self.places]
+    def exact(
+        self, aggregates: Aggregates, kept: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64] | NDArray[np.object_]:
+        """The parts: one row per group, or per group that is kept, one column per part."""
+        columns = [aggregates.unprotected(place, kept) for place in self.places]
         wide = any(column.dtype == object for column in columns) or self.summands * self.unit * 2**36 > _FITS
         if wide:
             columns = [column.astype(object) for column in columns]

@@ -69,7 +69,7 @@ class NoisyNumbers:
 
 
 def add_noise(
-    recipe: Recipe, protection: Protection, aggregates: Aggregates, kept: list[int] | None, bits: BitSource
+    recipe: Recipe, protection: Protection, aggregates: Aggregates, kept: NDArray[np.int64] | None, bits: BitSource
 ) -> NoisyNumbers:
     """Add noise to each block of exact integers: in one call for all groups, or for those that were selected."""
     found: list[NDArray[np.int64] | NDArray[np.object_]] = []
@@ -77,15 +77,12 @@ def add_noise(
         if isinstance(block, Choice) or isinstance(noise, RankChoice):
             assert isinstance(block, Choice)  # noqa: S101 - the protection makes choices for these blocks
             assert isinstance(noise, RankChoice)  # noqa: S101 - and for no others
-            cells = aggregates.unprotected_cells(block.place)
+            cells = aggregates.unprotected_cells(block.place, kept)
             statistic = recipe.plan.statistics[block.place]
             pooled = None if noise.pooled is None else aggregates.unprotected_pooled(block.place)
-            some = cells if kept is None else [cells[each] for each in kept]
-            found.append(choose(noise, statistic, some, bits, pooled))
+            found.append(choose(noise, statistic, cells, bits, pooled))
             continue
-        exact = block.exact(aggregates)
-        if kept is not None:
-            exact = exact[kept]
+        exact = block.exact(aggregates, kept)
         if exact.dtype == np.int64:
             found.append(noisy_counts(exact, noise, bits))  # type: ignore[arg-type]
         else:

@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import counted, shown
 from discreet.noise import SYSTEM
@@ -26,7 +28,9 @@ from discreet.releases.recipe import Recipe
 from discreet.releases.stored import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from discreet.engines import Aggregates, Engine, Prepared
     from discreet.exact import Number
@@ -339,16 +343,38 @@ def answered(recipe: Recipe, protection: Protection, aggregates: Aggregates, *, 
     if protection.selection is None:
         groups: tuple[tuple[Value, ...], ...] = aggregates.groups
     else:
-        kept = _selected(protection.selection, aggregates, bits)
-        found = aggregates.unprotected_groups()
-        groups = tuple(found[place] for place in kept)
+        kept, groups = _selected(protection.selection, aggregates, bits)
     numbers = add_noise(recipe, protection, aggregates, kept, bits)
     return Answer(recipe, groups, numbers, protection.promise, protection.cost, protection.price)
 
 
-def _selected(selection: PartitionSelection, aggregates: Aggregates, bits: BitSource) -> list[int]:
-    """Give the places of the selected groups, in the order of their keys: the engine's order is private."""
-    groups = aggregates.unprotected_groups()
-    units = aggregates.unprotected_units()
-    shown_places = selection.release(dict(enumerate(units.tolist())), bits=bits).value
-    return sorted(shown_places, key=lambda place: [(each is None, each) for each in groups[place]])
+def _selected(
+    selection: PartitionSelection, aggregates: Aggregates, bits: BitSource
+) -> tuple[NDArray[np.int64], tuple[tuple[Value, ...], ...]]:
+    """Select groups; give their places and their keys, in the order of the keys: the engine's order is private."""
+    kept = selection.select(aggregates.unprotected_units(), bits=bits)
+    keys = aggregates.unprotected_keys(kept)
+    order = _order_of(keys, kept.size)
+    columns = [
+        column[order].tolist() if isinstance(column, np.ndarray) else [column[place] for place in order.tolist()]
+        for column in keys
+    ]
+    return kept[order], tuple(zip(*columns, strict=True))
+
+
+def _order_of(keys: Sequence[Sequence[Value] | NDArray[np.int64]], count: int) -> NDArray[np.int64]:
+    """Sort groups by their keys, the first key first, NULL last; the keys of one column are of one kind.
+
+    By the last key first, as each sort keeps the order of what is equal.
+    """
+    order = np.arange(count)
+    for column in reversed(keys):
+        if isinstance(column, np.ndarray):
+            order = order[np.argsort(column[order], kind="stable")]
+            continue
+        places = order.tolist()
+        missing = [place for place in places if column[place] is None] if None in column else []
+        there = [place for place in places if column[place] is not None] if missing else places
+        there.sort(key=column.__getitem__)  # type: ignore[arg-type]  # what is not NULL compares
+        order = np.array(there + missing, dtype=np.int64)
+    return order

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from discreet.plans.nodes import GroupKey
 
-__all__ = ["Columns", "Growing", "Row", "by_columns", "known_places", "listed_rows", "whole_numbers"]
+__all__ = ["Columns", "Growing", "Row", "by_columns", "found_places", "known_places", "listed_rows", "whole_numbers"]
 
 Columns: TypeAlias = "list[Sequence[object] | NDArray[np.int64]]"
 """The columns of a result, each of the same length: 64-bit integers as an array where an engine has them so."""
@@ -82,6 +82,19 @@ def known_places(keys: tuple[GroupKey, ...], columns: Columns, count: int) -> ND
     return np.where(there, places, -1)
 
 
+def found_places(groups: Columns, columns: Columns, count: int) -> NDArray[np.int64]:
+    """Give the place of each row's group among those that were found, whose keys come column by column; -1 for others.
+
+    >>> found_places([["b", "a"], [1, None]], [["a", "b", "b"], [None, 1, 2]], 3)
+    array([ 1,  0, -1])
+    """
+    if len(groups) == 1 and isinstance(groups[0], np.ndarray) and isinstance(columns[0], np.ndarray):
+        return _sorted_places(groups[0], columns[0])
+    index = {group: place for place, group in enumerate(listed_rows(groups))}
+    found = map(index.get, listed_rows(columns), itertools.repeat(-1))
+    return np.fromiter(found, dtype=np.int64, count=count)
+
+
 class _Recent:
     """The arrays of the last few tuples, told apart by being the same object.
 
@@ -122,9 +135,16 @@ def _places(known: tuple[object, ...], column: Sequence[object] | NDArray[np.int
         if np.all(np.diff(order) == 1):
             found = column - order[0]
             return np.where((column >= order[0]) & (column <= order[-1]), found, -1)
-        sorting = np.argsort(order, kind="stable")
-        at = np.minimum(np.searchsorted(order[sorting], column), len(known) - 1)
-        return np.where(order[sorting[at]] == column, sorting[at], -1)
+        return _sorted_places(order, column)
     index = {key: place for place, key in enumerate(known)}
     cells = column.tolist() if isinstance(column, np.ndarray) else column
     return np.fromiter(map(index.get, cells, itertools.repeat(-1)), dtype=np.int64, count=count)
+
+
+def _sorted_places(known: NDArray[np.int64], column: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find whole numbers among others by halving."""
+    if not known.size:
+        return np.full(column.size, -1)
+    sorting = np.argsort(known, kind="stable")
+    at = np.minimum(np.searchsorted(known[sorting], column), known.size - 1)
+    return np.where(known[sorting[at]] == column, sorting[at], -1)

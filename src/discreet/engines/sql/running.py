@@ -69,7 +69,8 @@ class SQLEngine(ABC):
                 "depend on private rows; the owner finds it by checking the connection, memory, disk and files."
             )
             raise EngineError(msg)
-        return Aggregates(statements.aggregate, *statements.read(results, counted=counted))
+        found = statements.read(results, counted=counted)
+        return Aggregates(statements.aggregate, *found)  # type: ignore[arg-type]  # of the declared kinds
 
     def verify(self, policy: Policy) -> dict[Declared, bool]:
         """Tell which declared facts hold in the stored rows: the owner's check, and never an analyst's.

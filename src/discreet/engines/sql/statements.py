@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from discreet.engines.sql.columns import Row, known_places, listed_rows, whole_numbers
+from discreet.engines.sql.columns import found_places, known_places, whole_numbers
 from discreet.engines.sql.dialect import LIMB
 from discreet.engines.sql.expressions import below
 from discreet.engines.sql.ordered import CellsRead, counted_cells, near_ranks
@@ -22,7 +21,7 @@ from discreet.plans.statistics import BinCounts, Moment, RankedCells, RowCount, 
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -100,13 +99,12 @@ class Statements:
 
     def read(
         self, results: Sequence[Columns], *, counted: bool = False
-    ) -> tuple[
-        list[tuple[Value, ...]] | None, list[Numbers], Sequence[int] | NDArray[np.int64], dict[int, NDArray[np.int64]]
-    ]:
-        """Put results together: the groups, the numbers of each statistic by group, the units of each group, and bins.
+    ) -> tuple[Columns | None, list[Numbers], Sequence[int] | NDArray[np.int64], dict[int, NDArray[np.int64]]]:
+        """Put results together: the keys, the numbers of each statistic by group, the units of each group, and bins.
 
-        Known groups come in their order (and are not listed), 0 where the engine found none. Others come sorted by
-        their keys. Results are those of the texts; or of the parts, if cells were only counted.
+        Known groups come in their order (and are not listed), 0 where the engine found none. Others come as the engine
+        lists them: only those that are shown are ever sorted, and there may be a million others. Results are those of
+        the texts; or of the parts, if cells were only counted.
         """
         aggregate = self.aggregate
         width = len(aggregate.keys)
@@ -114,38 +112,32 @@ class Statements:
             empty: list[Numbers] = [[] for _ in aggregate.statistics]
             return None, empty, [], self._apart(empty, results, None, counted=counted)
         first, count = results[0], len(results[0][-1])
-        if aggregate.known:
-            groups: list[Row] | None = None
-            size = math.prod(len(key.known or ()) for key in aggregate.keys)
-            places = known_places(aggregate.keys, first[:width], count)
-            rows = np.flatnonzero(places >= 0)
-            places = places[rows]
-        else:
-            found = list(listed_rows(first[:width])) if width else [()] * count
-            order = sorted(_listed_groups(aggregate.keys, found), key=lambda row: _in_order(found[row]))
-            groups, size = [found[row] for row in order], len(order)
-            rows, places = np.array(order, dtype=np.int64), np.arange(size)
-        numbers = self._numbers(first[width:], rows, places, size)
-        pooled = self._apart(numbers, results[1:], groups, counted=counted)
-        units: Sequence[int] | NDArray[np.int64] = [] if groups is None else np.asarray(first[-1], dtype=np.int64)[rows]
-        return groups, numbers, units, pooled  # type: ignore[return-value]  # cells of the declared kinds
+        if not aggregate.known:
+            there = _listed_groups(aggregate.keys, first[:width], count)
+            keys, units = [_at(column, there) for column in first[:width]], np.asarray(first[-1], dtype=np.int64)[there]
+            found = self._numbers(first[width:], there, slice(None), units.size)
+            return keys, found, units, self._apart(found, results[1:], keys, counted=counted)
+        places = known_places(aggregate.keys, first[:width], count)
+        rows = np.flatnonzero(places >= 0)
+        size = math.prod(len(key.known or ()) for key in aggregate.keys)
+        numbers = self._numbers(first[width:], rows, places[rows], size)
+        return None, numbers, [], self._apart(numbers, results[1:], None, counted=counted)
 
     def _apart(
-        self, numbers: list[Numbers], results: Sequence[Columns], groups: list[Row] | None, *, counted: bool
+        self, numbers: list[Numbers], results: Sequence[Columns], found: Columns | None, *, counted: bool
     ) -> dict[int, NDArray[np.int64]]:
         """Read what has a statement of its own; give what is counted over all groups, by the place of its statistic."""
         left = iter(results)
         keys = self.aggregate.keys
-        size = math.prod(len(key.known or ()) for key in keys) if groups is None else len(groups)
+        size = math.prod(len(key.known or ()) for key in keys) if found is None else len(found[0])
         pooled = {}
         for place, statistic in enumerate(self.aggregate.statistics):
             if isinstance(statistic, BinCounts):
-                product: Iterable[Row] = itertools.product(*(key.known or () for key in keys))
-                found = list(product) if groups is None else groups
-                numbers[place] = _counted(found, listed_rows(next(left)), statistic.size, len(keys))
+                columns = next(left)
+                numbers[place] = _counted(_places(columns, keys, found), columns[len(keys) :], (size, statistic.size))
             elif isinstance(statistic, RankedCells):
                 columns = next(left)
-                places = _places(columns, self.aggregate, groups)
+                places = _places(columns, keys, found)
                 read = (CellsRead.counted if counted else CellsRead.of)(columns[len(keys) :], places, statistic.marks)
                 numbers[place] = read.near(statistic, size)
                 if statistic.bins and self.aggregate.several:
@@ -153,7 +145,7 @@ class Statements:
         return pooled
 
     def _numbers(
-        self, columns: Columns, rows: NDArray[np.int64], places: NDArray[np.int64], size: int
+        self, columns: Columns, rows: NDArray[np.int64] | slice, places: NDArray[np.int64] | slice, size: int
     ) -> list[Numbers]:
         """Read the counts and sums; wide ones come in two limbs."""
         numbers: list[Numbers] = []
@@ -181,37 +173,37 @@ def _has_scalars(aggregate: Aggregate) -> bool:
     return not aggregate.known or not all(isinstance(each, _APART) for each in aggregate.statistics)
 
 
-def _listed_groups(keys: tuple[GroupKey, ...], found: Sequence[Row]) -> Iterable[int]:
+def _listed_groups(keys: tuple[GroupKey, ...], columns: Columns, count: int) -> NDArray[np.int64] | slice:
     """Give the places of groups whose known keys are known ones: a statement need not leave others out."""
-    known = [(place, frozenset(key.known)) for place, key in enumerate(keys) if key.known is not None]
-    if not known:
-        return range(len(found))
-    return (row for row, group in enumerate(found) if all(group[place] in some for place, some in known))
+    known = [place for place, key in enumerate(keys) if key.known is not None]
+    there = [known_places((keys[place],), [columns[place]], count) >= 0 for place in known]
+    return np.flatnonzero(np.all(there, axis=0)) if there else slice(None)
 
 
-def _in_order(group: Row) -> tuple[tuple[bool, object], ...]:
-    """Sort groups by their keys, NULL last; the keys of one column are of one kind."""
-    return tuple((key is None, 0 if key is None else key) for key in group)
+def _at(
+    column: Sequence[object] | NDArray[np.int64], places: NDArray[np.int64] | slice
+) -> Sequence[object] | NDArray[np.int64]:
+    """Give some cells of a column."""
+    if isinstance(column, np.ndarray) or isinstance(places, slice):
+        return column[places]  # type: ignore[index]  # either takes a slice
+    return [column[place] for place in places.tolist()]
 
 
-def _counted(groups: list[Row], rows: Iterable[Row], size: int, width: int) -> list[list[int]]:
-    """Read the counts of bins."""
-    counts = {group: [0] * size for group in groups}
-    for row in rows:
-        key, place, count = row[:width], row[width], row[width + 1]
-        if key in counts:
-            counts[key][int(place)] = int(count)  # type: ignore[call-overload]
-    return [counts[group] for group in groups]
+def _counted(groups: NDArray[np.int64], columns: Columns, shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Read the counts of bins: of each row the place of its group, -1 for one that is not there, bin and count."""
+    places, counts = (np.asarray(column, dtype=np.int64) for column in columns)
+    there = groups >= 0
+    found = np.zeros(shape, dtype=np.int64)
+    found[groups[there], places[there]] = counts[there]
+    return found
 
 
-def _places(columns: Columns, aggregate: Aggregate, groups: list[Row] | None) -> NDArray[np.int64]:
+def _places(columns: Columns, keys: tuple[GroupKey, ...], found: Columns | None) -> NDArray[np.int64]:
     """Give the place of each row's group; -1 for groups that are not there."""
-    width, count = len(aggregate.keys), len(columns[-1])
-    if groups is None:
-        return known_places(aggregate.keys, columns[:width], count)
-    index = {group: place for place, group in enumerate(groups)}
-    rows = listed_rows(columns[:width]) if width else itertools.repeat((), count)
-    return np.fromiter((index.get(row, -1) for row in rows), dtype=np.int64, count=count)
+    width, count = len(keys), len(columns[-1])
+    if found is None:
+        return known_places(keys, columns[:width], count)
+    return found_places(found, columns[:width], count)
 
 
 def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Interval, counted, exp_lower, integer, rational, shown
+from discreet.exact import Interval, counted, integer, rational, shown
 from discreet.mechanisms.additive import added, assign, miss, read_choice, read_positive, require_single
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.reach import discrete_gaussian_above, discrete_laplace_above
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.thresholds.optimal_chances import optimal_chances
 from discreet.mechanisms.values import whole_number
 from discreet.noise import SYSTEM, BitSource, discrete_gaussian, discrete_laplace
 from discreet.noise.scale import checked_scale
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PartitionSelection", "SelectionMethod"]
 
-_BITS = 128  # chances of being shown are multiples of 2**-128, rounded down
-_LARGEST = Fraction(700)  # e**700 is a float still
-_MOST_STEPS = 1_000_000
+_BITS = 128  # parts of delta are multiples of 2**-128, rounded down
 
 
 class SelectionMethod(Enum):
@@ -66,8 +64,8 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
     $\pi_{n+1} = \min(e^{\varepsilon'}\pi_n + \delta',\ 1 - e^{-\varepsilon'}(1 - \pi_n - \delta'),\ 1)$: for each n the
     largest that is $(\varepsilon', \delta')$-private between n and n + 1 (Desfontaines, Voss, Gipson & Mandayam 2022,
     arXiv:2006.03684). Of the g coins of a unit each gets $\varepsilon' = \varepsilon/g$ and
-    $1 - (1 - \delta')^g = \delta$, which compose to $(\varepsilon, \delta)$. Here $e^{\varepsilon'}$ is rounded down
-    to a rational number and every $\pi$ to a multiple of 2**-128, which keeps both inequalities.
+    $1 - (1 - \delta')^g = \delta$, which compose to $(\varepsilon, \delta)$. The chances are not rounded:
+    `OptimalChances` has their closed form, and a coin is tossed with bits enough to settle it.
 
     Laplace, Gaussian. Counts get noise, and those that reach the threshold T are shown. A key that others hold too
     costs the noise's promise: a move by 1 in g coordinates. A key that nobody else holds gives the unit away if
@@ -80,8 +78,8 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
     >>> mechanism = PartitionSelection(epsilon=1, delta=1e-5)
     >>> mechanism.release({"flu": 100_000, "rare": 0}).value
     ('flu',)
-    >>> mechanism.keep(1) == Fraction(int(2**128 * rational(1e-5)), 2**128)
-    True
+    >>> mechanism.keep(1)
+    Fraction(1, 100000)
     """
 
     kind: ClassVar[str] = "partition_selection"
@@ -130,7 +128,7 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
                 msg = "the optimal selection has neither scale nor threshold; leave them out or name another method."
                 raise ParameterError(msg)
             assign(self, scale=None, threshold=None)
-            _chances(*self._rates)
+            optimal_chances(*self._rates)
             return
         spread = self._calibrated() if scale is None else checked_scale(scale)
         assign(self, scale=spread)
@@ -176,15 +174,14 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
         miss(confidence)
 
     def keep(self, count: SupportsIndex) -> Fraction:
-        """Return the probability that a key held by so many units is shown: exactly, or rounded up for noisy counts.
+        """Return the probability that a key held by so many units is shown, rounded up (optimal: by less than 2**-127).
 
         >>> PartitionSelection(epsilon=1, delta=1e-5).keep(30)
         Fraction(1, 1)
         """
         held = integer(count, name="count", least=0)
         if self.method is SelectionMethod.OPTIMAL:
-            table = _chances(*self._rates)
-            return Fraction(table[held], 1 << _BITS) if held < len(table) else Fraction(1)
+            return optimal_chances(*self._rates).rounded_up(held)
         if held == 0:
             return Fraction(0)
         return self._passed((self.threshold or 1) - held)
@@ -204,13 +201,24 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
         present = list(value)
         counts = np.array([whole_number(value[key]) for key in present], dtype=np.int64)
         if self.method is SelectionMethod.OPTIMAL:
-            shown_ones = _coins(counts, *self._rates, bits)
-            return Release(tuple(sorted((present[i] for i in np.flatnonzero(shown_ones)), key=_place)), self)
-        draw = discrete_laplace if self.method is SelectionMethod.LAPLACE else discrete_gaussian
-        noisy = added(counts, draw(self.scale or Fraction(1), size=counts.shape, bits=bits))
-        seen = (counts >= 1) & (noisy >= (self.threshold or 1))
-        found = [(present[i], int(noisy[i])) for i in np.flatnonzero(seen)]
+            chosen = self.select(counts, bits=bits).tolist()
+            return Release(tuple(sorted((present[place] for place in chosen), key=_place)), self)
+        places, noisy = self._above(counts, bits)
+        found = [(present[place], each) for place, each in zip(places.tolist(), noisy.tolist(), strict=True)]
         return Release(dict(sorted(found, key=lambda each: (_place(each[0]), each[1]))), self)
+
+    def select(self, counts: NDArray[np.int64], *, bits: BitSource = SYSTEM) -> NDArray[np.int64]:
+        """Return the places of the selected keys, by the number of units that hold each: whole numbers, in an array.
+
+        The law is that of `release`, for a million keys at once; who shows the keys puts them into their own order, as
+        that of all keys is private.
+
+        >>> PartitionSelection(epsilon=1, delta=1e-5).select(np.array([100_000, 0, 90_000])).tolist()
+        [0, 2]
+        """
+        if self.method is SelectionMethod.OPTIMAL:
+            return np.flatnonzero(_coins(counts, *self._rates, bits))
+        return self._above(counts, bits)[0]
 
     @classmethod
     def examples(cls) -> tuple[Example[Mapping[Any, int]], ...]:
@@ -222,6 +230,13 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
             Example(cls(epsilon=1, delta="0.1", method="gaussian"), {"a": 1}, {}),
             Example(cls(epsilon=2, delta="0.1", neighbors=NeighborRelation.CHANGE_ONE), {"a": 1}, {"b": 1}),
         )
+
+    def _above(self, counts: NDArray[np.int64], bits: BitSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the places of the keys whose noisy count reaches the threshold, and these noisy counts."""
+        draw = discrete_laplace if self.method is SelectionMethod.LAPLACE else discrete_gaussian
+        noisy = added(counts, draw(self.scale or Fraction(1), size=counts.shape, bits=bits))
+        places = np.flatnonzero((counts >= 1) & (noisy >= (self.threshold or 1)))
+        return places, noisy[places]
 
     @property
     def _rates(self) -> tuple[Fraction, Fraction]:
@@ -299,44 +314,6 @@ def _place(key: object) -> tuple[str, int, int | float | str]:
     return (name, 2, plain) if isinstance(plain, str) else (name, 3, repr(plain))
 
 
-@lru_cache(maxsize=8)
-def _chances(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
-    """Return the chances of being shown for 0, 1, ... units until they reach 1, in units of 2**-128, rounded down.
-
-    With E <= e**epsilon rational, rounding a chance down keeps pi' <= E pi + delta and 1 - pi <= E (1 - pi') + delta;
-    the other two inequalities of (log E, delta)-privacy hold because the chances never fall.
-    """
-    growth, one = exp_lower(min(epsilon, _LARGEST)), 1 << _BITS  # any E that is not above e**epsilon will do
-    gain = int(delta * one)
-    if gain == 0:
-        msg = "delta for a single key is below 2**-128; no key would ever be shown. Raise delta."
-        raise ParameterError(msg)
-    chances = [0]
-    while chances[-1] < one:
-        last = chances[-1]
-        grown = growth.numerator * last // growth.denominator + gain
-        closed = one - -(-(one - last - gain) * growth.denominator // growth.numerator) if last + gain < one else one
-        chances.append(min(grown, closed, one))
-        if len(chances) > _MOST_STEPS:
-            msg = f"epsilon is so small that a key needs more than {_MOST_STEPS:,} units to be shown. Raise epsilon."
-            raise ParameterError(msg)
-    return tuple(chances[:-1])
-
-
-@lru_cache(maxsize=8)
-def _words(epsilon: Fraction, delta: Fraction) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return the two 64-bit halves of the chances."""
-    chances = _chances(epsilon, delta)
-    mask = (1 << 64) - 1
-    high = np.array([chance >> 64 for chance in chances], dtype=np.uint64)
-    return high, np.array([chance & mask for chance in chances], dtype=np.uint64)
-
-
 def _coins(counts: NDArray[np.int64], epsilon: Fraction, delta: Fraction, bits: BitSource) -> NDArray[np.bool_]:
-    """Toss one coin per key: 128 bits each, compared with the chance of its count."""
-    high, low = _words(epsilon, delta)
-    first, second = bits.words64(counts.size), bits.words64(counts.size)
-    held = np.clip(counts, 0, high.size - 1)
-    lower = (first < high[held]) | ((first == high[held]) & (second < low[held]))
-    found: NDArray[np.bool_] = lower | (counts >= high.size)
-    return found
+    """Toss one coin per key, with the largest chance that is (epsilon, delta)-private."""
+    return optimal_chances(epsilon, delta).toss(counts, bits)
