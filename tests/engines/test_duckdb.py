@@ -262,7 +262,7 @@ def test_beside_keys_that_are_found_known_ones_are_the_policy_s(keys: list[int],
     aggregate = plan_sql(policy, "SELECT s, k, COUNT(*), MEDIAN(LENGTH(s) % 3) FROM t GROUP BY s, k").aggregate
     with DuckDB(policy, {"t": frame}) as engine:
         found = engine.prepare(aggregate).run()
-        assert list(found.unprotected_groups()) == [(key, "a") for key in sorted(known)]
+        assert sorted(found.unprotected_groups()) == [(key, "a") for key in sorted(known)]
         assert found.unprotected(0)[:, 0].tolist() == [1] * len(known)
 
 
