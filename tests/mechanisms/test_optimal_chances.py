@@ -13,7 +13,7 @@ from scipy import stats
 from discreet.errors import ParameterError
 from discreet.exact import Box, Interval
 from discreet.mechanisms import PartitionSelection
-from discreet.mechanisms.thresholds.optimal_chances import OptimalChances, optimal_chances
+from discreet.mechanisms.optimal_chances import OptimalChances, optimal_chances
 from discreet.noise.coins import coins
 from tests.noise.replay import ReplayBits
 

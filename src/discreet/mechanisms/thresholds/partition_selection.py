@@ -15,9 +15,9 @@ from discreet.errors import ParameterError
 from discreet.exact import Interval, counted, integer, rational, shown
 from discreet.mechanisms.additive import added, assign, miss, read_choice, read_positive, require_single
 from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.optimal_chances import optimal_chances
 from discreet.mechanisms.reach import discrete_gaussian_above, discrete_laplace_above
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.thresholds.optimal_chances import optimal_chances
 from discreet.mechanisms.values import whole_number
 from discreet.noise import SYSTEM, BitSource, discrete_gaussian, discrete_laplace
 from discreet.noise.scale import checked_scale
