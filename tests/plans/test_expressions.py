@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,20 @@ def test_results_are_total_and_within_the_claimed_facts(data: st.DataObject) -> 
     assert fits(value, facts), (expression, row, facts, value)
     assert simplified(expression).evaluate(row) == value
     assert simplified(expression).facts(schema).kind is facts.kind
+
+
+ENDS = list(itertools.combinations_with_replacement(range(-3, 4), 2))
+
+
+@pytest.mark.parametrize("kind", [e.Add, e.Subtract, e.Multiply, e.IntegerDivide, e.Remainder])
+def test_bounds_of_small_whole_numbers_hold_all_that_comes_out(kind: type[Operation]) -> None:
+    """All pairs of short intervals: what is claimed one too narrow shows there."""
+    operation = kind((e.Column("a"), e.Column("b")))
+    for first, second in itertools.product(ENDS, ENDS):
+        facts = operation.derive(tuple(Facts(Kind.INTEGER, Bounds(*ends), nullable=False) for ends in (first, second)))
+        pairs = itertools.product(*(range(low, high + 1) for low, high in (first, second)))
+        found = {operation.evaluate({"a": a, "b": b}) for a, b in pairs}
+        assert all(fits(each, facts) for each in found)
 
 
 def test_every_operation_is_among_them() -> None:
