@@ -18,6 +18,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb.objects import typed
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql
+from discreet.plans.statistics import BinCounts
 from discreet.tables import Column, Policy, Table
 from tests.engines.conformance import differences, opened
 from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, text_database, typed_database, write_csv
@@ -258,12 +259,18 @@ def test_beside_keys_that_are_found_known_ones_are_the_policy_s(keys: list[int],
     policy = Policy([Table("t", unit="id", rows_per_unit=2, columns=columns)], epsilon=1)
     cells = [*known, *(["attic", None, "x"] if kind == "text" else [5, None, 2**40])]
     units = [str(place) for place in range(len(cells))]
-    frame = pa.table({"id": units, "s": ["a"] * len(cells), "k": cells})
-    aggregate = plan_sql(policy, "SELECT s, k, COUNT(*), MEDIAN(LENGTH(s) % 3) FROM t GROUP BY s, k").aggregate
+    texts = ["a"] * len(known) + ["others"] * (len(cells) - len(known))
+    frame = pa.table({"id": units, "s": texts, "k": cells})
+    measures = "COUNT(*), MEDIAN(LENGTH(s) % 3), HISTOGRAM(LENGTH(s), [1, 5])"
+    aggregate = plan_sql(policy, f"SELECT s, k, {measures} FROM t GROUP BY s, k").aggregate
+    alone = plan_sql(policy, f"SELECT k, {measures} FROM t GROUP BY k").aggregate
     with DuckDB(policy, {"t": frame}) as engine:
         found = engine.prepare(aggregate).run()
         assert sorted(found.unprotected_groups()) == [(key, "a") for key in sorted(known)]
-        assert found.unprotected(0)[:, 0].tolist() == [1] * len(known)
+        for plan, each in ((aggregate, found), (alone, engine.prepare(alone).run())):
+            bins = next(place for place, of in enumerate(plan.statistics) if isinstance(of, BinCounts))
+            assert each.unprotected(0)[:, 0].tolist() == [1] * len(known)
+            assert each.unprotected(bins).tolist() == [[0, 1, 0]] * len(known)
 
 
 NO_TEXT = pa.array([b"ok", b"\xff", b"\xe2", None])
