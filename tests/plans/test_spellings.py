@@ -180,6 +180,10 @@ def test_outputs_without_a_name_are_called_after_their_function() -> None:
     asked = "COUNT(*), AVG(cost), STDDEV_SAMP(cost), COVAR_POP(cost, change), COUNT_IF(urgent), SUM(cost) / COUNT(*)"
     plan = plan_sql(POLICY, f"SELECT ward, {asked} FROM visits GROUP BY ward")
     assert list(plan.columns) == ["ward", "count", "avg", "stddev_samp", "covar_pop", "count_if", "column7"]
+    asked = "VAR_POP(cost), QUANTILE_CONT(cost, 0.5), SUM(cost) FILTER (WHERE urgent), HISTOGRAM(cost, [5, 9])"
+    within = "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY change)"
+    plan = plan_sql(POLICY, f"SELECT {asked}, {within} FROM visits")
+    assert list(plan.columns) == ["var_pop", "quantile_cont", "sum", "histogram", "percentile_cont"]
 
 
 def test_an_explanation_tells_which_numbers_are_meant_and_their_bounds() -> None:

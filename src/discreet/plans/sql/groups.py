@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.plans.sql.measures import contains_aggregate
-from discreet.plans.sql.reading import only, refuse_part
+from discreet.plans.sql.measures import contains_aggregate, is_aggregate
+from discreet.plans.sql.reading import only, part, refuse_part
 from discreet.plans.sql.scope import matching, name_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,15 @@ def output_name(item: exp.Expression, place: int) -> str:
         return alias
     if isinstance(node, exp.Column):
         return node.name
-    return node.sql_name().lower() if isinstance(node, exp.AggFunc) else f"column{place + 1}"
+    return _function_name(node) if is_aggregate(node) else f"column{place + 1}"
+
+
+def _function_name(node: exp.Expression) -> str:
+    """Name an aggregate by its function, as the question spells it."""
+    if isinstance(node, exp.Filter):
+        return _function_name(node.this)
+    name = node.this.sql_name() if isinstance(node, exp.WithinGroup) else part(node).partition("(")[0]
+    return str(name).lower()
 
 
 def group_keys(select: exp.Select, rows: Scalars) -> list[Expression]:
