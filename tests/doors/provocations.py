@@ -108,6 +108,8 @@ CASES: list[e.Expression] = [
     *(e.DateTrunc((each,), unit) for each in (D, T) for unit in ("year", "quarter", "month", "week", "day")),
     *(e.DateTrunc((T,), unit) for unit in ("hour", "minute")),
     e.DaysBetween((D, T)),
+    *(e.AddDays((D,), days) for days in (-3652058, -400, 1, 3652058)),
+    e.AddDays((e.AddDays((D,), -2_000_000),), 2_000_000),
     e.Divide((HALF, e.Subtract((X, Y)))),
     e.Add((e.Multiply((N, J)), TWO)),
 ]

@@ -119,7 +119,12 @@ class Questions:
         """An expression of dates."""
         plain = self.column(columns, "date", "DATE '2021-03-04'")
         return self.pick(
-            plain, plain, "DATE '2020-05-06'", f"DATE_TRUNC('{self.pick('month', 'week', 'year')}', {plain})"
+            plain,
+            plain,
+            "DATE '2020-05-06'",
+            f"(DATE '2020-05-31' - INTERVAL {self.pick('3', '40')} {self.pick('DAY', 'MONTH', 'YEAR')})",
+            f"({plain} {self.pick('+', '-')} {self.pick('7', 'INTERVAL 2 WEEK', '3000000')})",
+            f"DATE_TRUNC('{self.pick('month', 'week', 'year')}', {plain})",
         )
 
     def boolean(self, columns: dict[str, list[str]], depth: int) -> str:

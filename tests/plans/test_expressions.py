@@ -70,6 +70,7 @@ OPERATIONS: list[tuple[Callable[[tuple[Expression, ...]], Expression], tuple[tup
     (lambda some: e.Substring(some, 2, 3), ((Kind.TEXT,),)),
     *[(lambda some, p=part: e.DatePart(some, p), (MOMENTS,)) for part in PARTS],
     *[(lambda some, u=unit: e.DateTrunc(some, u), (MOMENTS,)) for unit in UNITS],
+    *[(lambda some, n=days: e.AddDays(some, n), ((Kind.DATE,),)) for days in (-3652058, -1, 0, 400, 2_000_000)],
     *[
         (lambda some, to=after: e.Cast(some, to), ((before,),))
         for before, after in [*casts._MEANING, (Kind.TEXT, Kind.TEXT)]
@@ -209,6 +210,8 @@ MEANINGS: list[tuple[Operation, tuple[Any, ...], Any]] = [
     (e.DateTrunc((), "week"), (dt.date(1, 1, 1),), dt.date(1, 1, 1)),
     (e.DateTrunc((), "quarter"), (dt.date(2021, 12, 31),), dt.date(2021, 10, 1)),
     (e.DaysBetween(()), (dt.date(2024, 3, 1), dt.date(2024, 2, 28)), -2),
+    (e.AddDays((), -1), (dt.date(1, 1, 1),), None),
+    (e.AddDays((), -1), (dt.date(2024, 3, 1),), dt.date(2024, 2, 29)),
     (e.Bucket((), (0.0, 5.0, 10.0)), (10,), 3),
 ]
 

@@ -141,6 +141,7 @@ SUGGESTED = [
     "SELECT COUNT(*) FILTER (WHERE urgent) FROM visits",
     "SELECT COVAR_POP(cost, change) / VAR_POP(change) FROM visits WHERE cost IS NOT NULL AND change IS NOT NULL",
     "SELECT DATE_TRUNC('month', visit_date) AS m, COUNT(*) FROM visits GROUP BY m",
+    "SELECT COUNT(*) FROM visits WHERE visit_date + 7 > DATE '2024-02-01' - INTERVAL 1 MONTH",
     "SELECT MAX(DATE_DIFF('day', DATE '2024-01-01', visit_date)) FROM visits",
     "SELECT COUNT(*) FROM visits WHERE DATE_DIFF('day', visit_date, DATE '2022-01-01') < 30",
     "SELECT COUNT(*) FROM visits WHERE LOWER(diagnosis) LIKE 'flu%'",
@@ -174,6 +175,29 @@ def test_a_table_of_another_schema_is_named_as_in_sql() -> None:
     assert asked.key == plan_sql(policy, 'SELECT AVG(weight) FROM "clinic.beds" WHERE weight > 1').key
     named = "WITH beds AS (SELECT 1 AS weight FROM clinic.beds) SELECT SUM(weight) FROM {}"
     assert plan_sql(policy, named.format("clinic.beds")).key != plan_sql(policy, named.format("beds")).key
+
+
+@pytest.mark.parametrize(
+    "asked, meant",
+    [
+        ("visit_date >= DATE '2021-03-31' - INTERVAL 1 MONTH", "visit_date >= DATE '2021-02-28'"),
+        ("visit_date >= DATE '2020-02-29' + INTERVAL '1 year'", "visit_date >= DATE '2021-02-28'"),
+        ("visit_date >= DATE '2021-12-31' - INTERVAL '10 months 3 days'", "visit_date >= DATE '2021-02-25'"),
+        ("visit_date >= DATE '2021-03-01' - 1", "visit_date >= DATE '2021-02-28'"),
+        ("visit_date > DATE '2021-03-01' + INTERVAL 36 HOURS", "visit_date > TIMESTAMP '2021-03-02 12:00:00'"),
+        ("visit_date + INTERVAL 2 WEEKS > DATE '2021-03-01'", "14 + visit_date > DATE '2021-03-01'"),
+        ("DATE_ADD(visit_date, INTERVAL 7 DAY) > DATE '2021-03-01'", "visit_date - -7 > DATE '2021-03-01'"),
+    ],
+)
+def test_days_are_added_to_dates(asked: str, meant: str) -> None:
+    keys = {plan_sql(POLICY, f"SELECT COUNT(*) FROM visits WHERE {words}").key for words in (asked, meant)}
+    assert len(keys) == 1
+
+
+def test_days_are_added_as_spark_does() -> None:
+    asked = "SELECT COUNT(*) FROM visits WHERE DATE_SUB(visit_date, 7) > DATE '2021-03-01'"
+    meant = "SELECT COUNT(*) FROM visits WHERE visit_date - INTERVAL '7 days' > DATE '2021-03-01'"
+    assert plan_sql(POLICY, asked, dialect="spark").key == plan_sql(POLICY, meant, dialect="postgres").key
 
 
 def test_outputs_without_a_name_are_called_after_their_function() -> None:

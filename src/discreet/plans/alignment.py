@@ -6,9 +6,12 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 from discreet.plans.expressions import (
+    Add,
+    AddDays,
     Case,
     Cast,
     Coalesce,
+    DaysBetween,
     Equal,
     Expression,
     Greatest,
@@ -19,6 +22,7 @@ from discreet.plans.expressions import (
     Literal,
     NotEqual,
     NullIf,
+    Subtract,
 )
 from discreet.plans.refusals import refuse
 from discreet.tables.kinds import Kind
@@ -36,6 +40,7 @@ def aligned(expression: Expression, schema: Schema) -> Expression:
     - Where CASE, COALESCE, GREATEST or LEAST choose between integers and floats, the integers become floats.
     - A NULL constant takes the kind of its neighbors.
     - A text constant beside a date or timestamp is read as one.
+    - A difference of dates is a number of days, and a constant number that is added to a date counts days.
 
     >>> from discreet.plans.expressions import Column
     >>> from discreet.plans.facts import Facts
@@ -56,6 +61,8 @@ def aligned(expression: Expression, schema: Schema) -> Expression:
         operands = _comparable(operands, schema)
     elif isinstance(expression, In):
         return _dated(expression, operands, schema)
+    elif isinstance(expression, Add | Subtract):
+        return _in_days(expression, operands, schema)
     return expression.with_operands(operands)
 
 
@@ -107,6 +114,29 @@ def _dated(expression: In, operands: tuple[Expression, ...], schema: Schema) -> 
     if kind.temporal:
         choices = tuple(_moment(choice, kind) if isinstance(choice, str) else choice for choice in choices)
     return In(operands, choices)
+
+
+def _in_days(expression: Expression, operands: tuple[Expression, ...], schema: Schema) -> Expression:
+    """Count dates in days; what does not fit stays, and is refused by its kinds."""
+    left, right = operands
+    kinds = left.facts(schema).kind, right.facts(schema).kind
+    minus = isinstance(expression, Subtract)
+    if kinds == (Kind.DATE, Kind.DATE) and minus:
+        return DaysBetween((right, left))
+    if kinds == (Kind.INTEGER, Kind.DATE) and not minus:
+        left, right = right, left
+    elif kinds != (Kind.DATE, Kind.INTEGER):
+        return expression.with_operands(operands)
+    if not isinstance(right, Literal) or not isinstance(right.value, int):
+        return expression.with_operands(operands)
+    moved = AddDays((left,), -right.value if minus else right.value)
+    moved.facts(schema)
+    if not isinstance(left, Literal) or left.value is None:
+        return moved
+    value = moved.evaluate({})
+    if value is None:
+        refuse(f"{left.value} and {right.value} days", why="It lies outside of the years 1 to 9999.", instead="a date.")
+    return Literal(value, Kind.DATE)
 
 
 def _moment(text: str, kind: Kind) -> Value:

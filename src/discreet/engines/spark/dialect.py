@@ -48,6 +48,7 @@ class SparkDialect(Dialect):
                 "char_length",
                 "coalesce",
                 "conv",
+                "date_add",
                 "date_trunc",
                 "datediff",
                 "decode",
@@ -152,6 +153,10 @@ class SparkDialect(Dialect):
         """Count days from 1970."""
         day = value if kind is Kind.DATE else cast(value, "DATE")
         return cast(call("datediff", day, cast(string("1970-01-01"), "DATE")), "BIGINT")
+
+    def later(self, value: SQL, days: int) -> SQL:
+        """A sum of a date and a number is none here."""
+        return call("date_add", value, number(days))
 
     def microseconds(self, value: SQL) -> SQL:
         """Count microseconds from 1970, in UTC."""

@@ -285,6 +285,10 @@ class Dialect(ABC):
     def days(self, value: SQL, kind: Kind) -> SQL:
         """Days since 1970 of a date, or of the day of a timestamp, as a 64-bit integer."""
 
+    def later(self, value: SQL, days: int) -> SQL:
+        """A date so many days later, which is one of the calendar."""
+        return binary("+", value, number(days))
+
     @abstractmethod
     def microseconds(self, value: SQL) -> SQL:
         """Microseconds since 1970 of a timestamp, as a 64-bit integer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlglot import exp
@@ -12,6 +13,7 @@ from discreet.engines.sql.words import (
     SQL,
     all_of,
     any_of,
+    between,
     binary,
     call,
     case,
@@ -24,7 +26,7 @@ from discreet.engines.sql.words import (
 )
 from discreet.plans import expressions as e
 from discreet.plans.facts import Facts
-from discreet.tables.kinds import Kind
+from discreet.tables.kinds import EARLIEST, LATEST, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,6 +224,15 @@ def _days_between(_: e.DaysBetween, cells: list[Cell], facts: Facts, rows: Writi
     return binary("-", end, start)
 
 
+def _add_days(operation: e.AddDays, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+    """Engines know other calendars, and fail beyond them: only dates that stay within ours are moved."""
+    first, last = (end.toordinal() - operation.days for end in (EARLIEST, LATEST))
+    ends = max(first, EARLIEST.toordinal()), min(last, LATEST.toordinal())
+    x = rows.bind(cells[0].sql)
+    inside = between(x, *(rows.dialect.literal(dt.date.fromordinal(end), Kind.DATE) for end in ends))
+    return case((inside, rows.dialect.later(x, operation.days)), default=rows.dialect.literal(None, Kind.DATE))
+
+
 def _cast(operation: e.Cast, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return converted(cells[0].sql, cells[0].kind, operation.kind, rows)
 
@@ -300,6 +311,7 @@ _RULES: dict[type, _Rule] = {
     e.DatePart: lambda each, cells, _, rows: rows.dialect.date_part(each.part, cells[0].sql, cells[0].kind),
     e.DateTrunc: lambda each, cells, _, rows: rows.dialect.date_trunc(each.unit, cells[0].sql, cells[0].kind),
     e.DaysBetween: _days_between,
+    e.AddDays: _add_days,
     e.Cast: _cast,
 }
 """One rule for each class; a test compares the keys with the classes that there are."""

@@ -16,7 +16,7 @@ from discreet.plans.expressions.arithmetic import Add, Divide, IntegerDivide, Mu
 from discreet.plans.expressions.casts import Cast
 from discreet.plans.expressions.choice import Case, Coalesce, Greatest, Least, NullIf
 from discreet.plans.expressions.comparison import Equal, IsNull, Less, LessOrEqual, NotEqual
-from discreet.plans.expressions.dates import DatePart, DateTrunc, DaysBetween
+from discreet.plans.expressions.dates import AddDays, DatePart, DateTrunc, DaysBetween
 from discreet.plans.expressions.expression import Expression, Operation, Strict
 from discreet.plans.expressions.leaves import Column, Literal
 from discreet.plans.expressions.logic import And, In, Not, Or
@@ -26,6 +26,7 @@ from discreet.plans.expressions.text import Concat, Length, Like, Lower, Substri
 __all__ = [
     "Abs",
     "Add",
+    "AddDays",
     "And",
     "Bucket",
     "Case",

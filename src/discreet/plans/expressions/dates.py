@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.plans.expressions.expression import Strict, require_kind
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from discreet.tables.kinds import Value
 
-__all__ = ["PARTS", "UNITS", "DatePart", "DateTrunc", "DaysBetween"]
+__all__ = ["PARTS", "UNITS", "AddDays", "DatePart", "DateTrunc", "DaysBetween"]
 
 _TEMPORAL = {Kind.DATE, Kind.TIMESTAMP}
 _DAY = 24 * 60 * 60 * 10**6  # in microseconds
@@ -181,3 +182,37 @@ class DaysBetween(Strict):
         """The difference of the day numbers."""
         start, end = (value.toordinal() for value in values)
         return end - start
+
+
+_CALENDAR = Bounds(as_number(dt.date.min), as_number(dt.date.max))
+
+
+@dataclass(frozen=True, slots=True)
+class AddDays(Strict):
+    """The date so many days later, or earlier; NULL outside of the years 1 to 9999.
+
+    >>> AddDays((), 1).apply(dt.date(2024, 2, 28))
+    datetime.date(2024, 2, 29)
+    >>> AddDays((), 1).apply(dt.date(9999, 12, 31)) is None
+    True
+    """
+
+    symbol: ClassVar[str] = "add_days"
+
+    days: int
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """The moved ends, as far as the calendar goes: what would lie beyond is NULL, and nothing else is."""
+        require_kind(given, {Kind.DATE}, self.symbol)
+        if abs(self.days) > _LONGEST:
+            why = "Every date plus so many days lies outside of the years 1 to 9999."
+            refuse(f"{self.days} days", why=why, instead="a number of days within the calendar.")
+        days = Fraction(self.days)
+        ends = given[0].bounds.clamped(_CALENDAR) + Bounds(days, days)
+        null = given[0].nullable or not ends.within(_CALENDAR)
+        return Facts(Kind.DATE, ends.clamped(_CALENDAR), nullable=null)
+
+    def compute(self, *values: dt.date) -> Value:
+        """Count the days on."""
+        number = values[0].toordinal() + self.days
+        return dt.date.fromordinal(number) if 1 <= number <= dt.date.max.toordinal() else None

@@ -21,6 +21,7 @@ from discreet.plans.sql.constants import (
     text_of,
     whole_of,
 )
+from discreet.plans.sql.intervals import moved
 from discreet.plans.sql.reading import only, refuse_part
 from discreet.plans.sql.refused import OTHER_DATE, REFUSED, SCALAR_SUBQUERY
 from discreet.tables.kinds import Kind
@@ -154,14 +155,45 @@ def _paren(scalars: Scalars, node: exp.Expression) -> Expression:
     return scalars.translate(node.this)
 
 
-def _minus(scalars: Scalars, node: exp.Expression) -> Expression:
-    """A difference of numbers, or of dates: the days between them."""
+def _later(
+    scalars: Scalars, node: exp.Expression, moment: exp.Expression, by: exp.Expression, sign: int = 1
+) -> Expression:
+    value = aligned(scalars.translate(moment), scalars.schema)
+    return moved(node, value, value.facts(scalars.schema).kind, by, sign)
+
+
+def _plus(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expression")
-    left, right = (aligned(scalars.translate(each), scalars.schema) for each in (node.this, node.expression))
-    kinds = {left.facts(scalars.schema).kind, right.facts(scalars.schema).kind}
-    if kinds == {Kind.DATE}:
-        return e.DaysBetween((right, left))
-    return e.Subtract((left, right))
+    for moment, by in ((node.this, node.expression), (node.expression, node.this)):
+        if isinstance(by, exp.Interval):
+            return _later(scalars, node, moment, by)
+    return e.Add((scalars.translate(node.this), scalars.translate(node.expression)))
+
+
+def _minus(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "expression")
+    if isinstance(node.expression, exp.Interval):
+        return _later(scalars, node, node.this, node.expression, -1)
+    return e.Subtract((scalars.translate(node.this), scalars.translate(node.expression)))
+
+
+def _moved(sign: int) -> Rule:
+    """DATE_ADD and DATE_SUB with an interval, or with a number of days as Spark has it."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        by = node.expression
+        if isinstance(by, exp.Interval):
+            only(node, "this", "expression")
+            return _later(scalars, node, node.this, by, sign)
+        only(node, "this", "expression", "unit")
+        unit = node.args.get("unit")
+        if scalars.dialect != "spark" or unit is None or unit.name.lower() != "day":
+            refuse_part(node, "What is added to a date is an interval.", "x + INTERVAL 30 DAY")
+        back = isinstance(by, exp.Mul)  # DATE_SUB(x, n) is parsed as DATE_ADD(x, n * -1)
+        days = whole_of(by.this if back else by)
+        return e.Add((scalars.translate(node.this), e.Literal(-days if back else days, Kind.INTEGER)))
+
+    return rule
 
 
 def _divide(scalars: Scalars, node: exp.Expression) -> Expression:
@@ -408,7 +440,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Boolean: _constant,
     exp.Null: _null,
     exp.Paren: _paren,
-    exp.Add: _pair(e.Add),
+    exp.Add: _plus,
     exp.Sub: _minus,
     exp.Mul: _pair(e.Multiply),
     exp.Div: _divide,
@@ -473,6 +505,9 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.TimestampTrunc: _truncate,
     exp.DateTrunc: _truncate,
     exp.DateDiff: _difference,
+    exp.DateAdd: _moved(1),
+    exp.DateSub: _moved(-1),
+    exp.TsOrDsAdd: _moved(1),
     exp.TsOrDsToDate: _to_date,
     exp.Anonymous: _named,
     exp.Any: _quantified,

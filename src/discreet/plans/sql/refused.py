@@ -11,7 +11,7 @@ SCALAR_SUBQUERY = (
     "two questions: ask for the number first, then write the released number into the second.",
 )
 
-OTHER_DATE = "the date itself, such as DATE '2024-02-01', or DATE_DIFF('day', a, b) < 30."
+OTHER_DATE = "a constant, such as DATE '2024-02-01' - INTERVAL 1 MONTH; day + 7; or DATE_DIFF('day', a, b) < 30."
 
 REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
     (
@@ -79,7 +79,7 @@ REFUSED: tuple[tuple[tuple[type[exp.Expression], ...], str, str], ...] = (
     ),
     ((exp.NullSafeEQ,), "IS NOT DISTINCT FROM is not answered.", "x = y OR (x IS NULL AND y IS NULL)"),
     ((exp.NullSafeNEQ,), "IS DISTINCT FROM is not answered.", "x <> y OR (x IS NULL) <> (y IS NULL)"),
-    ((exp.Interval,), "Intervals are not answered.", OTHER_DATE),
+    ((exp.Interval,), "An interval is only added to a date.", OTHER_DATE),
     ((exp.Trunc,), "TRUNC is not answered.", "FLOOR(x), or CEIL(x) of numbers below 0."),
     ((exp.Collate,), "Texts are compared by code point.", "the comparison without COLLATE."),
     ((exp.Bracket, exp.Array, exp.Struct, exp.Map), "Lists and structures are not answered.", "plain columns."),
