@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.engines import open_engine
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers import open_ledger
 from discreet.plans import plan_sql
@@ -274,4 +274,8 @@ def open(  # noqa: A001 - used as discreet.open
     Database('town', version '1') Pure(epsilon=0.75)
     """
     file = Path(path)
-    return Database(Policy.read(file), ledger=ledger, analyst=analyst, purpose=purpose, file=file)
+    policy = Policy.read(file)
+    if not policy.tables:
+        msg = f"{file.name} has no tables; write [tables.visits] and below it unit = 'patient_id', who is protected."
+        raise PolicyError(msg)
+    return Database(policy, ledger=ledger, analyst=analyst, purpose=purpose, file=file)

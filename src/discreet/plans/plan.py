@@ -194,9 +194,8 @@ class Plan:
             return found
         limit = self._source[1]
         if limit is None:
-            refuse(
-                "shape=sums", why="Nothing says how much a unit may add.", instead="rows_per_group= in the question."
-            )
+            instead = "rows_per_unit in the policy, or Bounding(shape='sums', rows_per_group=2)."
+            refuse("shape=sums", why="Nothing says how much a unit may add.", instead=instead)
         return clipped(found, limit)
 
     @cached_property

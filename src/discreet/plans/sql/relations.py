@@ -151,6 +151,8 @@ class Relations:
 
     def _join(self, left: Scope, join: exp.Join, named: dict[str, Named]) -> Scope:
         """Read one JOIN … ON or USING."""
+        if join.args.get("method"):  # NATURAL, ASOF
+            refuse_part(join, "A join names the columns that are equal.", "JOIN … USING (unit), or ON a.unit = b.unit")
         only(join, "this", "on", "using", "side", "kind")
         how = {("", ""): JoinKind.INNER, ("", "INNER"): JoinKind.INNER, ("LEFT", ""): JoinKind.LEFT} | {
             ("LEFT", "OUTER"): JoinKind.LEFT
