@@ -62,3 +62,25 @@ def test_what_is_to_be_written_instead_is_answered() -> None:
         with pytest.raises(QueryRefused, match=r"names the columns that are equal.*USING"):
             db.sql("SELECT COUNT(*) FROM t NATURAL JOIN t AS u")
         assert list(db.sql("SELECT SUM(SQRT(x)) AS s FROM t").plan.columns) == ["s"]
+
+
+def test_groups_stand_in_the_order_of_the_keys_as_asked() -> None:
+    columns = [
+        Column("a", keys=["y", "x"]),
+        Column("b", keys=[2, 1]),
+        Column("c", type="text"),
+        Column("d", type="text"),
+    ]
+    policy = Policy([Table("t", row_is_unit=True, columns=columns)], epsilon=10_000, delta="0.1")
+    cells = [(a, b, c, d) for a in "xy" for b in (1, 2) for c in "pq" for d in "rs"] * 100
+    data = pa.table(dict(zip("abcd", map(list, zip(*cells, strict=True)), strict=True)))
+    with Database(policy, {"t": data}) as db:
+        for first, second, groups in (
+            ("a", "b", [("y", 2), ("y", 1), ("x", 2), ("x", 1)]),
+            ("b", "a", [(2, "y"), (2, "x"), (1, "y"), (1, "x")]),
+            ("d", "c", [("r", "p"), ("r", "q"), ("s", "p"), ("s", "q")]),
+        ):
+            asked = f"SELECT {first}, {second}, COUNT(*) AS n FROM t GROUP BY {first}, {second}"
+            for more, kept in (("", 4), (" HAVING COUNT(*) > 0", 4), (" LIMIT 3", 3)):
+                rows = db.sql(asked + more).release(epsilon=50).to_dicts()
+                assert [(row[first], row[second]) for row in rows] == groups[:kept], asked + more

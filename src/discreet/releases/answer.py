@@ -97,14 +97,13 @@ class Answer:
     def _order(self) -> Sequence[int]:
         """Which groups are shown, in which order: HAVING, ORDER BY and LIMIT on released values."""
         request = self.plan.request
+        in_order = self._by_keys
         if request.having is None and not request.order:
-            return range(len(self.groups))[: request.limit]
+            return in_order[: request.limit]
         rows = self._usual
         values = [{name: cell.value for name, cell in row.items()} for row in rows]
         kept = [
-            place
-            for place, row in enumerate(values)
-            if request.having is None or _evaluated(request.having, row) is True
+            place for place in in_order if request.having is None or _evaluated(request.having, values[place]) is True
         ]
         for ordering in reversed(request.order):
             found = {place: _evaluated(ordering.value, values[place]) for place in kept}
@@ -112,6 +111,23 @@ class Answer:
             there.sort(key=lambda place: found[place], reverse=ordering.descending)
             kept = there + [place for place in kept if found[place] is None]
         return tuple(kept[: request.limit])
+
+    @property
+    def _by_keys(self) -> Sequence[int]:
+        """The groups in the order of the question's keys, the first key first; a plan has its keys in another order."""
+        plan = self.plan
+        places = {key.column: place for place, key in enumerate(plan.aggregate.keys)}
+        wanted = list(dict.fromkeys(places[plan.key_column(name)] for name, _ in plan.request.keys))
+        if wanted == sorted(wanted):
+            return range(len(self.groups))
+        ranks = []
+        for place in wanted:
+            values: list[Any] = list(dict.fromkeys(group[place] for group in self.groups))
+            if not plan.aggregate.known:  # known keys occur in their own order
+                values.sort(key=lambda value: (value is None, value))
+            ranks.append({value: rank for rank, value in enumerate(values)})
+        columns = [[rank[group[place]] for group in self.groups] for place, rank in zip(wanted, ranks, strict=True)]
+        return tuple(np.lexsort(columns[::-1]).tolist())
 
     def _floored(self, name: str, cell: Cell) -> Cell:
         """A count, or counts, from 0 on where that is asked for."""
