@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from discreet.errors import QueryRefused as QueryRefused
     from discreet.mechanisms import *  # noqa: F403  its table is the list
     from discreet.plans import aggregates as agg  # noqa: F401 - discreet.agg
+    from discreet.plans import col as col
     from discreet.tables import Policy as Policy
 
 __version__ = "0.1.0.dev0"
@@ -63,6 +64,7 @@ _NAMES = {
     "Policy": ("tables", "Policy"),
     "QueryRefused": ("errors", "QueryRefused"),
     "agg": ("plans", "aggregates"),
+    "col": ("plans", "col"),
     "open": ("database", "open"),
 }
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.engines import open_engine
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers import open_ledger
 from discreet.plans import plan_sql
@@ -15,14 +16,14 @@ from discreet.releases import Question, Questions
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import Self
 
     from discreet.ledgers import Ledger, Statement
     from discreet.plans import Bounding, Frame, Groups, Plan
     from discreet.plans.aggregates import Measure
-    from discreet.plans.nodes import JoinKind
+    from discreet.plans.nodes import JoinKind, Keep
     from discreet.plans.terms import Term
     from discreet.privacy.currencies import Currency
 
@@ -119,7 +120,11 @@ class Database:
         ...     len(both.release(epsilon=2)), db.remaining
         (2, Pure(epsilon=7))
         """
-        return Questions([self.sql(each) if isinstance(each, str) else each for each in questions], self._ledger)
+        listed = None if isinstance(questions, str) or not isinstance(questions, Iterable) else list(questions)
+        if listed is None or not all(isinstance(each, str | Question) for each in listed):
+            msg = "questions must be a list; each is SQL in quotes or a question, such as db.table('visits').agg(…)."
+            raise ParameterError(msg)
+        return Questions([self.sql(each) if isinstance(each, str) else each for each in listed], self._ledger)
 
     def table(self, name: str) -> Rows:
         """Start a question at a table, in Python."""
@@ -166,29 +171,45 @@ class Rows:
         """Keep the rows that fulfill all conditions."""
         return Rows(self._frame.where(*conditions), self._ask)
 
-    def select(self, *columns: str, **computed: str | Term) -> Rows:
+    def select(self, *columns: str | Term, **computed: str | Term) -> Rows:
         """Keep columns by name, and compute others."""
         return Rows(self._frame.select(*columns, **computed), self._ask)
 
-    def join(self, other: Rows, on: str | Sequence[str], *, how: JoinKind | str = "inner") -> Rows:
-        """Join on columns that both sides have; with `how="left"` rows here without a partner are kept."""
-        return Rows(self._frame.join(other._frame, on, how=how), self._ask)
+    def join(self, other: Rows, on: str | Sequence[str], *, how: JoinKind | Keep | str = "inner") -> Rows:
+        """Join on columns that both sides have; with `how="left"` rows here without a partner are kept.
+
+        With "semi" or "anti" rows here that have a partner, or have none, are kept, as EXISTS and NOT EXISTS do.
+        """
+        return Rows(self._frame.join(self._partner(other), on, how=how), self._ask)
 
     def union_all(self, other: Rows) -> Rows:
         """Put the rows of another table under these."""
-        return Rows(self._frame.union_all(other._frame), self._ask)
+        return Rows(self._frame.union_all(self._partner(other)), self._ask)
 
     def per_unit(self, *keys: str, **measures: Measure) -> Rows:
-        """Summarize each unit's rows."""
+        """Summarize each unit's rows, perhaps by further keys; the unit's column stays, to join on."""
         return Rows(self._frame.per_unit(*keys, **measures), self._ask)
 
-    def group_by(self, *keys: str, **computed: str | Term) -> GroupedRows:
+    def group_by(self, *keys: str | Term, **computed: str | Term) -> GroupedRows:
         """Form groups."""
         return GroupedRows(self._frame.group_by(*keys, **computed), self._ask)
 
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Question:
-        """Aggregate all rows."""
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Question:
+        """Aggregate all rows; a term is computed from the released columns before it."""
         return self._ask(self._frame.agg(bounding, **measures))
+
+    def _partner(self, other: Rows) -> Frame:
+        """The frame of other rows, which must be of the same database: one engine reads both."""
+        if not isinstance(other, Rows):
+            msg = f"{shown(other)} is no table of the database; write db.table('patients')."
+            raise ParameterError(msg)
+        if other._ask != self._ask:
+            msg = "the two tables belong to different databases; a question is about one."
+            raise ParameterError(msg)
+        return other._frame
+
+    def __repr__(self) -> str:
+        return f"Rows({', '.join(self._frame.node.schema)})"
 
 
 class GroupedRows:
@@ -219,9 +240,12 @@ class GroupedRows:
         """Show so many groups at most."""
         return GroupedRows(self._groups.limit(most), self._ask)
 
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Question:
-        """Aggregate each group."""
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Question:
+        """Aggregate each group; a term is computed from the released columns before it."""
         return self._ask(self._groups.agg(bounding, **measures))
+
+    def __repr__(self) -> str:
+        return f"GroupedRows({', '.join(name for name, _ in self._groups.keys)})"
 
 
 def open(  # noqa: A001 - used as discreet.open
@@ -250,4 +274,8 @@ def open(  # noqa: A001 - used as discreet.open
     Database('town', version '1') Pure(epsilon=0.75)
     """
     file = Path(path)
-    return Database(Policy.read(file), ledger=ledger, analyst=analyst, purpose=purpose, file=file)
+    policy = Policy.read(file)
+    if not policy.tables:
+        msg = f"{file.name} has no tables; write [tables.visits] and below it unit = 'patient_id', who is protected."
+        raise PolicyError(msg)
+    return Database(policy, ledger=ledger, analyst=analyst, purpose=purpose, file=file)

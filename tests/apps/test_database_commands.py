@@ -110,7 +110,7 @@ def test_a_preview_spends_nothing(clinic: str, capsys: pytest.CaptureFixture[str
     assert "would charge ε = 3, which does not fit; left: ε = 2" in capsys.readouterr().out
     assert main(["preview", clinic, sql, "--epsilon", "1", "--explain"]) == 0
     text = capsys.readouterr().out
-    assert "give expected_count=" in text
+    assert "give --expected-count 1000 for a number" in text
     assert "one unit moves" in text
     with SQLiteLedger(Path(clinic).with_name("clinic.ledger.sqlite")) as ledger:
         assert [line.kind for line in ledger.entries()] == ["opened"]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.apps.cli.screen import cell_text, charge_text, left_text
+from discreet.apps.cli.screen import charge_text, left_text
 from discreet.privacy import ZCDP, Pure
+from discreet.releases.showing import cell_text
 
 
 def number(text: str) -> Fraction:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, QueryRefused
 from discreet.plans import Bounding, Shape, aggregates, col, lit, plan_sql, table
 from discreet.plans.nodes import JoinKind
+from discreet.tables import Column, Policy, Table
 from tests.plans.hospital import POLICY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.plans import Frame
 
 
 def same(plan: object, sql: str) -> bool:
@@ -138,5 +147,118 @@ def test_joins_are_named_by_a_word() -> None:
     left = patients.join(visits, "patient_id", how="left").agg(n=aggregates.count())
     assert left.key == patients.join(visits, "patient_id", how=JoinKind.LEFT).agg(n=aggregates.count()).key
     for how in ("outer", "LEFT", None, 3):
-        with pytest.raises(ParameterError, match="one of inner, left"):
+        with pytest.raises(ParameterError, match="one of inner, left, semi, anti"):
             patients.join(visits, "patient_id", how=how)  # type: ignore[arg-type]
+
+
+def test_tables_of_another_policy_are_refused() -> None:
+    visits = table(POLICY, "visits")
+    open_to_all = Policy(
+        [Table("patients", public=True, unique=["patient_id"], columns=[Column("patient_id", type="text")])],
+        epsilon=1,
+    )
+    with pytest.raises(ParameterError, match="the table patients is that of another policy"):
+        visits.join(table(open_to_all, "patients"), "patient_id").agg(n=aggregates.count())
+
+
+def test_what_is_computed_per_unit_is_the_question_of_sql() -> None:
+    visits, patients = table(POLICY, "visits"), table(POLICY, "patients")
+    per = "SELECT patient_id, {} FROM visits GROUP BY patient_id"
+    total = visits.per_unit(total=aggregates.sum("cost")).agg(x=aggregates.mean("total"))
+    assert same(total, f"SELECT AVG(s) FROM ({per.format('SUM(cost) AS s')}) q")
+    joined = patients.join(visits.per_unit(n=aggregates.count()), "patient_id", how="left")
+    assert same(
+        joined.group_by("sex").agg(n=aggregates.mean("n")),
+        f"SELECT sex, AVG(n) FROM patients LEFT JOIN ({per.format('COUNT(*) AS n')}) q USING (patient_id) GROUP BY sex",
+    )
+    wards = visits.per_unit("ward").group_by("ward").agg(n=aggregates.count())
+    grouped = "SELECT patient_id, ward FROM visits GROUP BY patient_id, ward"
+    assert same(wards, f"SELECT ward, COUNT(*) FROM ({grouped}) q GROUP BY ward")
+
+
+def test_semi_joins_are_exists() -> None:
+    visits, old = table(POLICY, "visits"), table(POLICY, "patients").where("age > 40")
+    inner = "SELECT 1 FROM patients p WHERE p.patient_id = visits.patient_id AND p.age > 40"
+    for how, word in (("semi", "EXISTS"), ("anti", "NOT EXISTS")):
+        built = visits.join(old, "patient_id", how=how).agg(n=aggregates.count())
+        assert same(built, f"SELECT COUNT(*) FROM visits WHERE {word} ({inner})")
+
+
+def test_released_values_are_computed_with_by_name() -> None:
+    groups = table(POLICY, "visits").group_by("ward")
+    found = groups.agg(total=aggregates.sum("cost"), n=aggregates.count(), each=col("total") / col("n"))
+    asked = plan_sql(POLICY, "SELECT ward, SUM(cost), COUNT(*) AS n, SUM(cost) / COUNT(*) FROM visits GROUP BY ward")
+    assert (found.key, list(found.columns)) == (asked.key, ["ward", "total", "n", "each"])
+    assert found.request.outputs[-1][1] == asked.request.outputs[-1][1]
+    with pytest.raises(QueryRefused, match="no such column"):
+        groups.agg(each=col("total") / col("n"), total=aggregates.sum("cost"), n=aggregates.count())
+    with pytest.raises(ParameterError, match="by their names in the answer"):
+        aggregates.sum("cost") / aggregates.count()
+
+
+def test_equal_measures_are_one() -> None:
+    built = table(POLICY, "visits").agg(a=aggregates.count(), b=aggregates.count())
+    assert same(built, "SELECT COUNT(*) AS a, COUNT(*) AS b FROM visits")
+
+
+def test_unions_of_integers_and_floats() -> None:
+    visits = table(POLICY, "visits")
+    built = visits.select(x="change").union_all(visits.select(x="cost")).agg(s=aggregates.sum("x"))
+    assert same(built, "SELECT SUM(x) FROM (SELECT change AS x FROM visits UNION ALL SELECT cost AS x FROM visits) q")
+
+
+def test_names_are_found_as_in_sql() -> None:
+    visits, patients = table(POLICY, "visits"), table(POLICY, "patients")
+    assert visits.join(patients, "PATIENT_ID").agg(n=aggregates.count()).key == (
+        visits.join(patients, "patient_id").agg(n=aggregates.count()).key
+    )
+    assert list(visits.per_unit("Ward").node.schema) == ["patient_id", "ward"]
+    assert visits.group_by(col("ward")).agg(n=aggregates.count()).key == (
+        visits.group_by("ward").agg(n=aggregates.count()).key
+    )
+    assert list(visits.select(col("cost")).node.schema) == ["cost"]
+
+
+def test_divisors_and_lists_are_read_in_words() -> None:
+    assert aggregates.var("x", divisor="population") == aggregates.var("x", divisor=aggregates.Divisor.POPULATION)
+    assert aggregates.quantile("x", [0.1, 0.9]) == aggregates.quantile("x", 0.1, 0.9)
+    assert aggregates.count("*") == aggregates.count()
+    assert col("ward").is_in(["a", "b"]).expression == col("ward").is_in("a", "b").expression
+    assert (col("x") > np.int64(3)).expression == (col("x") > 3).expression  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "mistake, said",
+    [
+        (lambda v: v.where((col("cost") > 3) and (col("cost") < 9)), "each in parentheses"),
+        (lambda v: v.where(3 < col("cost") < 9), "each in parentheses"),
+        (lambda v: v.where(col("ward").is_in()), "at least one constant"),
+        (lambda v: v.where(col("cost") == None), "is_null"),  # noqa: E711 - the mistake
+        (lambda v: v.where(col(3) > 2), "the name of a column, not 3"),  # type: ignore[arg-type]
+        (lambda v: v.where(np.array([[1], [2]])), "a value of type ndarray is no expression"),
+        (lambda v: v.group_by("ward", ward="urgent"), "Two columns have this name"),
+        (lambda v: v.group_by(col("cost") / 100), "needs a name"),
+        (lambda v: v.per_unit("cost + 1"), "This is no column"),
+        (lambda v: v.join("patients", "patient_id"), "is no table"),
+        (lambda v: v.join(v, 3), "is no expression"),
+        (lambda v: v.union_all(None), "is no table"),
+        (lambda v: v.group_by("ward").order_by("n", descending=[False]), "True or False"),
+        (
+            lambda v: v.group_by("ward").having("n").agg(n=aggregates.count()),
+            "HAVING: .* of kind integer",
+        ),
+        (lambda v: v.agg(n=aggregates.sum(None)), "nothing to aggregate"),  # type: ignore[arg-type]
+        (lambda v: v.agg(n=aggregates.sum(aggregates.sum("cost"))), "nothing to aggregate"),  # type: ignore[arg-type]
+        (lambda v: v.agg(n=aggregates.var("cost", divisor=0)), "'sample', 'population'"),  # type: ignore[arg-type]
+        (lambda v: v.agg(n=aggregates.histogram("cost", 10)), "write a list of numbers"),  # type: ignore[arg-type]
+    ],
+)
+def test_mistakes_are_answered_in_a_sentence(mistake: Callable[[Frame], object], said: str) -> None:
+    with pytest.raises((ParameterError, QueryRefused), match=said):
+        mistake(table(POLICY, "visits"))
+
+
+def test_misspelled_aggregates_are_guessed() -> None:
+    for wrong, right in (("avg", "mean"), ("stddev", "std"), ("meen", "mean")):
+        with pytest.raises(AttributeError, match=f"Did you mean '{right}'"):
+            getattr(aggregates, wrong)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
 from discreet.errors import ParameterError, PolicyError
 from discreet.privacy import NeighborRelation
 from discreet.tables import Analyst, Bounds, Column, Kind, Policy, Purpose, Table
@@ -172,6 +173,38 @@ def test_mistakes_are_named(old: str, new: str, message: str) -> None:
     with pytest.raises(PolicyError) as caught:
         Policy.from_toml(HOSPITAL.replace(old, new, 1))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "column, said",
+    [
+        ('x = { lower = "2024-01-01", upper = "2024-12-31" }', "write the date without quotes"),
+        ('x = { type = "int" }', "Did you mean 'integer'"),
+        ('x = { type = "varchar" }', "Did you mean 'text'"),
+        ("x = { keys = [['a']] }", "a key is a number, a text"),
+        ("x = { keys = ['a', 3] }", "of different kinds; write all of one kind"),
+        ("x = { keys = ['a'], null_key = true, nullable = false }", "which drops rows with NULL"),
+        ("Cost = { type = 'text' }\ncost = { type = 'text' }", "two columns named 'cost'"),
+        ("Patient_ID = { type = 'text' }", "two columns named 'patient_id'"),
+    ],
+)
+def test_mistakes_in_columns_say_what_to_write(column: str, said: str) -> None:
+    head = '[budget]\nepsilon = 3\n[tables.visits]\nunit = "patient_id"\n[tables.visits.columns]\n'
+    with pytest.raises(PolicyError, match=f"^line [0-9]+: tables.visits.*{said}"):
+        Policy.from_toml(head + column)
+
+
+def test_files_without_tables_and_tables_with_dots(tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").write_text("[budget]\nepsilon = 3")
+    with pytest.raises(PolicyError, match=r"empty.toml has no tables; write \[tables.visits\]"):
+        discreet.open(tmp_path / "empty.toml")
+    with pytest.raises(PolicyError, match=r'line 3: .* in quotes: \[tables."clinic.visits"\]'):
+        Policy.from_toml("[budget]\nepsilon = 3\n[tables.clinic.visits]\nrow_is_unit = true")
+
+
+def test_marks_of_utf8_and_keys_with_fractions_are_read() -> None:
+    text = "\ufeff[budget]\nepsilon = 3\n[tables.t]\nrow_is_unit = true\n[tables.t.columns]\nx = { keys = [0.1, 0.5] }"
+    assert Policy.from_toml(text).table("t").column("x").keys == (0.1, 0.5)
 
 
 def test_a_pure_budget_has_no_deltas_to_hand_out() -> None:

@@ -66,6 +66,7 @@ def open_engine(policy: Policy, source: object = None, *, relative_to: str | Pat
         return Spark(policy, found)
     msg = (
         f"source is {'missing' if found is None else 'a ' + type(found).__name__}; it must be a path, an address, a "
-        "mapping of tables to data frames, or a Spark session."
+        "mapping of tables to data frames, or a Spark session. In a policy file: [source] and below it url = '.', a "
+        "folder of CSV or Parquet files beside it."
     )
     raise ParameterError(msg)

@@ -39,6 +39,8 @@ def shown(value: object) -> str:
         return f"a number of more than {_LONGEST_TEXT} digits"
     except Exception:  # noqa: BLE001 - whatever a class of somebody else raises
         return f"a value of type {type(value).__name__}"
+    if "\n" in text and not isinstance(value, str):  # a table, an array
+        return f"a value of type {type(value).__name__}"
     if len(text) > _LONGEST_TEXT and not isinstance(value, str):
         return f"a number of more than {_LONGEST_TEXT} digits"
     return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…"

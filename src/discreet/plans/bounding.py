@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import integer
+from discreet.exact import integer, shown
 from discreet.plans.expressions import Case, Column, IsNull, Literal, Or
 from discreet.plans.nodes import Aggregate, BoundGroups, BoundRows, Filter, Node, PerUnit, Project, Scan
 from discreet.plans.refusals import refuse
@@ -81,6 +81,13 @@ class Bounding:
 
     def __post_init__(self) -> None:
         """Refuse limits that keep nothing."""
+        for name, words in (("place", Place), ("shape", Shape)):
+            given = getattr(self, name)
+            try:
+                object.__setattr__(self, name, words(given))  # a word is read as what it names
+            except ValueError:
+                msg = f"{name} is {shown(given)}; it must be one of {', '.join(each.value for each in words)}."
+                raise ParameterError(msg) from None
         for name in ("rows", "groups", "rows_per_group"):
             number = getattr(self, name)
             if number is not None:

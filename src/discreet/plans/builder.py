@@ -12,18 +12,18 @@ from discreet.plans import statistics as s
 from discreet.plans.alignment import aligned
 from discreet.plans.bounding import Bounding
 from discreet.plans.expressions import And, Column, Expression
-from discreet.plans.nodes import Filter, Join, JoinKind, Node, PerUnit, Project, UnionAll
+from discreet.plans.nodes import Filter, Join, JoinKind, Keep, Node, PerUnit, Project, SemiJoin, UnionAll
 from discreet.plans.normal import replaced
 from discreet.plans.plan import Ordering, Plan, Request
 from discreet.plans.refusals import refuse
 from discreet.plans.sql.expressions import Scalars
 from discreet.plans.sql.reading import read_expression
-from discreet.plans.sql.relations import scanned
+from discreet.plans.sql.relations import scanned, with_floats
 from discreet.plans.sql.scope import Scope
 from discreet.plans.terms import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from discreet.plans.aggregates import Measure
     from discreet.plans.facts import Schema
@@ -35,6 +35,12 @@ __all__ = ["Frame", "Groups", "table"]
 Operand = str | Term
 
 _MOST_ROWS = 1_000_000
+_HOW: dict[str, JoinKind | Keep] = {
+    "inner": JoinKind.INNER,
+    "left": JoinKind.LEFT,
+    "semi": Keep.MATCHED,
+    "anti": Keep.UNMATCHED,
+}
 
 
 def table(policy: Policy, name: str, *, verified: frozenset[str] = frozenset()) -> Frame:
@@ -57,7 +63,7 @@ class Frame:
     """Rows that are still to be aggregated; every method returns a new frame and touches no data.
 
     Conditions, computed columns and what a measure is of (`agg.mean("cost / 100")`) are SQL expressions, such as
-    `"cost > 100"`, or terms: `col("cost") > 100`, with `discreet.plans.col`.
+    `"cost > 100"`, or terms: `col("cost") > 100`, with `discreet.col`.
 
     >>> from discreet.plans.terms import col
     >>> from discreet.tables import Column, Policy, Table
@@ -77,56 +83,64 @@ class Frame:
             found = replace(found, node=Filter(found.node, _read(found.node, condition)))
         return found
 
-    def select(self, *columns: str, **computed: Operand) -> Frame:
+    def select(self, *columns: Operand, **computed: Operand) -> Frame:
         """Keep columns by name, and compute others."""
-        kept = [(name, _read(self.node, name)) for name in columns]
-        made = [(name, _read(self.node, each)) for name, each in computed.items()]
-        return replace(self, node=Project(self.node, (*kept, *made)))
+        return replace(self, node=Project(self.node, _named(self.node, columns, computed)))
 
-    def join(self, other: Frame, on: str | Sequence[str], *, how: JoinKind | str = JoinKind.INNER) -> Frame:
+    def join(self, other: Frame, on: str | Sequence[str], *, how: JoinKind | Keep | str = "inner") -> Frame:
         """Join on columns that both sides have; the unit must be among them unless one side is public.
 
-        `how` is "inner" or "left", which keeps rows of this side that have no partner.
+        `how` is "inner"; "left", which keeps rows of this side that have no partner; "semi" or "anti", which keep this
+        side's rows that have a partner, or have none, as EXISTS and NOT EXISTS do, and take no columns from the other.
         Columns keep their names; a name that both sides have and that is not joined on must be renamed first.
         """
-        names = [on] if isinstance(on, str) else list(on)
-        kinds = {kind.value: kind for kind in JoinKind}
-        kind = how if isinstance(how, JoinKind) else kinds.get(how) if isinstance(how, str) else None
+        kind = how if isinstance(how, JoinKind | Keep) else _HOW.get(how) if isinstance(how, str) else None
         if kind is None:
-            msg = f"how is {shown(how)}; it must be one of {', '.join(kinds)}."
+            msg = f"how is {shown(how)}; it must be one of {', '.join(_HOW)}."
             raise ParameterError(msg)
-        for side in (self, other):
-            for name in names:
-                _read(side.node, name)  # refuses a missing column by its name
-        joined = Join(self.node, other.node, tuple((name, name) for name in names), kind)
-        right = [name for name in other.node.schema if name not in names]
+        other = self._partner(other)
+        wanted: Sequence[str] = on if isinstance(on, list | tuple) else [on]  # type: ignore[list-item]  # read next
+        pairs = tuple((_column(self.node, name), _column(other.node, name)) for name in wanted)
+        if isinstance(kind, Keep):
+            return replace(self, node=SemiJoin(self.node, other.node, pairs, kind))
+        right = [name for name in other.node.schema if name not in [theirs for _, theirs in pairs]]
         for name in right:
             if name in self.node.schema:
-                refuse(
-                    name, why="Both sides have a column of this name.", instead=f"select(new_name={name!r}, …) first."
-                )
+                instead = f"select(new_name={name!r}, …) first, with the other columns that are needed."
+                refuse(name, why="Both sides have a column of this name.", instead=instead)
+        joined = Join(self.node, other.node, pairs, kind)
         columns = [(name, Column(f"l.{name}")) for name in self.node.schema]
         return replace(self, node=Project(joined, (*columns, *((name, Column(f"r.{name}")) for name in right))))
 
     def union_all(self, other: Frame) -> Frame:
         """Put the rows of another frame under these; columns by position."""
-        return replace(self, node=UnionAll(self.node, other.node))
+        return replace(self, node=UnionAll(*with_floats(self.node, self._partner(other).node)))
 
     def per_unit(self, *keys: str, **measures: Measure) -> Frame:
-        """Summarize each unit's rows, perhaps by further keys: one row per unit and key."""
-        for key in keys:
-            _read(self.node, key)
-        made = tuple((name, _per_unit(_checked(self.node, measure))) for name, measure in measures.items())
-        return replace(self, node=PerUnit(self.node, keys, made))
+        """Summarize each unit's rows, perhaps by further keys: one row per unit and key.
 
-    def group_by(self, *keys: str, **computed: Operand) -> Groups:
+        The unit's column comes first, to join on, unless it was left out before.
+        """
+        columns = [_column(self.node, key) for key in keys]
+        unit = [name for name, facts in self.node.schema.items() if facts.unit and name not in columns][:1]
+        names = (*unit, *columns)
+        parts, made = _parts(self.node, measures, names)
+        found = PerUnit(self.node, names, tuple((name, _per_unit(part)) for name, part in parts.items()))
+        outputs = [*((name, Column(name)) for name in names), *((name, Column(part)) for name, part in made.items())]
+        return replace(self, node=Project(found, tuple(outputs)))
+
+    def group_by(self, *keys: Operand, **computed: Operand) -> Groups:
         """Form groups by columns, and by computed keys with a name."""
-        named = {name: _read(self.node, name) for name in keys} | {
-            name: _read(self.node, each) for name, each in computed.items()
-        }
-        return Groups(self, tuple(named.items()))
+        return Groups(self, _named(self.node, keys, computed))
 
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Plan:
+    def _partner(self, other: Frame) -> Frame:
+        """Check what this frame is put together with."""
+        if isinstance(other, Frame):
+            return other
+        msg = f"{shown(other)} is no table; write db.table('patients'), perhaps with where, select or per_unit."
+        raise ParameterError(msg)
+
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Plan:
         """Aggregate all rows."""
         return Groups(self, ()).agg(bounding, **measures)
 
@@ -157,29 +171,37 @@ class Groups:
 
     def order_by(self, *values: Operand, descending: bool = False) -> Groups:
         """Sort the answer by released values, the first one first; NULLs come last."""
+        if not isinstance(descending, bool):
+            msg = f"descending is {shown(descending)}; it must be True or False. For several: order_by(…).order_by(…)."
+            raise ParameterError(msg)
         return replace(self, ordering=(*self.ordering, *((value, descending) for value in values)))
 
     def limit(self, most: int) -> Groups:
         """Show so many groups at most."""
         return replace(self, most=integer(most, name="most", least=0, most=_MOST_ROWS))
 
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure) -> Plan:
-        """Aggregate each group; the limits on each unit's rows may be set closer than the policy does."""
-        checked = {name: _checked(self.frame.node, measure) for name, measure in measures.items()}
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Plan:
+        """Aggregate each group; the limits on each unit's rows may be set closer than the policy does.
+
+        A term is computed from released values, by the names of the answer's columns before it, and costs nothing:
+        `agg(total=agg.sum("cost"), n=agg.count(), each=col("total") / col("n"))`.
+        """
         keys = {f"key{place}": expression for place, (_, expression) in enumerate(self.keys)}
-        parts = {f"m{place}": measure for place, measure in enumerate(checked.values())}
-        outputs = [(name, Column(f"key{place}")) for place, (name, _) in enumerate(self.keys)]
-        outputs += [(name, Column(f"m{place}")) for place, name in enumerate(checked)]
-        names = [name for name, _ in outputs]
-        if len(set(names)) < len(names):
+        asked = {name: measure for name, measure in measures.items() if not isinstance(measure, Term)}
+        parts, made = _parts(self.frame.node, asked, keys)
+        outputs: dict[str, Expression] = {name: Column(key) for key, (name, _) in zip(keys, self.keys, strict=True)}
+        if set(outputs) & set(measures):
             refuse("agg", why="A key and a measure have one name.", instead="another name for the measure.")
-        request = Request(self.frame.node, tuple(keys.items()), tuple(parts.items()), tuple(outputs))
-        shown_as: dict[str, Expression] = dict(outputs)
-        lists = {name for name, measure in zip(measures, checked.values(), strict=True) if measure.size > 1}
-        conditions = [_released(request, each, shown_as, lists) for each in self.conditions]
-        order = [Ordering(_released(request, each, shown_as, lists), down) for each, down in self.ordering]
+        request = Request(self.frame.node, tuple(keys.items()), tuple(parts.items()), ())
+        lists = {name for name, part in made.items() if parts[part].size > 1}
+        for name, measure in measures.items():
+            known = Column(made[name]) if name in made else None
+            outputs[name] = known or _released(request, measure, outputs, lists)  # type: ignore[arg-type]  # a term
+        conditions = [_released(request, each, outputs, lists) for each in self.conditions]
+        order = [Ordering(_released(request, each, outputs, lists), down) for each, down in self.ordering]
         request = replace(
             request,
+            outputs=tuple(outputs.items()),
             having=And(tuple(conditions)) if len(conditions) > 1 else next(iter(conditions), None),
             order=tuple(order),
             limit=self.most,
@@ -217,8 +239,7 @@ def _expression(node: Node, operand: Operand, schema: Schema) -> Expression:
         found = operand.expression
     elif not isinstance(operand, str):
         msg = (
-            f"{shown(operand)} is no expression; write SQL in quotes, such as 'age > 40', "
-            "or discreet.plans.col('age') > 40."
+            f"{shown(operand)} is no expression; write SQL in quotes, such as 'age > 40', or discreet.col('age') > 40."
         )
         raise ParameterError(msg)
     elif operand in schema:
@@ -235,10 +256,57 @@ def _read(node: Node, operand: Operand) -> Expression:
     return _expression(node, operand, node.schema)
 
 
+def _column(node: Node, operand: Operand) -> str:
+    """Read the name of a column."""
+    found = _read(node, operand)
+    if not isinstance(found, Column):
+        refuse(
+            shown(operand), why="This is no column.", instead="a column's name; compute it with select(name=…) first."
+        )
+    return found.name
+
+
+def _named(node: Node, columns: Sequence[Operand], computed: dict[str, Operand]) -> tuple[tuple[str, Expression], ...]:
+    """Read columns that go by their own names, and computed ones by the names they are given."""
+    found: dict[str, Expression] = {}
+    for operand in columns:
+        expression = _read(node, operand)
+        if isinstance(operand, Term) and not isinstance(expression, Column):
+            msg = "a computed column needs a name; write name=col('cost') / 100."
+            raise ParameterError(msg)
+        name = operand if isinstance(operand, str) else expression.name  # type: ignore[attr-defined]  # a column
+        _once(name, found)
+        found[name] = expression
+    for name, operand in computed.items():
+        _once(name, found)
+        found[name] = _read(node, operand)
+    return tuple(found.items())
+
+
+def _once(name: str, found: dict[str, Expression]) -> None:
+    if name in found:
+        refuse(name, why="Two columns have this name.", instead="another name for one of them: new_name=….")
+
+
+def _parts(node: Node, measures: dict[str, Measure], taken: Iterable[str]) -> tuple[dict[str, Measure], dict[str, str]]:
+    """Number the measures as SQL does, equal ones as one; and give the part that each name stands for."""
+    parts: dict[str, Measure] = {}
+    forms: dict[str, str] = {}
+    made: dict[str, str] = {}
+    for name, measure in measures.items():
+        checked = _checked(node, measure)
+        part = f"m{len(parts)}"
+        while part in taken:  # a column may be called m0
+            part += "_"
+        made[name] = forms.setdefault(repr(checked.canonical()), part)
+        parts.setdefault(made[name], checked)
+    return parts, made
+
+
 def _checked(node: Node, measure: Measure) -> Measure:
     """Check a measure's operands against the columns."""
     if not isinstance(measure, agg.Measure):
-        msg = f"{shown(measure)} is no measure; write agg.count(), agg.mean('cost') and so on."
+        msg = f"{shown(measure)} is no measure; write discreet.agg.count(), discreet.agg.mean('cost') and so on."
         raise ParameterError(msg)
     return measure.with_operands(tuple(_read(node, _operand(node, each)) for each in measure.operands))
 

@@ -18,6 +18,7 @@ from discreet.plans.images import known_keys
 from discreet.plans.nodes import Aggregate, GroupKey, Project, Scan
 from discreet.plans.normal import normal, simplified
 from discreet.plans.refusals import refuse
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.plans.aggregates import Measure
@@ -102,12 +103,14 @@ class Plan:
         if not isinstance(self.bounding, Bounding):
             msg = f"bounding is {shown(self.bounding)}; it must be a Bounding, such as Bounding(rows=5)."
             raise ParameterError(msg)
+        self._require_own_tables()
         if not self.request.measures:
             refuse(
                 "SELECT",
                 why="It asks for rows or keys, not for statistics of many units.",
                 instead="an aggregate, such as COUNT(*), AVG(x) or SUM(x).",
             )
+        self._require_condition()
         for _, measure in self.request.measures:
             measure.statistics(self.request.relation.schema)  # refuses in the words of the question
         for statistic in self.aggregate.statistics:
@@ -125,6 +128,21 @@ class Plan:
                 why=f"The known keys form {groups} groups, more than the policy's limit of {self.policy.most_groups}.",
                 instead="fewer or coarser keys.",
             )
+
+    def _require_own_tables(self) -> None:
+        """Refuse tables as another policy declares them: it may say that private rows are public."""
+        for node in self.request.relation.walk():
+            if isinstance(node, Scan) and node.table not in self.policy.tables:
+                msg = f"the table {node.table.name} is that of another policy; a question is about one database."
+                raise ParameterError(msg)
+
+    def _require_condition(self) -> None:
+        """Refuse a HAVING that is no condition: no group would ever fulfill it."""
+        having = self.request.having
+        kind = None if having is None else having.facts(self.request.released).kind
+        if kind is not None and kind is not Kind.BOOLEAN:
+            why = f"The condition is of kind {kind.value}, not a truth value."
+            refuse("HAVING", why=why, instead="HAVING COUNT(*) > 100")
 
     @cached_property
     def _columns(self) -> tuple[tuple[str, Expression], ...]:
@@ -176,9 +194,8 @@ class Plan:
             return found
         limit = self._source[1]
         if limit is None:
-            refuse(
-                "shape=sums", why="Nothing says how much a unit may add.", instead="rows_per_group= in the question."
-            )
+            instead = "rows_per_unit in the policy, or Bounding(shape='sums', rows_per_group=2)."
+            refuse("shape=sums", why="Nothing says how much a unit may add.", instead=instead)
         return clipped(found, limit)
 
     @cached_property

@@ -5,9 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+import numpy as np
+
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact import integer, shown
 from discreet.plans.expressions import (
+    Abs,
     Add,
     And,
     Column,
@@ -25,6 +28,7 @@ from discreet.plans.expressions import (
     Not,
     NotEqual,
     Or,
+    Power,
     Remainder,
     Subtract,
 )
@@ -72,8 +76,20 @@ class Term:
     def __floordiv__(self, other: Term | Cell) -> Term:
         return Term(IntegerDivide((self.expression, _of(other))))
 
+    def __rfloordiv__(self, other: Cell) -> Term:
+        return Term(IntegerDivide((_of(other), self.expression)))
+
     def __mod__(self, other: Term | Cell) -> Term:
         return Term(Remainder((self.expression, _of(other))))
+
+    def __rmod__(self, other: Cell) -> Term:
+        return Term(Remainder((_of(other), self.expression)))
+
+    def __pow__(self, exponent: int) -> Term:
+        return Term(Power((self.expression,), integer(exponent, name="exponent")))
+
+    def __abs__(self) -> Term:
+        return Term(Abs((self.expression,)))
 
     def __neg__(self) -> Term:
         return Term(Negate((self.expression,)))
@@ -101,23 +117,36 @@ class Term:
     def __and__(self, other: Term) -> Term:
         return Term(And((self.expression, _of(other))))
 
+    def __rand__(self, other: bool) -> Term:
+        return Term(And((_of(other), self.expression)))
+
     def __or__(self, other: Term) -> Term:
         return Term(Or((self.expression, _of(other))))
+
+    def __ror__(self, other: bool) -> Term:
+        return Term(Or((_of(other), self.expression)))
 
     def __invert__(self) -> Term:
         return Term(Not((self.expression,)))
 
     def __bool__(self) -> bool:
-        msg = "a condition on columns is not true or false by itself; combine conditions with &, | and ~."
+        msg = (
+            "a condition on columns is not true or false by itself; combine conditions with &, | and ~, each in "
+            "parentheses, and write (0 < x) & (x < 9) for 0 < x < 9."
+        )
         raise ParameterError(msg)
 
-    def is_in(self, *choices: Cell) -> Term:
-        """Tell whether the value is one of some constants.
+    def is_in(self, *choices: Cell | list[Cell] | tuple[Cell, ...]) -> Term:
+        """Tell whether the value is one of some constants, given one by one or as a list.
 
         >>> col("ward").is_in("surgery", "oncology").expression.evaluate({"ward": "surgery"})
         True
         """
-        return Term(In((self.expression,), tuple(_constant(choice).value for choice in choices)))
+        listed = choices[0] if len(choices) == 1 and isinstance(choices[0], list | tuple) else choices
+        if not listed:
+            msg = "is_in takes at least one constant, such as is_in('surgery', 'oncology')."
+            raise ParameterError(msg)
+        return Term(In((self.expression,), tuple(_constant(choice).value for choice in listed)))
 
     def is_null(self) -> Term:
         """Tell whether the value is missing.
@@ -134,6 +163,9 @@ def col(name: str) -> Term:
     >>> (col("cost") / 100).expression.evaluate({"cost": 250})
     2.5
     """
+    if not isinstance(name, str):
+        msg = f"col takes the name of a column, not {shown(name)}; a constant is discreet.plans.lit(3)."
+        raise ParameterError(msg)
     return Term(Column(name))
 
 
@@ -147,10 +179,14 @@ def lit(value: Cell) -> Term:
 
 
 def _constant(value: object) -> Literal:
+    if isinstance(value, np.generic):  # a cell of somebody's array
+        value = value.item()
     kinds = [kind for kind in Kind if value is not None and is_of_kind(value, kind)]  # type: ignore[arg-type]  # asked
     if not kinds or (isinstance(value, str) and not is_writable(value)):
+        missing = " For missing values write col('x').is_null()." if value is None else ""
         msg = (
-            f"{shown(value)} is no constant; write a number, a text, a truth value, a date or a datetime without zone."
+            f"{shown(value)} (of type {type(value).__name__}) is no constant; write an int, a float, a text, a truth "
+            f"value, a date or a datetime without zone.{missing}"
         )
         raise ParameterError(msg)
     return Literal(value, kinds[0])  # type: ignore[arg-type]  # a value of that kind

@@ -21,6 +21,7 @@ from discreet.releases.decoding import Cell, decoder, values_of
 from discreet.releases.narrowing import clamps_of
 from discreet.releases.numbers import confident
 from discreet.releases.pictures import intervals
+from discreet.releases.showing import cell_text, html_table
 from discreet.releases.stored import write_stored
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = ["Answer"]
 
 _COUNTS = (agg.Count, agg.CountDistinct, agg.Histogram)
 _WIDEST = 24
+_MOST_ROWS = 100  # in a notebook
 _USUAL = 0.95
 
 
@@ -95,14 +97,13 @@ class Answer:
     def _order(self) -> Sequence[int]:
         """Which groups are shown, in which order: HAVING, ORDER BY and LIMIT on released values."""
         request = self.plan.request
+        in_order = self._by_keys
         if request.having is None and not request.order:
-            return range(len(self.groups))[: request.limit]
+            return in_order[: request.limit]
         rows = self._usual
         values = [{name: cell.value for name, cell in row.items()} for row in rows]
         kept = [
-            place
-            for place, row in enumerate(values)
-            if request.having is None or _evaluated(request.having, row) is True
+            place for place in in_order if request.having is None or _evaluated(request.having, values[place]) is True
         ]
         for ordering in reversed(request.order):
             found = {place: _evaluated(ordering.value, values[place]) for place in kept}
@@ -110,6 +111,23 @@ class Answer:
             there.sort(key=lambda place: found[place], reverse=ordering.descending)
             kept = there + [place for place in kept if found[place] is None]
         return tuple(kept[: request.limit])
+
+    @property
+    def _by_keys(self) -> Sequence[int]:
+        """The groups in the order of the question's keys, the first key first; a plan has its keys in another order."""
+        plan = self.plan
+        places = {key.column: place for place, key in enumerate(plan.aggregate.keys)}
+        wanted = list(dict.fromkeys(places[plan.key_column(name)] for name, _ in plan.request.keys))
+        if wanted == sorted(wanted):
+            return range(len(self.groups))
+        ranks = []
+        for place in wanted:
+            values: list[Any] = list(dict.fromkeys(group[place] for group in self.groups))
+            if not plan.aggregate.known:  # known keys occur in their own order
+                values.sort(key=lambda value: (value is None, value))
+            ranks.append({value: rank for rank, value in enumerate(values)})
+        columns = [[rank[group[place]] for group in self.groups] for place, rank in zip(wanted, ranks, strict=True)]
+        return tuple(np.lexsort(columns[::-1]).tolist())
 
     def _floored(self, name: str, cell: Cell) -> Cell:
         """A count, or counts, from 0 on where that is asked for."""
@@ -249,7 +267,7 @@ class Answer:
         return f"Answer({', '.join(self.columns)}: {counted(len(self._order), 'row')}, {self.promise})"
 
     def __str__(self) -> str:
-        rows = [[_shown(cell) for cell in row.values()] for row in self.cells()]
+        rows = [[_text(cell) for cell in row.values()] for row in self.cells()]
         widths = [max(map(len, column)) for column in zip(self.columns, *rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         head = "  ".join(name.ljust(width) for name, width in zip(self.columns, widths, strict=True)).rstrip()
@@ -261,6 +279,13 @@ class Answer:
                 f"each ± holds with probability 0.95; {self.promise}; {self._paid}{self._head}",
             ]
         )
+
+    def _repr_html_(self) -> str:
+        order = self._order
+        some = self if len(order) <= _MOST_ROWS else replace(self, recipe=_limited(self.recipe, _MOST_ROWS))
+        rows = [[(_text(cell), "" if cell.exact else cell.reason) for cell in row.values()] for row in some.cells()]
+        words = "; ".join([*self._clamped, "each ± holds with probability 0.95", self.promise, self._paid])
+        return html_table(self.columns, rows, words, more=max(0, len(order) - _MOST_ROWS))
 
     @property
     def _clamped(self) -> list[str]:
@@ -293,6 +318,11 @@ class Answer:
         return "".join(f", {charge!r} to {title}" for title, charge in self.charges.items() if charge != self.cost)
 
 
+def _limited(recipe: Recipe, most: int) -> Recipe:
+    """The same numbers, of which fewer rows are shown."""
+    return replace(recipe, plan=replace(recipe.plan, request=replace(recipe.plan.request, limit=most)))
+
+
 def _is_number(cell: Cell) -> bool:
     return not cell.exact and isinstance(cell.value, int | float) and not isinstance(cell.value, bool)
 
@@ -314,18 +344,5 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _shown(cell: Cell) -> str:
-    """Write a cell: a value with its ±, both to the digits that mean something."""
-    if cell.value is None:
-        return "NULL"
-    if isinstance(cell.value, float):
-        digits = 2 if not cell.error else max(0, min(12, 1 - _exponent(cell.error)))
-        text = f"{cell.value:,.{digits}f}"
-        return text if cell.error is None else f"{text} ± {cell.error:.2g}"
-    text = str(_plain(cell.value))
-    text = text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-    return text if cell.error is None else f"{text} ± {cell.error:g}"
-
-
-def _exponent(error: float) -> int:
-    return int(f"{error:e}".partition("e")[2])
+def _text(cell: Cell) -> str:
+    return cell_text(cell.value, cell.error, exact=cell.exact, widest=_WIDEST)

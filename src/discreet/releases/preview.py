@@ -17,6 +17,7 @@ from discreet.releases.decoding import rounding_of_product
 from discreet.releases.expected import Expected, expected
 from discreet.releases.numbers import reach_of
 from discreet.releases.recipe import levels_of
+from discreet.releases.showing import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +71,14 @@ class Preview:
         lines += [f"{name}: {note}" for name, note in self.notes.items()]
         lacking = "" if self.fits else ", which does not fit"
         return "\n".join([*lines, f"promise: {self.promise}; {self._charge}{lacking}; left before: {self.remaining!r}"])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [(name, ""), ("" if error is None else f"{error:.4g}", ""), (self.notes.get(name, ""), "")]
+            for name, error in self.errors.items()
+            if error is not None or name in self.notes
+        ]
+        return html_table(["column", "±", "note"], rows, str(self).splitlines()[-1])
 
     @property
     def _charge(self) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from discreet.errors import PolicyError
 from discreet.exact import shown
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import INT64, LARGEST_FLOAT, SMALLEST_FLOAT, Kind, Value, as_number, is_of_kind, read_value
+from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -18,6 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_KEY_SET", "Column"]
 
 LARGEST_KEY_SET = 1_000_000
+
+# Words of databases and of Python for the types of a policy.
+_ELSEWHERE = {
+    **dict.fromkeys(("int", "bigint", "int64", "long"), "integer"),
+    **dict.fromkeys(("double", "real", "number", "numeric", "decimal", "float64"), "float"),
+    **dict.fromkeys(("str", "string", "varchar", "char", "category", "object"), "text"),
+    **dict.fromkeys(("datetime", "timestamptz", "datetime64"), "timestamp"),
+    "bool": "boolean",
+}
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -76,6 +87,9 @@ class Column:
             word = "other" if other is not None else "null_key"
             msg = f"{name} has {word} but no keys; list the keys, or leave it out."
             raise PolicyError(msg)
+        if null_key and not nullable:
+            msg = f"{name} has null_key and is not nullable, which drops rows with NULL; remove one of the two."
+            raise PolicyError(msg)
         if listed is not None and facts["bounds"] != UNBOUNDED:
             msg = f"{name} has both keys and bounds; keep the keys to group by it, or the bounds to compute with it."
             raise PolicyError(msg)
@@ -125,14 +139,13 @@ def _kind(name: str, given: str | Kind | None, lower: object, upper: object, key
         try:
             return Kind(given)
         except ValueError:
-            msg = f"{name}.type is {shown(given)}; it must be one of {', '.join(kind.value for kind in Kind)}."
+            words = [kind.value for kind in Kind]
+            known = _ELSEWHERE.get(given.lower()) if isinstance(given, str) else None
+            near = f" Did you mean '{known}'?" if known else hint(str(given), words)
+            msg = f"{name}.type is {shown(given)}; it must be one of {', '.join(words)}.{near}"
             raise PolicyError(msg) from None
     if keys is not None:
-        kinds = {Kind.of(key) for key in keys if is_of_kind(key, _guess(key))}  # type: ignore[arg-type]
-        if len(kinds) == 1:
-            return kinds.pop()
-        msg = f'{name}.keys are of different kinds; say the type, such as type = "text".'
-        raise PolicyError(msg)
+        return _kind_of_keys(name, keys)
     ends = [end for end in (lower, upper) if end is not None]
     if not ends:
         msg = f'{name} has no type; types are declared, not guessed from the data. Write type = "text", or give bounds.'
@@ -141,8 +154,28 @@ def _kind(name: str, given: str | Kind | None, lower: object, upper: object, key
         return Kind.TIMESTAMP
     if any(isinstance(end, dt.date) for end in ends):
         return Kind.DATE
+    texts = [end for end in ends if isinstance(end, str) and end[:4].isdigit() and end[4:5] == "-"]
+    if texts:
+        msg = f"{name} has the bound {shown(texts[0])}, a text; write the date without quotes, such as 2024-02-01."
+        raise PolicyError(msg)
     whole = all(isinstance(end, int) for end in ends) and len(ends) == 2
     return Kind.INTEGER if whole else Kind.FLOAT
+
+
+def _kind_of_keys(name: str, keys: list[object]) -> Kind:
+    """Return the kind of all keys, without a declared one; `Decimal` is how a policy file holds 0.5."""
+    kinds = {
+        Kind.FLOAT if isinstance(key, Decimal) else Kind.of(key) if is_of_kind(key, _guess(key)) else None  # type: ignore[arg-type]
+        for key in keys
+    }
+    if None in kinds:
+        wrong = next(key for key in keys if not isinstance(key, Decimal) and not is_of_kind(key, _guess(key)))  # type: ignore[arg-type]
+        msg = f"{name}.keys holds {shown(wrong)}; a key is a number, a text, a truth value, a date or a timestamp."
+        raise PolicyError(msg)
+    if len(kinds) > 1:
+        msg = f'{name}.keys are of different kinds; write all of one kind, such as ["1", "2", "other"].'
+        raise PolicyError(msg)
+    return kinds.pop()  # type: ignore[return-value]  # not None, as above
 
 
 def _guess(key: object) -> Kind:

@@ -75,6 +75,7 @@ def _plain(key: str) -> str:
 
 def toml_facts(text: str) -> tuple[dict[str, Any], Lines]:
     """Read the arguments of a policy from TOML text, and where they stand."""
+    text = text.removeprefix("\ufeff")  # some editors mark UTF-8 so
     try:
         # Decimals keep the digits that were written: 0.1 is one tenth.
         read = tomllib.loads(text, parse_float=Decimal)
@@ -180,6 +181,8 @@ def _known(read: Mapping[str, object], words: tuple[str, ...], path: str, lines:
         if word not in words:
             full = f"{path}.{word}" if path else word
             near = hint(word, words) or f" The keys are {', '.join(words)}."
+            if what == "a table" and isinstance(read[word], dict):  # [tables.clinic.visits]
+                near = f' A name with a dot stands in quotes: [tables."{full.removeprefix("tables.")}"].'
             msg = f"{lines.prefix(full)}{full} is not a key of {what}.{near}"
             raise PolicyError(msg)
 

@@ -130,11 +130,13 @@ def _columns(
         msg = f"{name}.columns must be a list of Column."
         raise PolicyError(msg)
     known = [column.name for column in found]
-    if len(set(known)) < len(known):
-        msg = f"{name} declares a column twice."
-        raise PolicyError(msg)
     implied = [*([unit] if isinstance(unit, str) else []), *(each for columns in sets for each in columns)]
     found += [Column(each, type=Kind.TEXT) for each in dict.fromkeys(implied) if each not in known]
+    folded = [column.name.casefold() for column in found]
+    for place, column in enumerate(found):
+        if folded[place] in folded[:place]:
+            msg = f"{name} has two columns named {column.name!r} (letters' case does not tell names apart)."
+            raise PolicyError(msg)
     for column in found:
         if column.name == unit:
             _require_identity(name, column)

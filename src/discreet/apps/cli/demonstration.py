@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.apps.cli.hospital import patients, write_hospital
-from discreet.apps.cli.screen import cell_text, charge_text, table
+from discreet.apps.cli.screen import charge_text, table
 from discreet.checks.attacks import Averaging, Differencing, Target, averaging, differencing
 from discreet.database import Database
 from discreet.database import open as open_policy
@@ -15,6 +15,7 @@ from discreet.errors import QueryRefused
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy.curves import pure
 from discreet.privacy.meanings import attacker_accuracy
+from discreet.releases.showing import cell_text
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _asked(db: Database) -> Iterator[Step]:
 
 
 def _laid_out(answer: Answer) -> object:
-    rows = [[cell_text(cell.value, cell.error) for cell in row.values()] for row in answer.cells()]
+    rows = [[cell_text(cell.value, cell.error, exact=cell.exact) for cell in row.values()] for row in answer.cells()]
     return table(answer.columns, rows, numbers=answer.columns[1:])
 
 

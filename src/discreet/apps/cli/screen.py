@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "amounts",
-    "cell_text",
     "charge_text",
     "charges_record",
     "charges_text",
@@ -75,32 +74,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Seq
     for row in rows:
         found.add_row(*(Text(each) for each in row))
     return found
-
-
-def cell_text(value: object, error: float | None) -> str:
-    """Write a released value with its ±, both to the digits that mean something.
-
-    >>> cell_text(4031, 12.4), cell_text(3624.118, 150.2), cell_text(None, None), cell_text("surgery", None)
-    ('4,031 ± 13', '3,624 ± 151', 'NULL', 'surgery')
-    >>> cell_text(0.25119, 0.0021), cell_text(0.5, None), cell_text((1, 2), 3.0)
-    ('0.2512 ± 0.0022', '0.5', '[1, 2] ± 3')
-    """
-    from math import ceil, floor, isinf, log10
-
-    if value is None:
-        return "NULL"
-    if isinstance(value, list | tuple):
-        shown = f"[{', '.join(cell_text(each, None) for each in value)}]"
-        return shown if error is None else f"{shown} ± {cell_text(error, None)}"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "".join(each if each.isprintable() else "?" for each in str(value))  # a key may command a terminal
-    if error is None or error <= 0 or isinf(error):
-        text = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
-        return text if error is None else f"{text} ± {'∞' if error > 0 else '0'}"
-    digits = 0 if isinstance(value, int) or error >= 10 else min(12, 1 - floor(log10(error)))
-    moved = abs(Fraction(value) - Fraction(f"{value:.{digits}f}"))
-    reach = ceil((Fraction(error) + moved) * 10**digits)  # up: what is shown must contain what was released
-    return f"{value:,.{digits}f} ± {Decimal(reach).scaleb(-digits):,.{digits}f}"
 
 
 def charge_text(cost: Currency) -> str:

@@ -34,6 +34,18 @@ from discreet.plans.aggregates.order import (
     min,  # noqa: A004 - agg.min
     quantile,
 )
+from discreet.tables.nearest import hint
+
+_SQL = {"avg": "mean", "average": "mean", "stddev": "std", "variance": "var", "quantiles": "quantile"}
+
+
+def __getattr__(name: str) -> object:
+    """Say which aggregate is meant by a name that there is not."""
+    words = [each for each in __all__ if each.islower()]
+    near = f" Did you mean '{_SQL[name]}'?" if name in _SQL else hint(name, words)
+    message = f"there is no aggregate {name}; there are {', '.join(words)}.{near}"
+    raise AttributeError(message)
+
 
 __all__ = [
     "Correlation",

@@ -52,12 +52,13 @@ class CountDistinct(Measure):
 
 
 def count(operand: str | Expression | Term | None = None) -> Count:
-    """Count rows, or values that are not NULL.
+    """Count rows ("*" or nothing), or values that are not NULL.
 
     >>> count().describe(), count("cost").describe()
     ('count(*)', 'count(cost)')
     """
-    return Count(() if operand is None else (expression_of(operand),))
+    rows = operand is None or (isinstance(operand, str) and operand == "*")
+    return Count(() if rows else (expression_of(operand),))  # type: ignore[arg-type]  # None is all rows
 
 
 def count_distinct(operand: str | Expression | Term) -> CountDistinct:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
+from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.plans.expressions import Column, Expression
 from discreet.plans.facts import Facts
 from discreet.plans.refusals import refuse
@@ -51,6 +53,15 @@ class Measure(ABC):
         """What is known about the noisy result: its kind; it may be NULL where it has no meaning."""
         return Facts(self.kind)
 
+    def __add__(self, other: object) -> NoReturn:
+        msg = (
+            "aggregates are computed with by their names in the answer: "
+            "agg(total=agg.sum('cost'), n=agg.count(), each=col('total') / col('n'))."
+        )
+        raise ParameterError(msg)
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __gt__ = __lt__ = __add__
+
     def canonical(self) -> list[object]:
         """The symbol, the fixed parameters, the operands."""
         settings = [repr(getattr(self, field.name)) for field in dataclasses.fields(self) if field.name != "operands"]
@@ -70,7 +81,13 @@ def expression_of(operand: str | Expression | Term) -> Expression:
     """
     if isinstance(operand, Term):
         return operand.expression
-    return Column(operand) if isinstance(operand, str) else operand
+    if isinstance(operand, str | Expression):
+        return Column(operand) if isinstance(operand, str) else operand
+    msg = (
+        f"{shown(operand)} is nothing to aggregate; write a column's name, SQL in quotes, such as 'cost / 100', or "
+        "discreet.col('cost') / 100."
+    )
+    raise ParameterError(msg)
 
 
 _NUMBERS_OF = {

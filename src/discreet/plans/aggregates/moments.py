@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.plans.aggregates.measure import Measure, expression_of, require_numbers
 from discreet.plans.expressions import Case, Expression, IsNull, Literal
 from discreet.plans.statistics import Moment, RowCount, Snapped, Statistic, ValueCount
@@ -222,33 +224,33 @@ def mean(operand: str | Expression | Term) -> Mean:
     return Mean((expression_of(operand),))
 
 
-def var(operand: str | Expression | Term, *, divisor: Divisor = Divisor.SAMPLE) -> Variance:
+def var(operand: str | Expression | Term, *, divisor: Divisor | str = Divisor.SAMPLE) -> Variance:
     """Measure how much values vary.
 
     >>> var("cost", divisor=Divisor.POPULATION).divisor.value
     'population'
     """
-    return Variance((expression_of(operand),), divisor)
+    return Variance((expression_of(operand),), _divisor(divisor))
 
 
-def std(operand: str | Expression | Term, *, divisor: Divisor = Divisor.SAMPLE) -> StdDev:
+def std(operand: str | Expression | Term, *, divisor: Divisor | str = Divisor.SAMPLE) -> StdDev:
     """Measure how much values vary, in their own unit of measure.
 
     >>> std("cost").describe()
     'std(cost)'
     """
-    return StdDev((expression_of(operand),), divisor)
+    return StdDev((expression_of(operand),), _divisor(divisor))
 
 
 def covar(
-    first: str | Expression | Term, second: str | Expression | Term, *, divisor: Divisor = Divisor.SAMPLE
+    first: str | Expression | Term, second: str | Expression | Term, *, divisor: Divisor | str = Divisor.SAMPLE
 ) -> Covariance:
     """Measure how two columns vary together.
 
     >>> covar("age", "cost").describe()
     'covar(age, cost)'
     """
-    return Covariance((expression_of(first), expression_of(second)), divisor)
+    return Covariance((expression_of(first), expression_of(second)), _divisor(divisor))
 
 
 def corr(first: str | Expression | Term, second: str | Expression | Term) -> Correlation:
@@ -258,3 +260,13 @@ def corr(first: str | Expression | Term, second: str | Expression | Term) -> Cor
     'corr(age, cost)'
     """
     return Correlation((expression_of(first), expression_of(second)))
+
+
+def _divisor(divisor: Divisor | str) -> Divisor:
+    """Read a divisor: anything else would silently be n - 1."""
+    try:
+        return Divisor(divisor)
+    except ValueError:
+        words = ", ".join(repr(each.value) for each in Divisor)
+        msg = f"divisor is {shown(divisor)}; it must be one of {words}."
+        raise ParameterError(msg) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -16,8 +17,6 @@ from discreet.plans.statistics.ranked import RANK_BITS
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from discreet.exact import Number
     from discreet.plans.expressions import Expression
     from discreet.plans.facts import Schema
@@ -113,16 +112,17 @@ class Histogram(Measure):
         return (BinCounts(self.operands[0], self.edges),)
 
 
-def quantile(operand: str | Expression | Term, *levels: Number) -> Quantiles:
-    """Find the values below which given shares of all values lie.
+def quantile(operand: str | Expression | Term, *levels: Number | list[Number] | tuple[Number, ...]) -> Quantiles:
+    """Find the values below which given shares of all values lie; levels one by one, or as a list.
 
     >>> quantile("cost", 0.1, 0.9).levels
     (Fraction(1, 10), Fraction(9, 10))
     """
-    found = tuple(rational(level, name="level") for level in levels)
+    listed = levels[0] if len(levels) == 1 and isinstance(levels[0], list | tuple) else levels
+    found = tuple(rational(level, name="level") for level in listed)  # type: ignore[arg-type]  # a list is refused
     if not found or not all(0 <= level <= 1 and level.denominator <= _MOST_DENOMINATOR for level in found):
         msg = (
-            f"levels are {', '.join(map(shown, levels)) or 'missing'}; give one or more from 0 to 1, such as 0.5, with "
+            f"levels are {', '.join(map(shown, listed)) or 'missing'}; give one or more from 0 to 1, such as 0.5, with "
             "at most six decimals."
         )
         raise ParameterError(msg)
@@ -162,6 +162,9 @@ def histogram(operand: str | Expression | Term, edges: Iterable[Number]) -> Hist
     >>> histogram("age", [20, 40, 60]).edges
     (20.0, 40.0, 60.0)
     """
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        msg = f"edges are {shown(edges)}; write a list of numbers, such as [20, 40, 60]."
+        raise ParameterError(msg)
     found = tuple(float(rational(edge, name="edge")) for edge in edges)
     if not 1 <= len(found) <= _MOST_EDGES or any(a >= b for a, b in itertools.pairwise(found)):
         msg = f"edges must be 1 to {_MOST_EDGES} numbers, each above the last; {len(found)} were given."

@@ -153,7 +153,7 @@ class Aggregate:
             refuse(
                 "the number of rows per unit",
                 why="Nothing bounds how many rows one unit has, so it could move the answer without limit.",
-                instead="rows_per_unit in the policy, or rows_per_unit= in the question.",
+                instead="rows_per_unit in the policy, or bounding=Bounding(rows=20) beside the question.",
             )
         size = max(-low, high)
         full, rest = divmod(rows, in_group)

@@ -98,6 +98,7 @@ class PerUnit(Node):
 
     def describe(self) -> str:
         """Name the keys and the statistics."""
-        keys = f" and {', '.join(self.keys)}" if self.keys else ""
+        inner = [name for name in self.keys if name in self._inner]
+        keys = f" and {', '.join(inner)}" if inner else ""
         parts = ", ".join(name for name, _ in self.statistics)
         return f"for each {self.unit_kind}{keys}: {parts or 'one row'}"

@@ -317,6 +317,8 @@ def _round(scalars: Scalars, node: exp.Expression) -> Expression:
 
 def _power(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expression")
+    if isinstance(node.expression, exp.Literal) and not node.expression.name.isdigit():
+        refuse_part(node, "Powers have constant whole exponents from 2 to 16.", "SQRT(x), or EXP(y * LN(x)).")
     return e.Power((scalars.translate(node.this),), whole_of(node.expression))
 
 

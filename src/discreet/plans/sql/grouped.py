@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from sqlglot import exp
 
@@ -62,6 +62,12 @@ class Grouped(Scalars, Generic[Part]):
             found.facts(self.schema)
         return found
 
+    def refuse(self, node: exp.Expression, aggregate: str = "An aggregate cannot stand here.") -> NoReturn:
+        """Refuse * as what shows rows: its columns by name would be refused as well."""
+        if isinstance(node, exp.Star):
+            refuse_part(node, "No single row is ever shown.", "COUNT(*), AVG(x) or SUM(x).")
+        super().refuse(node, aggregate)
+
     def translate(self, node: exp.Expression) -> Expression:
         """An aggregate, a key, or an operation on them."""
         if is_aggregate(node):
@@ -75,7 +81,7 @@ class Grouped(Scalars, Generic[Part]):
     def column(self, node: exp.Column) -> Expression:
         """A column that is no key: the name of an output, or a single row's value, which is refused."""
         if isinstance(node.this, exp.Star):
-            return super().column(node)
+            self.refuse(node.this)
         if node.args.get("table") is None:
             alias = matching(node.this, self.aliases)
             if alias is not None:

@@ -56,7 +56,7 @@ def plan_sql(
     >>> plan_sql(policy, "SELECT * FROM visits")
     Traceback (most recent call last):
     ...
-    discreet.errors.QueryRefused: *: A * could show columns that nobody asked for. Write instead: the columns by name.
+    discreet.errors.QueryRefused: *: No single row is ever shown. Write instead: COUNT(*), AVG(x) or SUM(x).
     """
     statement = read_statement(text, dialect)
     try:

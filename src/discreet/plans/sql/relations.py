@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.plans.statistics import UnitStatistic
     from discreet.tables import Policy
 
-__all__ = ["Relations", "scanned"]
+__all__ = ["Relations", "scanned", "with_floats"]
 
 _MOST_SCANS = 64
 _CONDITIONS = "the other conditions in a subquery: LEFT JOIN (SELECT * FROM b WHERE …) AS b ON a.x = b.x"
@@ -151,6 +151,8 @@ class Relations:
 
     def _join(self, left: Scope, join: exp.Join, named: dict[str, Named]) -> Scope:
         """Read one JOIN … ON or USING."""
+        if join.args.get("method"):  # NATURAL, ASOF
+            refuse_part(join, "A join names the columns that are equal.", "JOIN … USING (unit), or ON a.unit = b.unit")
         only(join, "this", "on", "using", "side", "kind")
         how = {("", ""): JoinKind.INNER, ("", "INNER"): JoinKind.INNER, ("LEFT", ""): JoinKind.LEFT} | {
             ("LEFT", "OUTER"): JoinKind.LEFT
@@ -259,9 +261,7 @@ class Relations:
             instead = "UNION ALL; around it SELECT DISTINCT with the unit column, if each is to count once."
             refuse("UNION", why="It merges equal rows of different units.", instead=instead)
         left, right = self.query(node.this, named), self.query(node.expression, named)
-        if len(left.schema) == len(right.schema):
-            left, right = _as_floats(left, right), _as_floats(right, left)
-        return UnionAll(left, right)
+        return UnionAll(*with_floats(left, right))
 
 
 def _qualified(schema: exp.Expression, table: exp.Expression) -> exp.Identifier:
@@ -303,6 +303,20 @@ def _with_keys(node: Node, keys: list[Expression]) -> tuple[Node, tuple[str, ...
     if not computed:
         return node, names
     return Project(node, (*((name, Column(name)) for name in node.schema), *computed)), names
+
+
+def with_floats(left: Node, right: Node) -> tuple[Node, Node]:
+    """Turn integer columns of either side into floats where the other side has floats.
+
+    >>> from discreet.tables import Column as Declared, Table
+    >>> one = Scan(Table("one", public=True, columns=[Declared("x", type="integer")]))
+    >>> other = Scan(Table("other", public=True, columns=[Declared("x", type="float")]))
+    >>> [side.schema["x"].kind.value for side in with_floats(one, other)]
+    ['float', 'float']
+    """
+    if len(left.schema) != len(right.schema):
+        return left, right
+    return _as_floats(left, right), _as_floats(right, left)
 
 
 def _as_floats(node: Node, other: Node) -> Node:

@@ -53,7 +53,7 @@ def _show(found: Preview, plan: str | None) -> None:
         if error is not None:
             typer.echo(f"{name} ± {cost_text(error, 4)}")
     for name, note in found.notes.items():
-        typer.echo(f"{name}: {note}")
+        typer.echo(f"{name}: {note.replace('expected_count=', '--expected-count 1000')}")
     told = "asked before; " if found.repeated else ""
     if found.remaining is not None:
         charge = charges_text(found.charges) + ("" if found.fits else ", which does not fit")

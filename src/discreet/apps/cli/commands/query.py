@@ -8,7 +8,7 @@ import typer
 
 from discreet.apps.cli.asking import Asked, asking
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import cell_text, charges_record, charges_text, left_text, screen, table, working
+from discreet.apps.cli.screen import charges_record, charges_text, left_text, screen, table, working
 
 if TYPE_CHECKING:
     from discreet.releases import Answer
@@ -74,8 +74,10 @@ def _plain(value: object) -> object:
 
 def _show(answer: Answer, confidence: float) -> None:
     """Write the answer for a person."""
+    from discreet.releases.showing import cell_text
+
     rows = answer.cells(confidence)
-    texts = [[cell_text(cell.value, cell.error) for cell in row.values()] for row in rows]
+    texts = [[cell_text(cell.value, cell.error, exact=cell.exact) for cell in row.values()] for row in rows]
     numeric = [name for name in answer.columns if any(isinstance(row[name].value, int | float) for row in rows)]
     if len(texts) <= _MOST_LAID_OUT:
         screen().print(table(answer.columns, texts, numbers=numeric))
