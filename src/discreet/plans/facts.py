@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import Kind, Value, as_date
 
-__all__ = ["ENUMERABLE", "Facts", "Schema"]
+__all__ = ["ENUMERABLE", "Facts", "Narrowed", "Schema"]
 
 ENUMERABLE = 4096
 """A bounded integer, or a bounded date, has known keys if it can take at most so many values."""
@@ -75,3 +75,20 @@ class Facts:
 
 Schema: TypeAlias = Mapping[str, Facts]
 """The columns of a relation in their order, each with its facts."""
+
+
+class Narrowed(dict[str, Facts]):
+    """The columns of rows that were chosen by conditions, and what those say about values computed from them.
+
+    `computed` holds the facts of expressions that a condition compares with a constant: `a - b` in rows for which
+    `a - b <= 60`. An expression that stands there has these facts wherever it is computed from these rows.
+
+    >>> Narrowed({"x": Facts(Kind.TEXT)}).computed
+    {}
+    """
+
+    __slots__ = ("computed",)
+
+    def __init__(self, columns: Schema) -> None:
+        super().__init__(columns)
+        self.computed: dict[Hashable, Facts] = dict(columns.computed) if isinstance(columns, Narrowed) else {}
