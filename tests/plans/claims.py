@@ -72,6 +72,7 @@ def wrong_shares(node: Node, rows: Rows) -> Iterator[str]:
     if not node.private:
         return
     for owned in by_unit(rows).values():
+        yield from wrong_singles(node, owned)
         if node.rows is not None and len(owned) > node.rows:
             yield f"{len(owned)} rows of a unit, against {node.rows}"
         for spread in node.spreads:
@@ -80,6 +81,13 @@ def wrong_shares(node: Node, rows: Rows) -> Iterator[str]:
                 yield f"{len(groups)} groups of a unit, against {spread.groups}"
             if spread.rows is not None and max(map(len, groups.values())) > spread.rows:
                 yield f"more rows of a unit in a group than {spread.rows}"
+
+
+def wrong_singles(node: Node, owned: list[Any]) -> Iterator[str]:
+    """Columns with several values in the rows of a unit, against the claim."""
+    for name, facts in node.schema.items():
+        if facts.single and len({row[name] for row in owned} - {None}) > 1:
+            yield f"{name} has several values in the rows of a unit"
 
 
 def differences(statistic: Statistic, first: tuple[int, ...], second: tuple[int, ...]) -> Iterator[int]:

@@ -234,13 +234,21 @@ REFUSED = [
     ("SELECT COUNT(*) FROM visits WHERE COUNT(*) > 3", "before aggregates"),
     ("SELECT COUNT(*) FROM visits HAVING cost > 3", "single rows"),
     ("SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING MAX(diagnosis) = 'x'", "one unit's value"),
+    (
+        "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT MAX(1) FROM patients p WHERE p.patient_id = v.patient_id)",
+        "always true",
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT aeg FROM patients p WHERE p.patient_id = v.patient_id)",
+        "Did you mean 'age'",
+    ),
     ("SELECT COUNT(*) FROM visits ORDER BY cost", "single rows"),
     ("SELECT COUNT(*) FROM visits LIMIT -1", ""),
     ("SELECT WIDTH_BUCKET(cost, 0, 100,) AS k, COUNT(*) FROM visits GROUP BY k", "both ends"),
     ("SELECT WIDTH_BUCKET(DISTINCT cost, 0, 100, 5) AS k, COUNT(*) FROM visits GROUP BY k", ""),
     ("SELECT SUM(IF(cost > 3)) FROM visits", ""),
     ("SELECT COUNT(*) FROM visits LIMIT 5 OFFSET 2", "OFFSET"),
-    ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP (ward)", "ROLLUP"),
+    ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP (ward)", "several questions"),
     ("SELECT COUNT(*) FROM visits GROUP BY CUBE (ward)", "CUBE"),
     ("SELECT COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), ())", "GROUPING"),
     ("SELECT ward, COUNT(*) FROM visits GROUP BY ALL", "with the columns"),
@@ -334,6 +342,14 @@ def test_counting_null_is_not_counting_rows() -> None:
     rows, nulls = (plan_sql(POLICY, f"SELECT COUNT({what}) FROM visits") for what in ("*", "NULLIF(1, 1)"))
     assert rows.aggregate.statistics == (RowCount(),)
     assert nulls.aggregate.statistics != rows.aggregate.statistics
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_name_in_order_by_is_that_of_an_output_before_that_of_a_column(dialect: str) -> None:
+    counted = "SELECT ward AS w, COUNT(*) AS ward FROM visits GROUP BY visits.ward ORDER BY"
+    for sql, place in [(f"{counted} ward DESC", 1), (f"{counted} visits.ward", 0), (f"{counted} w", 0)]:
+        request = plan_sql(POLICY, sql, dialect=dialect).request
+        assert [each.value for each in request.order] == [request.outputs[place][1]]
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "a\0b"])

@@ -61,6 +61,31 @@ def refuted(plan: Plan, seed: int) -> list[str]:
     return [text for _ in range(DATABASES) for text in violations(plan.aggregate, database(random), *units)]
 
 
+# Counts of units of which each moves a group by one: the unit where a condition holds, or where a partner is there.
+UNITS_COUNTED = [
+    "COUNT(DISTINCT patient_id) FILTER (WHERE urgent) FROM visits",
+    "COUNT(DISTINCT CASE WHEN cost > 500 THEN patient_id WHEN urgent THEN patient_id END) FROM visits",
+    "COUNT(DISTINCT NULLIF(patient_id, diagnosis)) FROM visits",
+    "COUNT(DISTINCT p.patient_id) FROM visits v LEFT JOIN patients p ON v.patient_id = p.patient_id",
+    "COUNT(DISTINCT u) FROM (SELECT IF(urgent, patient_id, NULL) AS u FROM visits WHERE cost > 3) q",
+]
+VALUES_COUNTED = [
+    "COUNT(DISTINCT CASE WHEN urgent THEN patient_id ELSE 'nobody' END) FROM visits",
+    "COUNT(DISTINCT CASE WHEN urgent THEN patient_id ELSE ward END) FROM visits",
+    "COUNT(DISTINCT COALESCE(IF(urgent, patient_id, NULL), ward)) FROM visits",
+    "COUNT(DISTINCT CASE WHEN urgent THEN UPPER(patient_id) ELSE patient_id END) FROM visits",
+    "COUNT(DISTINCT u) FROM (SELECT patient_id AS u FROM visits UNION ALL SELECT UPPER(patient_id) AS u FROM visits) q",
+    "COUNT(DISTINCT GREATEST(LENGTH(patient_id), change)) FROM visits",
+]
+
+
+@pytest.mark.parametrize("asked", UNITS_COUNTED + VALUES_COUNTED)
+def test_only_what_is_the_unit_or_null_counts_once_per_unit(asked: str) -> None:
+    plan = plan_sql(POLICY, f"SELECT {asked}")
+    assert (plan.aggregate.sensitivity(plan.aggregate.statistics[0]).l1 == 1) is (asked in UNITS_COUNTED)
+    assert [text for seed in range(20) for text in refuted(plan, seed)] == []
+
+
 @pytest.mark.parametrize("block", range(5))
 def test_random_questions_keep_their_claims(block: int) -> None:
     answered = 0

@@ -190,7 +190,7 @@ def _per_unit(statistic: Statistic, schema: Schema) -> UnitStatistic | None:
         return UnitCountValues(_all_there(statistic.values))
     if isinstance(statistic, Moment):
         return UnitMoment(statistic.factors)
-    if not (isinstance(statistic, DistinctCount) and statistic.once_per_unit(schema)):
+    if not (isinstance(statistic, DistinctCount) and statistic.value.facts(schema).unit):
         why = "Only counts, sums and what is made of them can be clamped per unit."
         refuse(f"{statistic.symbol} with clamped sums", why=why, instead="shape=Shape.ROWS.")
     return None

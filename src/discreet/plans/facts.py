@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import Kind, Value, as_date
 
-__all__ = ["ENUMERABLE", "Facts", "Schema"]
+__all__ = ["ENUMERABLE", "Facts", "Narrowed", "Schema"]
 
 ENUMERABLE = 4096
 """A bounded integer, or a bounded date, has known keys if it can take at most so many values."""
@@ -22,7 +22,8 @@ class Facts:
     `bounds` are of numbers, of days since 1970 for dates, of microseconds since 1970 for timestamps. They hold for
     every value that is not NULL. `nullable` is False only where no row can hold NULL. `domain` lists known values, in
     key order; it says which groups exist, never that no other value occurs: grouping drops what it does not list.
-    `unit` marks a column that equals the unit of its row.
+    `unit` marks a column that equals the unit of its row, `single` one that has at most one value besides NULL in all
+    rows of a unit: a column that is the unit, or NULL.
 
     >>> Facts(Kind.INTEGER, Bounds(1, 4), nullable=False).keys
     (1, 2, 3, 4)
@@ -35,6 +36,7 @@ class Facts:
     nullable: bool = True
     domain: tuple[Value, ...] | None = None
     unit: bool = False
+    single: bool = False
 
     @property
     def keys(self) -> tuple[Value, ...] | None:
@@ -62,7 +64,7 @@ class Facts:
 
         >>> one, two = Facts(Kind.INTEGER, Bounds(0, 1)), Facts(Kind.INTEGER, Bounds(3, 4), nullable=False)
         >>> one.merged(two)
-        Facts(kind=<Kind.INTEGER: 'integer'>, bounds=Bounds(0, 4), nullable=True, domain=None, unit=False)
+        Facts(kind=<Kind.INTEGER: 'integer'>, bounds=Bounds(0, 4), nullable=True, domain=None, unit=False, single=False)
         """
         domain: tuple[Value, ...] | None = None
         if self.domain is not None and other.domain is not None:
@@ -70,8 +72,26 @@ class Facts:
         bounds, nullable = self.bounds.hull(other.bounds), self.nullable or other.nullable
         if self.domain == (None,) or other.domain == (None,):  # a NULL constant says nothing about the other values
             bounds = other.bounds if self.domain == (None,) else self.bounds
-        return Facts(self.kind, bounds, nullable, domain, self.unit and other.unit)
+        unit = self.unit and other.unit  # two columns with one value per unit each may have two together
+        return Facts(self.kind, bounds, nullable, domain, unit, unit)
 
 
 Schema: TypeAlias = Mapping[str, Facts]
 """The columns of a relation in their order, each with its facts."""
+
+
+class Narrowed(dict[str, Facts]):
+    """The columns of rows that were chosen by conditions, and what those say about values computed from them.
+
+    `computed` holds the facts of expressions that a condition compares with a constant: `a - b` in rows for which
+    `a - b <= 60`. An expression that stands there has these facts wherever it is computed from these rows.
+
+    >>> Narrowed({"x": Facts(Kind.TEXT)}).computed
+    {}
+    """
+
+    __slots__ = ("computed",)
+
+    def __init__(self, columns: Schema) -> None:
+        super().__init__(columns)
+        self.computed: dict[Hashable, Facts] = dict(columns.computed) if isinstance(columns, Narrowed) else {}

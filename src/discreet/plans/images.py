@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.plans.expressions import Column, Exp, Ln
+from discreet.plans.expressions import Column, DateTrunc, Exp, Ln
 from discreet.plans.facts import ENUMERABLE
 from discreet.tables.kinds import Kind
 
@@ -32,6 +33,8 @@ def known_keys(expression: Expression, schema: Schema) -> tuple[Value, ...] | No
     (0, 10, 20, 30)
     """
     facts = expression.facts(schema)
+    if isinstance(expression, DateTrunc) and facts.domain is None and facts.keys is not None:
+        return tuple(key for key in facts.keys if expression.apply(key) == key)  # the months of a condition, not days
     if facts.domain is not None or facts.kind not in {Kind.INTEGER, Kind.FLOAT}:
         return facts.keys
     parts = list(expression.walk())
@@ -48,4 +51,6 @@ def known_keys(expression: Expression, schema: Schema) -> tuple[Value, ...] | No
         return facts.keys
     rows = (dict(zip(names, values, strict=True)) for values in itertools.product(*choices))
     found = {expression.evaluate(row) for row in rows} - {None}
-    return tuple(sorted(found)) or facts.keys  # type: ignore[type-var]  # numbers
+    # A condition on the key itself leaves fewer than its columns do.
+    kept = sorted(key for key in found if facts.bounds.contains(Fraction(key)))  # type: ignore[type-var, arg-type]  # numbers
+    return tuple(kept) or facts.keys

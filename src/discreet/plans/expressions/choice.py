@@ -49,7 +49,11 @@ class Case(Operation):
     def derive(self, given: tuple[Facts, ...]) -> Facts:
         """The hull of the branches; NULL if a branch may be."""
         require_kind(given[:-1:2], {Kind.BOOLEAN}, self.symbol)
-        return _one_kind((*given[1:-1:2], given[-1]), self.symbol)
+        branches = (*given[1:-1:2], given[-1])
+        there = [facts for facts in branches if facts.domain != (None,)]
+        # The only branch beside NULLs, or the unit in all of them: no two values in the rows of a unit.
+        single = all(facts.unit for facts in there) or (len(there) == 1 and there[0].single)
+        return replace(_one_kind(branches, self.symbol), single=bool(there) and single)
 
     def apply(self, *values: Value) -> Value:
         """The value of the first condition that is true."""

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from discreet.plans.facts import ENUMERABLE, Facts
+from discreet.plans.facts import ENUMERABLE, Facts, Narrowed
 from discreet.plans.refusals import refuse
 from discreet.tables.kinds import LARGEST_FLOAT, SMALLEST_FLOAT, Kind
 
@@ -79,7 +79,12 @@ class Operation(Expression):
         return dataclasses.replace(self, operands=operands)
 
     def facts(self, schema: Schema) -> Facts:
-        """Derive facts from those of the operands; where all operands have known values, so has the result."""
+        """Derive facts from those of the operands; where all operands have known values, so has the result.
+
+        What a condition of the rows says about this very expression is in the schema already.
+        """
+        if isinstance(schema, Narrowed) and schema.computed and self in schema.computed:
+            return schema.computed[self]
         given = tuple(operand.facts(schema) for operand in self.operands)
         found = self.derive(given)
         image = self._image(given, found) if found.domain is None else None

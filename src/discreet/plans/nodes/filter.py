@@ -11,21 +11,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.plans.expressions import And, Column, Equal, Expression, In, IsNull, Less, LessOrEqual, Literal, Not
+from discreet.plans.facts import Facts, Narrowed
 from discreet.plans.nodes.node import Node, Spread
 from discreet.plans.refusals import refuse
-from discreet.tables.bounds import Bounds
+from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import Kind, as_number
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Facts
     from discreet.tables.kinds import Value
 
 __all__ = ["Filter"]
 
 _EXACT = 2**53
+_DAY = 24 * 60 * 60 * 10**6
 _LIMITS = {
     Kind.INTEGER: (Fraction(-(2**63)), Fraction(2**63 - 1)),
-    Kind.DATE: (Fraction(as_number(dt.date.min)), Fraction(as_number(dt.date.max))),
+    Kind.DATE: (as_number(dt.date.min), as_number(dt.date.max)),
+    Kind.TIMESTAMP: (as_number(dt.date.min) * _DAY, (as_number(dt.date.max) + 1) * _DAY - 1),
 }
 
 
@@ -36,9 +38,10 @@ class Filter(Node):
     Stability. The predicate looks at one row, so a unit keeps a part of its rows: `rows`, uniqueness and
     spreads are the child's.
 
-    Facts. Where `column <= constant` is one of the conditions, the kept values lie within it and are not NULL; where
-    `column < constant` is one, of whole numbers or dates, they lie one below it. Where `column IN (constants)` is one,
-    the constants are the known values, as far as the policy knows them too.
+    Facts. Where `x <= constant` is one of the conditions, the kept values lie within it and are not NULL; where
+    `x < constant` is one, of whole numbers, dates or timestamps, they lie one below it. Where `x IN (constants)` is
+    one, the constants are the known values, as far as the policy knows them too. x is a column, or any expression: the
+    same expression, computed of the kept rows, has the same value again.
 
     >>> from discreet.plans.nodes import BoundRows, Scan
     >>> from discreet.tables import Column as Declared, Table
@@ -68,21 +71,16 @@ class Filter(Node):
 
     @cached_property
     def schema(self) -> dict[str, Facts]:
-        """The child's columns, narrowed by conditions that compare a column with a constant."""
-        found = dict(self.child.schema)
-        for condition in _conditions(self.predicate):
-            name, bounds, listed, kind = _narrowing(condition)
-            if name is not None:
-                facts = found[name]
-                inward = _inward(bounds, kind, facts.kind)
-                if isinstance(condition, Less) and kind is facts.kind:
-                    inward = _beyond(inward, facts.kind)
-                found[name] = dataclasses.replace(
-                    facts,
-                    nullable=False,
-                    bounds=facts.bounds.clamped(inward),
-                    domain=_kept(facts, listed),
-                )
+        """The child's columns, narrowed by conditions that compare a column or an expression with a constant."""
+        found = Narrowed(self.child.schema)
+        known = [narrowing for each in _conditions(self.predicate) if (narrowing := _narrowing(each)) is not None]
+        # Columns first: what is computed from them is the narrower for it.
+        for narrowing in sorted(known, key=lambda each: not isinstance(each.subject, Column)):
+            facts = narrowing.of(narrowing.subject.facts(found))
+            if isinstance(narrowing.subject, Column):
+                found[narrowing.subject.name] = facts
+            else:
+                found.computed[narrowing.subject] = facts
         return found
 
     @property
@@ -115,29 +113,59 @@ class Filter(Node):
         return f"filter on {', '.join(names) or 'a constant'}"
 
 
-def _inward(bounds: Bounds, given: Kind | None, kind: Kind) -> Bounds:
+@dataclass(frozen=True, slots=True)
+class _Narrowing:
+    """What a condition says about an expression: it is not NULL, lies between bounds, is one of some constants.
+
+    The bounds are of the constants' kind; `strict` ones are not reached.
+    """
+
+    subject: Expression
+    bounds: Bounds = UNBOUNDED
+    kind: Kind | None = None
+    strict: bool = False
+    listed: tuple[Value, ...] | None = None
+
+    def of(self, facts: Facts) -> Facts:
+        """Narrow what is known otherwise."""
+        bounds = facts.bounds.clamped(_inward(self, facts.kind))
+        return dataclasses.replace(facts, nullable=False, bounds=bounds, domain=_kept(facts, self.listed, bounds))
+
+
+def _inward(given: _Narrowing, kind: Kind) -> Bounds:
     """The part of an interval that values of a kind can lie in: whole ends for integers, nothing across kinds.
 
     Integers and floats are compared as doubles. The double of an integer column is below an end only if the integer is,
-    unless the end is so large that integers are rounded to it; an integer constant beside floats is its double.
+    unless the end is so large that integers are rounded to it; an integer constant beside floats is its double. A date
+    is compared with a timestamp as its midnight.
     """
-    if given is None or not (given is kind or (given.numeric and kind.numeric)):
+    if given.kind is kind:
+        return _beyond(given.bounds, kind) if given.strict else given.bounds
+    low, high = given.bounds.lower, given.bounds.upper
+    if given.kind is Kind.DATE and kind is Kind.TIMESTAMP:
+        moments = Bounds(*(None if end is None else end * _DAY for end in (low, high)))
+        return _beyond(moments, kind) if given.strict else moments
+    if given.kind is Kind.TIMESTAMP and kind is Kind.DATE:
+        moments = _beyond(given.bounds, given.kind) if given.strict else given.bounds
+        return _whole([None if end is None else end / _DAY for end in (moments.lower, moments.upper)], kind)
+    if given.kind is None or not (given.kind.numeric and kind.numeric):
         return Bounds()
-    ends = bounds.lower, bounds.upper
-    if given is not kind and kind is Kind.FLOAT:
-        ends = tuple(None if end is None else Fraction(float(end)) for end in ends)  # type: ignore[assignment]  # two
-    if kind is not Kind.INTEGER:
-        return Bounds(*ends)
-    if given is not kind:
-        ends = tuple(None if end is None or abs(end) >= _EXACT else end for end in ends)  # type: ignore[assignment]  # two
-    low = None if ends[0] is None else math.ceil(ends[0])
-    high = None if ends[1] is None else math.floor(ends[1])
-    empty = low is not None and high is not None and low > high  # no row passes: nothing is claimed
-    return Bounds() if empty else Bounds(low, high)
+    if kind is Kind.FLOAT:
+        return Bounds(*(None if end is None else Fraction(float(end)) for end in (low, high)))
+    return _whole([None if end is None or abs(end) >= _EXACT else end for end in (low, high)], kind)
+
+
+def _whole(ends: list[Fraction | None], kind: Kind) -> Bounds:
+    """The whole numbers, or days, between two ends; if there is none, no row passes, and nothing is claimed."""
+    first, last = _LIMITS[kind]
+    low, high = ends
+    lower = None if low is None else min(Fraction(math.ceil(low)), last)
+    upper = None if high is None else max(Fraction(math.floor(high)), first)
+    return Bounds() if lower is not None and upper is not None and lower > upper else Bounds(lower, upper)
 
 
 def _beyond(bounds: Bounds, kind: Kind) -> Bounds:
-    """The ends of a strict comparison: whole numbers, and dates as days, lie at least one beyond the constant.
+    """The ends of a strict comparison: whole numbers, days and microseconds lie at least one beyond the constant.
 
     Beyond the last value of a kind there is none: no row passes, and the end stays one that the kind can hold.
     """
@@ -148,15 +176,22 @@ def _beyond(bounds: Bounds, kind: Kind) -> Bounds:
     return Bounds(None if low is None else min(low + 1, last), None if high is None else max(high - 1, first))
 
 
-def _kept(facts: Facts, listed: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
-    """The known values that a list of constants leaves; without known values the constants themselves are known."""
+def _kept(facts: Facts, listed: tuple[Value, ...] | None, bounds: Bounds) -> tuple[Value, ...] | None:
+    """The known values that a condition leaves; without known values the listed constants are known."""
     if listed is None:
-        return facts.domain
+        return None if facts.domain is None else tuple(key for key in facts.domain if _inside(key, bounds))
     listed = tuple(_compared(value, facts.kind) for value in listed)
     keys = facts.keys
     if keys is not None:
         return tuple(key for key in keys if key in listed)
     return tuple(dict.fromkeys(listed)) if all(Kind.of(value) is facts.kind for value in listed) else None
+
+
+def _inside(key: Value, bounds: Bounds) -> bool:
+    """Tell whether a known value is one that bounds leave; NULL fulfills no condition."""
+    if isinstance(key, dt.date):
+        return bounds.contains(as_number(key))
+    return key is not None and (isinstance(key, str | bool) or bounds.contains(Fraction(key)))
 
 
 def _compared(value: Value, kind: Kind) -> Value:
@@ -175,27 +210,24 @@ def _conditions(predicate: Expression) -> tuple[Expression, ...]:
     return (predicate,)
 
 
-_Narrowing = tuple[str | None, Bounds, "tuple[Value, ...] | None", Kind | None]
-
-
-def _narrowing(condition: Expression) -> _Narrowing:
-    """Read what a comparison with a constant says about a column: its name, an interval, a list of values, a kind."""
-    nothing: _Narrowing = (None, Bounds(), None, None)
-    if isinstance(condition, In) and isinstance(condition.operands[0], Column):
-        return condition.operands[0].name, Bounds(), condition.choices, None
+def _narrowing(condition: Expression) -> _Narrowing | None:
+    """Read what a comparison with a constant says."""
+    if isinstance(condition, In):
+        return _Narrowing(condition.operands[0], listed=condition.choices)
     if isinstance(condition, Not) and isinstance(condition.operands[0], IsNull):
-        value = condition.operands[0].operands[0]
-        return (value.name, Bounds(), None, None) if isinstance(value, Column) else nothing
-    if not isinstance(condition, Equal | Less | LessOrEqual):
-        return nothing
-    left, right = condition.operands
-    if isinstance(left, Column) and isinstance(right, Literal):
-        name, constant, smaller = left.name, right, True
-    elif isinstance(right, Column) and isinstance(left, Literal):
-        name, constant, smaller = right.name, left, False
-    else:
-        return nothing
+        return _Narrowing(condition.operands[0].operands[0])
+    if isinstance(condition, Equal | Less | LessOrEqual):
+        left, right = condition.operands
+        for subject, constant in ((left, right), (right, left)):
+            if isinstance(constant, Literal) and not isinstance(subject, Literal):
+                return _compared_with(constant, condition, subject)
+    return None
+
+
+def _compared_with(constant: Literal, condition: Expression, subject: Expression) -> _Narrowing:
+    """What a comparison of an expression with a constant says."""
     point = constant.facts({}).bounds
     if isinstance(condition, Equal):
-        return name, point, (constant.value,), constant.kind
-    return name, Bounds(None, point.upper) if smaller else Bounds(point.lower, None), None, constant.kind
+        return _Narrowing(subject, point, constant.kind, listed=(constant.value,))
+    bounds = Bounds(None, point.upper) if condition.operands[0] is subject else Bounds(point.lower, None)
+    return _Narrowing(subject, bounds, constant.kind, strict=isinstance(condition, Less))

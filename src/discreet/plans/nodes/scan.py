@@ -53,6 +53,7 @@ class Scan(Node):
                 nullable=column.nullable and column.name != unit,
                 domain=column.keys,
                 unit=column.name == unit,
+                single=column.name == unit,
             )
             for column in self.table.columns
         }

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.plans.expressions import Column, IsNull, Not
 from discreet.plans.nodes import Filter, Keep, Node, SemiJoin
+from discreet.plans.sql.measures import contains_aggregate
 from discreet.plans.sql.reading import only, refuse_part
 
 if TYPE_CHECKING:
@@ -111,6 +112,13 @@ def _exists(reader: Reader, scope: Scope, node: exp.Expression, keep: Keep, name
     bare = select.copy()
     bare.set("where", None)
     inner = reader.scope(bare, named)
+    for item in select.expressions:
+        if contains_aggregate(item):
+            instead = "EXISTS (SELECT 1 …); for a number per unit, unit IN (SELECT unit … GROUP BY unit HAVING …)."
+            refuse_part(node, "An aggregate gives a row for no rows too, so this is always true.", instead)
+        for column in item.find_all(exp.Column):
+            if not column.is_star and scope.find(column) is None:
+                inner.column(column)  # refuses a name that is in neither
     pairs: list[tuple[str, str]] = []
     where = select.args.get("where")
     for condition in [] if where is None else conjuncts(where.this):

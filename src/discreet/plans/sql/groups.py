@@ -50,7 +50,8 @@ def group_keys(select: exp.Select, rows: Scalars) -> list[Expression]:
         return []
     if group.args.get("all") is not None:
         refuse_part(group, "The keys of a group are named.", "GROUP BY with the columns, or 1, 2, …")
-    if any(group.args.get(word) for word in ("rollup", "cube", "grouping_sets", "totals")):
+    several = any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions)
+    if several or any(group.args.get(word) for word in ("rollup", "cube", "grouping_sets", "totals")):
         instead = "one question for each, or totals added up from the released groups."
         refuse_part(group, "It asks several questions in one.", instead)
     only(group, "expressions")

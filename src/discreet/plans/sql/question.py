@@ -17,6 +17,7 @@ from discreet.plans.sql.groups import alias_of, group_keys, output_name
 from discreet.plans.sql.measures import measure_of
 from discreet.plans.sql.reading import only, read_statement, refuse_part
 from discreet.plans.sql.relations import Relations
+from discreet.plans.sql.scope import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -144,10 +145,18 @@ def _order(statement: exp.Select, grouped: Grouped[Measure], outputs: dict[str, 
                 refuse_part(item, "There is no such output.", "ORDER BY 1, or an output's name.")
             value = list(outputs.values())[place - 1]
         else:
-            value = grouped.expression(node)
+            name = _named_output(statement, node)
+            value = grouped.expression(node) if name is None else outputs[name]
         _no_list(item, [value], grouped)
         found.append(Ordering(value, bool(item.args.get("desc"))))
     return tuple(found)
+
+
+def _named_output(statement: exp.Select, node: exp.Expression) -> str | None:
+    """Find the output that a plain name in ORDER BY means: names that AS gives come before those of columns."""
+    if not isinstance(node, exp.Column) or node.args.get("table") is not None:
+        return None
+    return matching(node.this, [name for _, name in map(alias_of, statement.expressions) if name is not None])
 
 
 def _limit(statement: exp.Select) -> int | None:

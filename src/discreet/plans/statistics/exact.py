@@ -111,7 +111,7 @@ class DistinctCount(Statistic):
     """The number of different values that are not NULL.
 
     Each row of a unit adds at most one value that was not there; a count of distinct units moves by one per unit and
-    group.
+    group, also where the unit is NULL in some rows.
 
     >>> from discreet.plans.expressions import Column
     >>> DistinctCount(Column("x")).reach({})
@@ -127,8 +127,8 @@ class DistinctCount(Statistic):
         return (0, 1)
 
     def once_per_unit(self, schema: Schema) -> bool:
-        """A unit has one unit."""
-        return self.value.facts(schema).unit
+        """A unit has one unit, and adds one value if all its rows have that one or NULL."""
+        return self.value.facts(schema).single
 
     def canonical(self) -> list[object]:
         """The symbol and the expression."""
