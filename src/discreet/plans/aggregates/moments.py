@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.plans.aggregates.measure import Measure, expression_of, require_numbers
 from discreet.plans.expressions import Case, Expression, IsNull, Literal
+from discreet.plans.refusals import one_of
 from discreet.plans.statistics import Moment, RowCount, Snapped, Statistic, ValueCount
 from discreet.plans.statistics.snapped import SQUARE_BITS
 
@@ -222,33 +223,33 @@ def mean(operand: str | Expression | Term) -> Mean:
     return Mean((expression_of(operand),))
 
 
-def var(operand: str | Expression | Term, *, divisor: Divisor = Divisor.SAMPLE) -> Variance:
+def var(operand: str | Expression | Term, *, divisor: Divisor | str = Divisor.SAMPLE) -> Variance:
     """Measure how much values vary.
 
-    >>> var("cost", divisor=Divisor.POPULATION).divisor.value
-    'population'
+    >>> var("cost", divisor="population").divisor
+    <Divisor.POPULATION: 'population'>
     """
-    return Variance((expression_of(operand),), divisor)
+    return Variance((expression_of(operand),), one_of(Divisor, divisor, "divisor"))
 
 
-def std(operand: str | Expression | Term, *, divisor: Divisor = Divisor.SAMPLE) -> StdDev:
+def std(operand: str | Expression | Term, *, divisor: Divisor | str = Divisor.SAMPLE) -> StdDev:
     """Measure how much values vary, in their own unit of measure.
 
     >>> std("cost").describe()
     'std(cost)'
     """
-    return StdDev((expression_of(operand),), divisor)
+    return StdDev((expression_of(operand),), one_of(Divisor, divisor, "divisor"))
 
 
 def covar(
-    first: str | Expression | Term, second: str | Expression | Term, *, divisor: Divisor = Divisor.SAMPLE
+    first: str | Expression | Term, second: str | Expression | Term, *, divisor: Divisor | str = Divisor.SAMPLE
 ) -> Covariance:
     """Measure how two columns vary together.
 
     >>> covar("age", "cost").describe()
     'covar(age, cost)'
     """
-    return Covariance((expression_of(first), expression_of(second)), divisor)
+    return Covariance((expression_of(first), expression_of(second)), one_of(Divisor, divisor, "divisor"))
 
 
 def corr(first: str | Expression | Term, second: str | Expression | Term) -> Correlation:
