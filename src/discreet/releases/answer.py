@@ -19,7 +19,7 @@ from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import computed, names_in, together
 from discreet.releases.decoding import Cell, decoder, values_of
 from discreet.releases.narrowing import clamps_of
-from discreet.releases.numbers import confident
+from discreet.releases.numbers import confident, rounded_up
 from discreet.releases.pictures import intervals
 from discreet.releases.stored import write_stored
 
@@ -321,10 +321,13 @@ def _shown(cell: Cell) -> str:
     if isinstance(cell.value, float):
         digits = 2 if not cell.error else max(0, min(12, 1 - _exponent(cell.error)))
         text = f"{cell.value:,.{digits}f}"
-        return text if cell.error is None else f"{text} ± {cell.error:.2g}"
+        if cell.error is None:
+            return text
+        off = abs(float(f"{cell.value:.{digits}f}") - cell.value)  # what is shown is rounded, and must be within too
+        return f"{text} ± {rounded_up(cell.error + off, 2)}"
     text = str(_plain(cell.value))
     text = text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-    return text if cell.error is None else f"{text} ± {cell.error:g}"
+    return text if cell.error is None else f"{text} ± {rounded_up(cell.error, 6)}"
 
 
 def _exponent(error: float) -> int:
