@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from discreet.errors import ParameterError, QueryRefused
-from discreet.plans import Bounding, Shape, aggregates, col, lit, plan_sql, table
+from discreet.plans import Bounding, Place, Shape, aggregates, col, lit, plan_sql, table
 from discreet.plans.nodes import JoinKind
 from discreet.tables import Column, Policy, Table
 from tests.plans.hospital import POLICY
@@ -126,10 +127,32 @@ def test_refusals_and_wrong_arguments() -> None:
         table(POLICY, "visit")
 
 
-@pytest.mark.parametrize("limits", [{"rows": 0}, {"groups": 0}, {"rows": 1.5}, {"rows_per_group": 2}])
+LIMITS = [{"rows": 0}, {"groups": 0}, {"rows": 1.5}, {"rows_per_group": 2}, {"shape": "sum"}, {"place": None}]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
 def test_limits_that_keep_nothing_are_refused(limits: dict[str, int]) -> None:
     with pytest.raises(ParameterError):
         Bounding(**limits)  # type: ignore[arg-type]
+
+
+def test_limits_are_read_by_name_and_from_any_whole_number() -> None:
+    """They are written into the key of a question, which a name or an array's number would fail."""
+    named = Bounding(rows=np.int64(2), shape="sums", place="after")  # type: ignore[arg-type]
+    assert named == Bounding(rows=2, shape=Shape.SUMS, place=Place.AFTER)
+    sql = "SELECT COUNT(*) FROM visits"
+    assert plan_sql(POLICY, sql, bounding=named).key == plan_sql(POLICY, sql, bounding=replace(named, rows=2)).key
+
+
+@pytest.mark.parametrize("divisor", aggregates.Divisor)
+def test_divisors_are_read_by_name(divisor: aggregates.Divisor) -> None:
+    """A name that is none of them was taken for the population."""
+    agg = aggregates
+    assert agg.var("cost", divisor=divisor.value) == agg.var("cost", divisor=divisor)
+    assert agg.std("cost", divisor=divisor.value) == agg.std("cost", divisor=divisor)
+    assert agg.covar("cost", "change", divisor=divisor.value) == agg.covar("cost", "change", divisor=divisor)
+    with pytest.raises(ParameterError, match="divisor is 'n'; it must be one of 'sample', 'population'"):
+        agg.var("cost", divisor="n")
 
 
 def test_measures_are_of_expressions_as_conditions_are() -> None:

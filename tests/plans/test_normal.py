@@ -10,7 +10,8 @@ from discreet.errors import QueryRefused
 from discreet.plans import Bounding, Place, aggregates, col, plan_sql, table
 from discreet.plans.nodes import Aggregate, Join
 from discreet.plans.normal import normal
-from discreet.tables import Policy
+from discreet.tables import Column as Declared
+from discreet.tables import Policy, Table
 from tests.plans.claims import counted
 from tests.plans.grammar import Questions
 from tests.plans.hospital import POLICY, TOML, database
@@ -149,3 +150,12 @@ def test_plans_are_values() -> None:
     assert isinstance(one, Aggregate)
     assert any(isinstance(node, Join) for node in one.child.walk())
     assert len({node.key for node in one.child.walk()}) == len(list(one.child.walk()))
+
+
+def test_constants_that_python_takes_for_equal_are_told_apart_in_one_question() -> None:
+    """Beside a float integers are compared as doubles, where 2**54 - 1 is 2**54."""
+    wide = Policy([Table("t", row_is_unit=True, columns=[Declared("x", lower=0, upper=2**60)])], epsilon=1)
+    both = [f"COUNT(*) FILTER (WHERE x IN ({2**54}{more}, 1))" for more in ("", ".0")]
+    plan = plan_sql(wide, f"SELECT {', '.join(both)} FROM t")
+    assert len(plan.statistics) == 2
+    assert plan.statistics_of("m0") != plan.statistics_of("m1")

@@ -15,6 +15,7 @@ from discreet.plans import plan_sql
 from discreet.releases.protection import Price, Protection
 from discreet.releases.question import answered
 from discreet.releases.recipe import Recipe
+from discreet.releases.showing import cell_text
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 
@@ -264,3 +265,13 @@ def test_if_no_unknown_key_is_released_the_answer_is_empty(db: Database, what: s
     answer = question.release(epsilon="0.001")
     assert answer.to_dicts() == []
     assert answer.to_arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("value, error", [(12.34, 1.049), (-7.05, 5.949), (0.3337, 0.0), (1e6, 5940.0), (2, 1234564.5)])
+def test_what_is_printed_holds_as_well_as_what_was_released(value: float, error: float) -> None:
+    """The printed interval holds the released one: digits that are left out make no ± smaller."""
+    text, _, off = cell_text(value, error).partition(" ± ")
+    shown, wide = float(text.replace(",", "")), float(off.replace(",", ""))
+    assert shown - wide <= value - error + 1e-9
+    assert shown + wide >= value + error - 1e-9
+    assert wide <= error * 1.2 + 0.01

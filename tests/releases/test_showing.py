@@ -43,9 +43,9 @@ def test_long_answers_are_cut_in_a_notebook() -> None:
 
 
 def test_limits_are_named_by_words() -> None:
-    assert Bounding(shape="sums", rows=2) == Bounding(shape=Shape.SUMS, rows=2)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="shape is 'sum'; it must be one of rows, sums"):
-        Bounding(shape="sum")  # type: ignore[arg-type]
+    assert Bounding(shape="sums", rows=2) == Bounding(shape=Shape.SUMS, rows=2)
+    with pytest.raises(ParameterError, match="shape is 'sum'; it must be one of 'rows', 'sums'"):
+        Bounding(shape="sum")
 
 
 def test_rows_are_refused_with_what_is_answered() -> None:

@@ -177,6 +177,24 @@ def test_points_are_read_from_the_release_with_the_least_scale(prices: list[str]
             assert whole.numbers.blocks[place] is best.blocks[number]
 
 
+@pytest.mark.parametrize("prices", [["0.5", "0.7"], ["0.7", "0.5", "0.6"]])
+def test_a_count_that_is_the_sum_of_bins_agrees_with_those_that_are_shown(prices: list[str], seed: int) -> None:
+    """Bins are read from one release: were the count combined of several, the two would not add up."""
+    plan = plan_sql(PURE, "SELECT ward, COUNT(cost) AS n, HISTOGRAM(cost, [100]) AS h FROM visits GROUP BY ward")
+    recipe = Recipe.of(plan)
+    exact = aggregates_of(plan.aggregate, database(Random(1), units=40))
+    bits = ReplayBits(seed)
+    protections = [Protection.of(recipe, Price.read(PURE, epsilon=price)) for price in prices]
+    answers = [answered(recipe, protection, exact, bits=bits) for protection in protections]
+    parts = [Stored(recipe, p, a.groups, a.numbers) for p, a in zip(protections, answers, strict=True)]
+    whole = merged(parts)
+    shown = replace(answers[0], recipe=whole.recipe, numbers=whole.numbers)
+    best = answers[prices.index("0.7")]
+    assert [row["n"] for row in shown.to_dicts()] == [sum(row["h"]) for row in shown.to_dicts()]
+    assert shown.to_dicts() == best.to_dicts()
+    assert shown.errors() == best.errors()
+
+
 def test_each_choice_is_read_from_its_own_best_release() -> None:
     """One release need not be the best in every block: a price in rho is split differently."""
     plan = plan_sql(PURE, "SELECT MEDIAN(cost) AS m, MEDIAN(change) AS c FROM visits")

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.exact import integer, shown
+from discreet.exact import integer
 from discreet.plans.expressions import Case, Column, IsNull, Literal, Or
 from discreet.plans.nodes import Aggregate, BoundGroups, BoundRows, Filter, Node, PerUnit, Project, Scan
-from discreet.plans.refusals import refuse
+from discreet.plans.refusals import one_of, refuse
 from discreet.plans.statistics import (
     DistinctCount,
     Moment,
@@ -61,37 +61,37 @@ class Shape(Enum):
     """All rows count; a unit's counts and sums in each group are clamped. For counts, sums and what is made of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Bounding:
     """What a question may limit further than its policy does.
 
     `rows`: at most so many rows of each unit in the whole question. `groups` and `rows_per_group`: at most so many
-    groups of each unit, and rows in each. With `shape=Shape.SUMS`, `rows_per_group` (or `rows`) says how many rows'
-    worth a unit may add to a group.
+    groups of each unit, and rows in each. With `shape=Shape.SUMS` (or `"sums"`), `rows_per_group` (or `rows`) says how
+    many rows' worth a unit may add to a group.
 
-    >>> Bounding(groups=2, rows_per_group=3).groups
-    2
+    >>> Bounding(groups=2, rows_per_group=3).groups, Bounding(shape="sums", rows=3).shape
+    (2, <Shape.SUMS: 'sums'>)
     """
 
-    rows: int | None = None
-    groups: int | None = None
-    rows_per_group: int | None = None
-    place: Place = Place.BEFORE
-    shape: Shape = Shape.ROWS
+    rows: int | None
+    groups: int | None
+    rows_per_group: int | None
+    place: Place
+    shape: Shape
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        rows: int | None = None,
+        groups: int | None = None,
+        rows_per_group: int | None = None,
+        place: Place | str = Place.BEFORE,
+        shape: Shape | str = Shape.ROWS,
+    ) -> None:
         """Refuse limits that keep nothing."""
-        for name, words in (("place", Place), ("shape", Shape)):
-            given = getattr(self, name)
-            try:
-                object.__setattr__(self, name, words(given))  # a word is read as what it names
-            except ValueError:
-                msg = f"{name} is {shown(given)}; it must be one of {', '.join(each.value for each in words)}."
-                raise ParameterError(msg) from None
-        for name in ("rows", "groups", "rows_per_group"):
-            number = getattr(self, name)
-            if number is not None:
-                integer(number, name=name, least=1)
+        for name, number in (("rows", rows), ("groups", groups), ("rows_per_group", rows_per_group)):
+            object.__setattr__(self, name, None if number is None else integer(number, name=name, least=1))
+        object.__setattr__(self, "place", one_of(Place, place, "place"))
+        object.__setattr__(self, "shape", one_of(Shape, shape, "shape"))
         if self.rows_per_group is not None and self.groups is None and self.shape is Shape.ROWS:
             msg = "rows_per_group is given without groups; say also how many groups a unit may touch."
             raise ParameterError(msg)

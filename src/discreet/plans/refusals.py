@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from enum import Enum
+from typing import NoReturn, TypeVar
 
-from discreet.errors import QueryRefused
+from discreet.errors import ParameterError, QueryRefused
+from discreet.exact import shown
 
-__all__ = ["refuse"]
+__all__ = ["one_of", "refuse"]
+
+_Choice = TypeVar("_Choice", bound=Enum)
 
 
 def refuse(part: str, *, why: str, instead: str) -> NoReturn:
@@ -18,3 +22,17 @@ def refuse(part: str, *, why: str, instead: str) -> NoReturn:
     discreet.errors.QueryRefused: LIMIT: It picks rows of some units. Write instead: an aggregate of all rows.
     """
     raise QueryRefused(part, why=why, instead=instead)
+
+
+def one_of(choices: type[_Choice], value: _Choice | str, name: str) -> _Choice:
+    """Read one of an enumeration, or its name.
+
+    >>> from discreet.plans.bounding import Shape
+    >>> one_of(Shape, "sums", "shape")
+    <Shape.SUMS: 'sums'>
+    """
+    try:
+        return choices(value)
+    except ValueError:
+        msg = f"{name} is {shown(value)}; it must be one of {', '.join(repr(each.value) for each in choices)}."
+        raise ParameterError(msg) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
     from discreet.releases.protection import Protection
     from discreet.releases.recipe import Recipe
 
-__all__ = ["NoisyNumbers", "add_noise", "confident", "like_laplace_reach", "many_laplace_reach", "reach_of"]
+__all__ = [
+    "NoisyNumbers",
+    "add_noise",
+    "confident",
+    "like_laplace_reach",
+    "many_laplace_reach",
+    "reach_of",
+    "rounded_up",
+]
 
 _SMALL = 64  # the scale of a draw whose values are followed one by one
 _FEW = 8  # with more terms of like size the sum of single bounds is far above Chernoff's, and slow to find
@@ -98,6 +107,17 @@ def confident(confidence: float) -> float:
     0.95
     """
     return float(1 - miss(confidence))
+
+
+def rounded_up(error: float, digits: int) -> str:
+    """Write a ± with so many digits, never less than it is: a smaller one would not hold as often as is said.
+
+    >>> rounded_up(1.049, 2), rounded_up(5940.0, 2), rounded_up(3.0, 4)
+    ('1.1', '6e+03', '3')
+    """
+    if not math.isfinite(error):
+        return str(error)
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(error)):.{digits}g}"
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from discreet.releases.blocks import combined, rounding_of
 from discreet.releases.choices import RankChoice
 from discreet.releases.decoding import rounding_of_product
 from discreet.releases.expected import Expected, expected
-from discreet.releases.numbers import reach_of
+from discreet.releases.numbers import reach_of, rounded_up
 from discreet.releases.recipe import levels_of
 from discreet.releases.showing import html_table
 
@@ -67,7 +67,7 @@ class Preview:
         return Preview(errors, notes, protection.promise, protection.cost, remaining)
 
     def __str__(self) -> str:
-        lines = [f"{name} ± {error:.4g}" for name, error in self.errors.items() if error is not None]
+        lines = [f"{name} ± {rounded_up(error, 4)}" for name, error in self.errors.items() if error is not None]
         lines += [f"{name}: {note}" for name, note in self.notes.items()]
         lacking = "" if self.fits else ", which does not fit"
         return "\n".join([*lines, f"promise: {self.promise}; {self._charge}{lacking}; left before: {self.remaining!r}"])
@@ -255,9 +255,7 @@ def _mean_error(
     ends = [combined((recipe.terms[total], 1), (recipe.terms[count], -end)) for end in (low, high)]
     reach = max(reach_of(end, protection.noises, (1 + confidence) / 2) for end in ends) * float(factor.step)
     if rows is None:
-        return (
-            None,
-            f"± {reach:.4g} / n, where n is the number of rows in the group; give expected_count= for a number.",
-        )
+        note = "where n is the number of rows in the group; give expected_count= for a number."
+        return None, f"± {rounded_up(reach, 4)} / n, {note}"
     half = float(recipe.rounding(total))
     return min(reach / rows + half, float((high - low) * factor.step)), ""

@@ -32,7 +32,7 @@ class Recipe:
     alone; the rest of them, and everything else, are a `Single` each, and ranks a `Choice`. A sum that follows from
     another one and a count (the same values counted from another center, or on a finer grid) is not released again:
     `slack` says by how much its rows were rounded where that is not half a step of its own. Nor is a count of values
-    whose few bins are asked for: it is their sum.
+    whose few bins are asked for, and no sums: it is that of the bins.
 
     >>> from discreet.plans import plan_sql
     >>> from discreet.tables import Column, Policy, Table

@@ -8,6 +8,8 @@ from html import escape
 from math import ceil, floor, isinf, log10
 from typing import TYPE_CHECKING
 
+from discreet.releases.numbers import rounded_up
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -26,7 +28,7 @@ def cell_text(value: object, error: float | None, *, exact: bool = False, widest
         return "NULL"
     if isinstance(value, list | tuple):
         shown = _cut(f"[{', '.join(cell_text(each, None) for each in value)}]", widest)
-        return shown if error is None else f"{shown} ± {cell_text(error, None)}"
+        return shown if error is None else f"{shown} ± {rounded_up(error, 6)}"
     if exact or isinstance(value, bool) or not isinstance(value, int | float):
         text = "".join(each if each.isprintable() else "?" for each in str(value))  # a key may command a terminal
         return _cut(text, widest)

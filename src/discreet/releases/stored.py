@@ -15,6 +15,7 @@ import numpy as np
 from discreet.exact import exact_text, rational
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
+from discreet.releases.blocks import Single
 from discreet.releases.choices import RankChoice
 from discreet.releases.numbers import NoisyNumbers
 from discreet.releases.protection import Price, Protection
@@ -128,7 +129,7 @@ def merged(parts: Sequence[Stored]) -> Stored:
     All are unbiased and independent given the data, so the weights 1/v_i over their sum give the least variance; they
     depend on the prices alone. Blocks stand side by side, of each the one with the least noise first, and each
     statistic's terms are spread over them; what is not a sum of noisy numbers (bins, chosen points) is read from the
-    first.
+    first, and so is a count that is the sum of bins.
 
     >>> merged([1])
     1
@@ -139,7 +140,7 @@ def merged(parts: Sequence[Stored]) -> Stored:
     size = len(first.recipe.blocks)
     # By block, not by release: one that pays less in all may still have less noise in one of them.
     ranked = [sorted((part.numbers for part in parts), key=partial(_spread, block=block)) for block in range(size)]
-    weights = [_weights([numbers.noises[block] for numbers in ranked[block]]) for block in range(size)]
+    weights = [_weights(first.recipe, block, ranked[block]) for block in range(size)]
     terms = {
         place: tuple(
             (block + size * number, column, each * weights[block][number])
@@ -167,7 +168,7 @@ def needed(parts: Sequence[Stored]) -> list[Stored]:
     used = {0}
     for block in range(len(parts[0].recipe.blocks)):
         ranked = sorted(range(len(parts)), key=lambda place: _spread(parts[place].numbers, block))
-        weights = _weights([parts[place].numbers.noises[block] for place in ranked])
+        weights = _weights(parts[0].recipe, block, [parts[place].numbers for place in ranked])
         used |= {place for place, weight in zip(ranked, weights, strict=True) if weight}
     return [part for place, part in enumerate(parts) if place in used]
 
@@ -178,12 +179,18 @@ def _spread(numbers: NoisyNumbers, block: int) -> Fraction:
     return sum(noise.scales, Fraction(0)) if isinstance(noise, RankChoice) else _variance(noise) or Fraction(0)
 
 
-def _weights(noises: Sequence[object]) -> list[Fraction]:
-    """The share of each release; all of the first where there is no variance to weigh by."""
-    precisions = [Fraction(0) if not (found := _variance(noise)) else 1 / found for noise in noises]
+def _weights(recipe: Recipe, block: int, ranked: Sequence[NoisyNumbers]) -> list[Fraction]:
+    """The share of each release; all of the first where there is no variance to weigh by.
+
+    So for bins: they are shown as one release counted them, and a count of values that is their sum agrees with them.
+    """
+    made = recipe.blocks[block]
+    several = isinstance(made, Single) and recipe.plan.statistics[made.place].size > 1
+    variances = [None if several else _variance(numbers.noises[block]) for numbers in ranked]
+    precisions = [Fraction(0) if not found else 1 / found for found in variances]
     total = sum(precisions)
     if not total:
-        return [Fraction(int(place == 0)) for place in range(len(noises))]
+        return [Fraction(int(place == 0)) for place in range(len(ranked))]
     shares = [(each / total).limit_denominator(10**6) for each in precisions[1:]]
     return [1 - sum(shares, Fraction(0)), *shares]
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.errors import ParameterError
-from discreet.exact import shown
 from discreet.plans.aggregates.measure import Measure, expression_of, require_numbers
 from discreet.plans.expressions import Case, Expression, IsNull, Literal
+from discreet.plans.refusals import one_of
 from discreet.plans.statistics import Moment, RowCount, Snapped, Statistic, ValueCount
 from discreet.plans.statistics.snapped import SQUARE_BITS
 
@@ -227,10 +226,10 @@ def mean(operand: str | Expression | Term) -> Mean:
 def var(operand: str | Expression | Term, *, divisor: Divisor | str = Divisor.SAMPLE) -> Variance:
     """Measure how much values vary.
 
-    >>> var("cost", divisor=Divisor.POPULATION).divisor.value
-    'population'
+    >>> var("cost", divisor="population").divisor
+    <Divisor.POPULATION: 'population'>
     """
-    return Variance((expression_of(operand),), _divisor(divisor))
+    return Variance((expression_of(operand),), one_of(Divisor, divisor, "divisor"))
 
 
 def std(operand: str | Expression | Term, *, divisor: Divisor | str = Divisor.SAMPLE) -> StdDev:
@@ -239,7 +238,7 @@ def std(operand: str | Expression | Term, *, divisor: Divisor | str = Divisor.SA
     >>> std("cost").describe()
     'std(cost)'
     """
-    return StdDev((expression_of(operand),), _divisor(divisor))
+    return StdDev((expression_of(operand),), one_of(Divisor, divisor, "divisor"))
 
 
 def covar(
@@ -250,7 +249,7 @@ def covar(
     >>> covar("age", "cost").describe()
     'covar(age, cost)'
     """
-    return Covariance((expression_of(first), expression_of(second)), _divisor(divisor))
+    return Covariance((expression_of(first), expression_of(second)), one_of(Divisor, divisor, "divisor"))
 
 
 def corr(first: str | Expression | Term, second: str | Expression | Term) -> Correlation:
@@ -260,13 +259,3 @@ def corr(first: str | Expression | Term, second: str | Expression | Term) -> Cor
     'corr(age, cost)'
     """
     return Correlation((expression_of(first), expression_of(second)))
-
-
-def _divisor(divisor: Divisor | str) -> Divisor:
-    """Read a divisor: anything else would silently be n - 1."""
-    try:
-        return Divisor(divisor)
-    except ValueError:
-        words = ", ".join(repr(each.value) for each in Divisor)
-        msg = f"divisor is {shown(divisor)}; it must be one of {words}."
-        raise ParameterError(msg) from None

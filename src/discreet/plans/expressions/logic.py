@@ -77,17 +77,31 @@ class Not(_Connective):
         return None if values[0] is None else not values[0]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class In(Strict):
     """x IN (constants without NULL); x NOT IN is its negation.
 
-    >>> In((), (1, 2)).apply(2)
-    True
+    Constants are equal only if their types are: for Python 1 is 1.0, but beside large integers they differ in meaning.
+
+    >>> In((), (1, 2)).apply(2), In((), (1, 2)) == In((), (1.0, 2.0))
+    (True, False)
     """
 
     symbol: ClassVar[str] = "in"
 
     choices: tuple[Value, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, In):
+            return NotImplemented
+        return (self.operands, self._typed) == (other.operands, other._typed)
+
+    def __hash__(self) -> int:
+        return hash((self.operands, self._typed))
+
+    @property
+    def _typed(self) -> tuple[tuple[type, Value], ...]:
+        return tuple((type(choice), choice) for choice in self.choices)
 
     def derive(self, given: tuple[Facts, ...]) -> Facts:
         """A truth value, NULL where x is."""
