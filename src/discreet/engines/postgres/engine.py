@@ -89,7 +89,7 @@ class Postgres(SQLEngine):
             self._kept = None
             if store is not None:
                 writer = opened.enter_context(closing(_connected(store, limit, _WRITING)))
-                self._kept = _opened_store(writer, store_schema, policy, self._connection, rank_key)
+                self._kept = _opened_store(writer, store_schema, policy, (self._connection, schema), rank_key)
             self._catalog = _Catalog(self._connection, policy, schema, self._kept)
             key = read_key(rank_key) if self._kept is None else self._kept.key
             self._emitter = Emitter(PostgresDialect(), self._catalog, key)
@@ -191,16 +191,18 @@ def _opened_store(
     writer: Connection[tuple[object, ...]],
     schema: str,
     policy: Policy,
-    reader: Connection[tuple[object, ...]],
+    reader: tuple[Connection[tuple[object, ...]], str],
     key: bytes | None,
 ) -> PostgresStore:
+    """Open a store for who reads tables from a schema."""
     import psycopg
 
+    reading, source = reader
     found = None
     with suppress(psycopg.Error):
-        with reader.transaction():
-            ((name,),) = reader.execute("SELECT current_user").fetchall()
-        found = PostgresStore(writer, schema, policy, str(name), None if key is None else read_key(key))
+        with reading.transaction():
+            ((name,),) = reading.execute("SELECT current_user").fetchall()
+        found = PostgresStore(writer, schema, policy, (str(name), source), None if key is None else read_key(key))
     if found is None:
         msg = f"store_schema is {schema!r}; the role of `store` must be able to create it, or own it."
         raise EngineError(msg)
