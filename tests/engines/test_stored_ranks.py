@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -121,6 +122,25 @@ def test_rows_that_one_role_had_stored_are_read_by_another(reader: str) -> None:
     for role in (reader, as_role("curious")):
         with Postgres(POLICY, role, schema="ranked", store=postgres()) as engine:
             engine.prepare(QUESTION).run()
+
+
+@pytest.mark.engine
+def test_several_engines_open_a_new_store_at_once(reader: str) -> None:
+    def key(_: int) -> bytes:
+        with Postgres(POLICY, reader, schema="ranked", store=postgres()) as engine:
+            engine.prepare(QUESTION).run()
+            return engine._kept.key  # type: ignore[union-attr]
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(key, range(6)))) == 1
+
+
+@pytest.mark.engine
+def test_who_owns_the_schema_of_a_store_need_not_be_able_to_create_one(reader: str) -> None:
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("CREATE SCHEMA discreet AUTHORIZATION curious")
+    with Postgres(POLICY, reader, schema="ranked", store=as_role("curious")) as engine:
+        engine.prepare(QUESTION).run()
 
 
 @pytest.mark.engine

@@ -45,7 +45,9 @@ class PostgresStore:
         place, about = _quoted(schema), self._text(named(schema, "about"))
         version = described(policy)
         with connection.transaction():
-            self._run(f"CREATE SCHEMA IF NOT EXISTS {place}")
+            self._take_turn()
+            if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchall():
+                self._run(f"CREATE SCHEMA {place}")  # IF NOT EXISTS would ask an owner of the schema for more rights
             self._run(f"CREATE TABLE IF NOT EXISTS {about} (version text, rank_key bytea)")
             self._run(f"LOCK TABLE {about}")
             found = connection.execute(f"SELECT version, encode(rank_key, 'hex') FROM {about}".encode()).fetchall()  # noqa: S608
@@ -59,6 +61,15 @@ class PostgresStore:
             self._mark = kept_mark(policy, self.key, source)
             self._empty(apart=self._mark)
             self._run(f"GRANT USAGE ON SCHEMA {place} TO {_quoted(self._role)}")
+
+    def _take_turn(self) -> None:
+        """Wait for engines that open the same store: PostgreSQL fails where two make a schema or a table at once.
+
+        Who waited must see what they have made, so the snapshot is not taken before.
+        """
+        self._run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        asked = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+        self._connection.execute(asked, [f"discreet store {self._schema}"])
 
     def kept(self, table: Table, limit: int) -> SQL | None:
         """Give the table of kept rows; `fill` makes it before it is read."""
