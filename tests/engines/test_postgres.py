@@ -142,6 +142,17 @@ def test_texts_that_are_no_unicode_fail_at_opening_or_never(encoding: str) -> No
         assert sorted(engine.prepare(aggregate).run().unprotected_groups()) == [("b",), ("\x81",)]
 
 
+@pytest.mark.parametrize("stored", ["numeric(9,2)[]", "numeric(9,0)[]", "varchar(3)[]", "bigint[]"])
+@pytest.mark.parametrize("declared", ["integer", "float", "text"])
+def test_arrays_are_refused_before_a_question_is_paid(stored: str, declared: str) -> None:
+    policy = Policy([Table("arrays", unit="id", rows_per_unit=2, columns=[Column("x", type=declared)])], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DROP TABLE IF EXISTS arrays")
+        connection.execute(f"CREATE TABLE arrays (id text, x {stored})")
+    with pytest.raises(ParameterError, match="such values cannot be read"):
+        Postgres(policy, postgres())
+
+
 def test_a_table_that_is_missing_is_named() -> None:
     with pytest.raises(ParameterError, match="in schema 'nowhere'"):
         Postgres(POLICY, postgres(), schema="nowhere")

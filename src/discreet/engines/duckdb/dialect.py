@@ -217,7 +217,7 @@ class DuckDBDialect(Dialect):
 
     def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """Integers beyond 64 bits are NULL; decimals become the nearest doubles, by way of their texts."""
-        base = stored.partition("(")[0]
+        base = stored if stored.endswith("]") else stored.partition("(")[0]  # DECIMAL(9,2)[] is no number
         if base == "BOOLEAN":
             return value, Kind.BOOLEAN
         if base in _INTEGERS or (base == "DECIMAL" and stored.endswith(",0)")):
