@@ -202,6 +202,11 @@ class DuckDBDialect(Dialect):
         """A constant takes the type of what it stands beside."""
         return self.fitting(call("coalesce", self.total(value), number(0)))
 
+    def rounded(self, value: SQL) -> SQL:
+        """By way of 64 bits, or of a text: DuckDB's own cast of 128 bits is now and then the second nearest double."""
+        short = cast(try_cast(value, "BIGINT"), "DOUBLE")
+        return call("coalesce", short, try_cast(cast(value, "VARCHAR"), "DOUBLE"))
+
     def limbs(self, value: SQL) -> tuple[SQL, SQL]:
         """Quotient and remainder toward 0."""
         limb = self.widened(string(str(LIMB)))
