@@ -68,6 +68,8 @@ def test_postgres_answers_the_same_from_its_store(reader: str) -> None:
         assert any(name.startswith(f"{KEPT}_") for name in stored())
         engine.drop_ranks()
         assert stored() == {"about"}
+    with pytest.raises(EngineError, match="check that the engine is open"):
+        engine.drop_ranks()
 
 
 @pytest.mark.engine

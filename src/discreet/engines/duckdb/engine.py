@@ -115,7 +115,7 @@ class DuckDB(SQLEngine):
         with own_files():
             opened.callback(self._aside.close)
             opened.callback(self._watch.close)
-            folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
+            folder = Path(opened.enter_context(_folder()))
             self._connection = opened.enter_context(connected(folder))
             self._kept = stored(self._connection, attach(self._connection, policy, source))
             self._emitter = Emitter(DuckDBDialect(), self._kept, self._kept.key)
@@ -188,7 +188,17 @@ class DuckDB(SQLEngine):
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
         with self._lock, own_files():
-            self._aside.run(self._kept.drop)
+            if not self._aside.run(self._dropped):
+                msg = (
+                    "DuckDB could not remove the stored rows; check that the engine is open, and the disk of its store."
+                )
+                raise EngineError(msg)
+
+    def _dropped(self) -> bool:
+        with suppress(Exception):  # any error of the driver, and all its parents
+            self._kept.drop()
+            return True
+        return False
 
     def close(self) -> None:
         """Close the connection and remove temporary files."""
@@ -237,6 +247,14 @@ def _require_apart(source: str | Path | Mapping[str, object], store: str | Path 
         raise ParameterError(msg)
 
 
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Make a private folder for what does not fit into memory."""
+    with suppress(OSError):
+        return tempfile.TemporaryDirectory(prefix="discreet-")
+    msg = "a temporary folder cannot be made; nothing was spent. Check TMPDIR, and the space there."
+    raise EngineError(msg)
+
+
 def _connected(folder: Path, store: str | Path | None, memory: int, threads: int) -> DuckDBPyConnection:
     import duckdb
 
@@ -257,7 +275,7 @@ def _connected(folder: Path, store: str | Path | None, memory: int, threads: int
         "pandas_analyze_sample": 0,  # a column of Python objects is read as text, whatever the objects are
         "temp_directory": str(spill),
     }
-    path = folder / "store.duckdb" if store is None else Path(store)
+    path = folder / "store.duckdb" if store is None else Path(store).absolute()  # to DuckDB, :memory: is no file
     found = None
     with suppress(duckdb.Error):
         found = duckdb.connect(str(path), config=config)

@@ -104,8 +104,11 @@ class Postgres(SQLEngine):
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
         with self._lock:
-            if self._kept is not None:
-                self._kept.drop()
+            if self._kept is not None and not self._kept.drop():
+                msg = (
+                    "PostgreSQL could not remove the stored rows; check that the engine is open, and the store's role."
+                )
+                raise EngineError(msg)
 
     def _checked(self, text: str) -> list[tuple[object, ...]]:
         found = self._results([text])

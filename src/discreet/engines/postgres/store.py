@@ -103,10 +103,16 @@ class PostgresStore:
         if not may:
             self._run(f"GRANT SELECT ON {target} TO {_quoted(self._role)}")
 
-    def drop(self) -> None:
-        """Remove all kept rows."""
-        with self._connection.transaction():
-            self._empty()
+    def drop(self) -> bool:
+        """Remove all kept rows; False if the server failed."""
+        import psycopg
+
+        try:
+            with self._connection.transaction():
+                self._empty()
+        except psycopg.Error:
+            return False
+        return True
 
     def close(self) -> None:
         """Close the connection."""
