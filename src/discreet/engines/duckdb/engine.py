@@ -14,13 +14,14 @@ import numpy as np
 
 from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.files import own_files
-from discreet.engines.duckdb.sources import attach
+from discreet.engines.duckdb.sources import attach, require_inside
 from discreet.engines.duckdb.store import Store
 from discreet.engines.duckdb.undoing import undo
 from discreet.engines.duckdb.watch import Watch
 from discreet.engines.keys import read_key
 from discreet.engines.sql.aside import Aside
 from discreet.engines.sql.checks import repeated, require_readable
+from discreet.engines.sql.columns import listed_rows
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.running import SQLEngine
 from discreet.errors import EngineError, ParameterError
@@ -117,12 +118,21 @@ class DuckDB(SQLEngine):
             opened.callback(self._watch.close)
             folder = Path(opened.enter_context(_folder()))
             self._connection = opened.enter_context(connected(folder))
-            self._kept = stored(self._connection, attach(self._connection, policy, source))
+            tables = attach(self._connection, policy, source)
+            self._kept = stored(self._connection, tables)
             self._emitter = Emitter(DuckDBDialect(), self._kept, self._kept.key)
             require_readable(policy, self._emitter)
-            repeated(policy, self._emitter, lambda text: self._connection.execute(text).fetchall())
+            repeated(policy, self._emitter, self._checked)
             for setting in ("enable_external_access = false", "lock_configuration = true"):
                 self._connection.execute(f"SET {setting}")
+            require_inside(self._connection, tables)
+
+    def _checked(self, text: str) -> list[tuple[object, ...]]:
+        found = self._found([text])
+        if found is None:
+            msg = "DuckDB could not read a public table; check its file or view."
+            raise EngineError(msg)
+        return list(listed_rows(found[0]))
 
     def alive(self) -> bool:
         """Tell whether the connection answers: it does if it answered last, in this process, and was not closed since.
