@@ -158,6 +158,26 @@ def test_a_table_that_is_missing_is_named() -> None:
         Postgres(POLICY, postgres(), schema="nowhere")
 
 
+@pytest.mark.parametrize("role", ["address", "store"])
+def test_a_role_that_may_not_read_is_refused_before_a_question_is_paid(role: str) -> None:
+    """Everybody may see which tables and columns there are."""
+    policy = Policy([Table("hidden", unit="id", rows_per_unit=2)], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DO $$ BEGIN CREATE ROLE nosy LOGIN; EXCEPTION WHEN duplicate_object THEN END $$")
+        for text in ("TABLE IF EXISTS hidden", "SCHEMA IF EXISTS nosy CASCADE"):
+            connection.execute(f"DROP {text}")
+        connection.execute("CREATE TABLE hidden (id text, diagnosis text)")
+        connection.execute("CREATE SCHEMA nosy AUTHORIZATION nosy")
+    nosy = make_conninfo(postgres(), user="nosy")
+    roles = {"address": postgres(), "store": postgres()} | {role: nosy}
+    with pytest.raises(ParameterError, match=f"the role of `{role}` may not read table 'hidden'"):
+        Postgres(policy, roles["address"], store=roles["store"], store_schema="nosy")
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("GRANT SELECT (id) ON hidden TO nosy")
+    with Postgres(policy, roles["address"], store=roles["store"], store_schema="nosy") as engine:
+        engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM hidden").aggregate).run()
+
+
 def test_an_interrupt_ends_the_statement_on_the_server_and_stays_an_interrupt() -> None:
     policy = Policy([Table("endless", row_is_unit=True, columns=[Column("cost", lower=0, upper=99)])], epsilon=1)
     with psycopg.connect(postgres(), autocommit=True) as connection:

@@ -13,6 +13,8 @@ from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.columns import Growing, listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
+from discreet.engines.sql.words import column as cell
+from discreet.engines.sql.words import select
 from discreet.engines.sql.words import table as named
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import integer
@@ -91,6 +93,9 @@ class Postgres(SQLEngine):
                 writer = opened.enter_context(closing(_connected(store, limit, _WRITING)))
                 self._kept = _opened_store(writer, store_schema, policy, (self._connection, schema), rank_key)
             self._catalog = _Catalog(self._connection, policy, schema, self._kept)
+            _require_granted(self._connection, policy, self._catalog, "address")
+            if store is not None:
+                _require_granted(writer, policy, self._catalog, "store")
             key = read_key(rank_key) if self._kept is None else self._kept.key
             self._emitter = Emitter(PostgresDialect(), self._catalog, key)
             require_readable(policy, self._emitter)
@@ -188,6 +193,23 @@ class _Catalog:
     def kept(self, table: Table, limit: int) -> SQL | None:
         """Give the table of kept rows, if there is a store."""
         return None if self._store is None else self._store.kept(table, limit)
+
+
+def _require_granted(connection: Connection[tuple[object, ...]], policy: Policy, catalog: _Catalog, of: str) -> None:
+    """Refuse a role that may not read the tables, of which everybody may see the names: every question would fail."""
+    import psycopg
+
+    for table in policy.tables:
+        columns = select([cell(each.name) for each in table.columns], catalog.raw(table).source.copy())
+        with suppress(psycopg.Error):
+            with connection.transaction():
+                connection.execute(f"{PostgresDialect().written(columns)} LIMIT 0".encode())
+            continue
+        msg = (
+            f"the role of `{of}` may not read table {table.name!r}; grant it SELECT on the table, and USAGE on its "
+            "schema."
+        )
+        raise ParameterError(msg)
 
 
 def _opened_store(
