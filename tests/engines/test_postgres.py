@@ -158,6 +158,27 @@ def test_a_table_that_is_missing_is_named() -> None:
         Postgres(POLICY, postgres(), schema="nowhere")
 
 
+@pytest.mark.parametrize("setting", ["extra_float_digits = 0", "extra_float_digits = -15", "DateStyle = 'SQL, DMY'"])
+def test_keys_are_read_exactly_whatever_is_set_for_a_role(setting: str) -> None:
+    """Two floats that are read as one would be one group, with the rows of whichever comes last."""
+    keys = [0.3, 0.1 + 0.2, 1e15 / 7]
+    column = Column("x", keys=keys)
+    policy = Policy([Table("floats", unit="id", rows_per_unit=2, columns=[column])], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DO $$ BEGIN CREATE ROLE short LOGIN; EXCEPTION WHEN duplicate_object THEN END $$")
+        connection.execute("ALTER ROLE short RESET ALL")
+        connection.execute(f"ALTER ROLE short SET {setting}")
+        connection.execute("DROP TABLE IF EXISTS floats")
+        connection.execute("CREATE TABLE floats (id text, x double precision)")
+        for place, key in enumerate(keys):
+            for each in range(place + 1):
+                connection.execute("INSERT INTO floats VALUES (%s, %s)", [f"{place} {each}", key])
+        connection.execute("GRANT SELECT ON floats TO short")
+    with Postgres(policy, make_conninfo(postgres(), user="short")) as engine:
+        found = engine.prepare(plan_sql(policy, "SELECT x, COUNT(*) FROM floats GROUP BY x").aggregate).run()
+    assert found.unprotected(0).tolist() == [[1], [2], [3]]
+
+
 @pytest.mark.parametrize("role", ["address", "store"])
 def test_a_role_that_may_not_read_is_refused_before_a_question_is_paid(role: str) -> None:
     """Everybody may see which tables and columns there are."""

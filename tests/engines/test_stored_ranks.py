@@ -122,7 +122,7 @@ def test_an_engine_of_an_earlier_policy_does_not_read_the_rows_of_a_later_one(re
 @pytest.mark.engine
 def test_rows_that_one_role_had_stored_are_read_by_another(reader: str) -> None:
     for role in (reader, as_role("curious")):
-        with Postgres(POLICY, role, schema="ranked", store=postgres()) as engine:
+        with Postgres(POLICY, role, schema="ranked", store=postgres(), store_schema="100 %s") as engine:
             engine.prepare(QUESTION).run()
 
 

@@ -37,6 +37,7 @@ _SETTINGS = {
     "datestyle": "ISO, YMD",
     "default_transaction_read_only": "on",
     "default_transaction_isolation": "repeatable read",
+    "extra_float_digits": "1",  # a role may have fewer: two keys would be read as one, and either's rows as the group's
     "search_path": "pg_catalog",  # no function of another schema stands in for one of PostgreSQL's own
     "standard_conforming_strings": "on",
     "TimeZone": "UTC",

@@ -57,7 +57,8 @@ class PostgresStore:
             else:
                 self.key = fresh_key() if key is None else key
                 self._run(f"DELETE FROM {about}")  # noqa: S608 - the owner's schema, quoted
-                connection.execute(f"INSERT INTO {about} VALUES (%s, %s)".encode(), [version, self.key])  # noqa: S608
+                values = f"INSERT INTO {about.replace('%', '%%')} VALUES (%s, %s)"  # noqa: S608
+                connection.execute(values.encode(), [version, self.key])
             self._mark = kept_mark(policy, self.key, source)
             self._empty(apart=self._mark)
             self._run(f"GRANT USAGE ON SCHEMA {place} TO {_quoted(self._role)}")
