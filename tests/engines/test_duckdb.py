@@ -306,6 +306,25 @@ def test_one_cell_that_is_no_text_is_null_and_no_error(name: str) -> None:
         assert found.unprotected(0).tolist() == [[1]]
 
 
+@pytest.mark.parametrize(
+    "where",
+    ["s = 'b?'", "s IN ('b?', 'x')", "s < 'b@'", "s LIKE 'b?%'", "s IN (SELECT k FROM names)", "UPPER(s) = 'B?'"],
+)
+@pytest.mark.parametrize("others", [[b"c"], [b"c", b"bA"], [b"bA"], [b"b?"]])
+def test_texts_of_one_unit_do_not_decide_on_those_of_others_in_parquet(
+    where: str, others: list[bytes], tmp_path: Path
+) -> None:
+    """The least and largest text of a file are of its bytes, of which some are no text and read as another one."""
+    stored = pa.array([b"b\xff"] * 100 + others, pa.binary())
+    pq.write_table(pa.table({"s": stored.view(pa.string())}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({"k": ["b?", "b?x"]}), tmp_path / "names.parquet")
+    names = Table("names", public=True, columns=[Column("k", type="text")], unique=["k"])
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("s", type="text")]), names], epsilon=1)
+    with DuckDB(policy, tmp_path) as engine:
+        found = engine.prepare(plan_sql(policy, f"SELECT COUNT(*) FROM t WHERE {where}").aggregate).run()
+        assert found.unprotected(0).item() == 100 + others.count(b"b?")
+
+
 def test_a_batch_of_arrow_is_read_like_a_table() -> None:
     policy = Policy([Table("t", unit="id", rows_per_unit=2, columns=[Column("s", type="text")])], epsilon=1)
     batch = pa.RecordBatch.from_pydict({"id": list("abcd"), "s": NO_TEXT.view(pa.string())})
