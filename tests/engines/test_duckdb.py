@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.dataset import dataset
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb.objects import typed
@@ -303,6 +304,57 @@ def test_one_cell_that_is_no_text_is_null_and_no_error(name: str) -> None:
         found = engine.prepare(aggregate).run()
         assert list(found.unprotected_groups()) == [("ok",)]
         assert found.unprotected(0).tolist() == [[1]]
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["s = 'b?'", "s IN ('b?', 'x')", "s < 'b@'", "s LIKE 'b?%'", "s IN (SELECT k FROM names)", "UPPER(s) = 'B?'"],
+)
+@pytest.mark.parametrize("others", [[b"c"], [b"c", b"bA"], [b"bA"], [b"b?"]])
+def test_texts_of_one_unit_do_not_decide_on_those_of_others_in_parquet(
+    where: str, others: list[bytes], tmp_path: Path
+) -> None:
+    """The least and largest text of a file are of its bytes, of which some are no text and read as another one."""
+    stored = pa.array([b"b\xff"] * 100 + others, pa.binary())
+    pq.write_table(pa.table({"s": stored.view(pa.string())}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({"k": ["b?", "b?x"]}), tmp_path / "names.parquet")
+    names = Table("names", public=True, columns=[Column("k", type="text")], unique=["k"])
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("s", type="text")]), names], epsilon=1)
+    with DuckDB(policy, tmp_path) as engine:
+        found = engine.prepare(plan_sql(policy, f"SELECT COUNT(*) FROM t WHERE {where}").aggregate).run()
+        assert found.unprotected(0).item() == 100 + others.count(b"b?")
+
+
+def test_a_batch_of_arrow_is_read_like_a_table() -> None:
+    policy = Policy([Table("t", unit="id", rows_per_unit=2, columns=[Column("s", type="text")])], epsilon=1)
+    batch = pa.RecordBatch.from_pydict({"id": list("abcd"), "s": NO_TEXT.view(pa.string())})
+    with DuckDB(policy, {"t": batch}) as engine:
+        found = engine.prepare(plan_sql(policy, "SELECT COUNT(s) FROM t").aggregate).run()
+        assert found.unprotected(0).tolist() == [[1]]
+
+
+class Stream:
+    """What other packages hand out of theirs."""
+
+    def __init__(self, data: pa.Table) -> None:
+        self.__arrow_c_stream__ = data.to_reader().__arrow_c_stream__
+
+
+@pytest.mark.parametrize("made", [pa.Table.to_reader, Stream, lambda table: dataset(table).scanner()])
+def test_what_can_be_read_only_once_is_refused_before_a_question_is_paid(made: Callable[[pa.Table], object]) -> None:
+    policy = Policy([Table("t", unit="id", rows_per_unit=2)], epsilon=1)
+    with pytest.raises(ParameterError, match="read once"):
+        DuckDB(policy, {"t": made(pa.table({"id": ["a"]}))})
+
+
+@pytest.mark.parametrize("kind", ["DECIMAL(9,2)[]", "DECIMAL(9,0)[2]", "ENUM('a')[]", "VARCHAR[]"])
+@pytest.mark.parametrize("declared", ["integer", "float", "text"])
+def test_lists_are_no_values(kind: str, declared: str, tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "a.duckdb") as connection:
+        connection.execute(f"CREATE TABLE t (id VARCHAR, x {kind})")
+    policy = Policy([Table("t", unit="id", rows_per_unit=2, columns=[Column("x", type=declared)])], epsilon=1)
+    with pytest.raises(ParameterError, match="such values cannot be read"):
+        DuckDB(policy, tmp_path / "a.duckdb")
 
 
 def test_columns_that_hold_nothing_but_null_have_no_type_of_their_own() -> None:

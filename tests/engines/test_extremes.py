@@ -7,11 +7,14 @@ import math
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from discreet.database import Database as Behind
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.dialect import DuckDBDialect
+from discreet.engines.sql.words import alias, cast, column, select, table
 from discreet.errors import QueryRefused
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.tables import Column, Policy, Table
@@ -219,3 +222,25 @@ def test_the_zeros_of_texts_are_one_number_to_postgres() -> None:
     fill_postgres(postgres(), "zeros", POLICY, {"t": [dict.fromkeys(CELLS) | {"id": "p", "s": NOTHING[0]}]})
     with Postgres(POLICY, postgres(), schema="zeros", rank_key=KEY) as engine:
         assert signs(engine) == [1, 1]
+
+
+def test_a_mean_of_a_unit_is_the_nearest_double_on_duckdb() -> None:
+    """Its own cast from 128 bits misses by one place: this whole number is a double."""
+    value = -11189043713676174
+    aggregate = plan_sql(
+        POLICY, f"SELECT COUNT(*) FROM (SELECT id, AVG(wide) AS m FROM t GROUP BY id) u WHERE m = {value}"
+    ).aggregate
+    rows = typed_database(POLICY, {"t": [{"id": "a", "wide": value}, {"id": "b", "wide": value - 2}]})
+    with DuckDB(POLICY, arrow_tables(POLICY, rows), rank_key=KEY) as engine:
+        assert opened(engine.prepare(aggregate).run(), aggregate) == {(): [(1,)]}
+
+
+def test_sums_of_128_bits_become_the_nearest_doubles_on_duckdb() -> None:
+    random = Random("nearest")
+    halves = [(random.getrandbits(53) * 2 + 1) << place for place in range(72) for _ in range(9)]
+    wanted = [sign * half + more for half in halves for sign in (-1, 1) for more in (-1, 0, 1)]
+    dialect = DuckDBDialect()
+    text = dialect.written(select([alias(dialect.rounded(cast(column("x"), dialect.wide)), "y")], table("t")))
+    with duckdb.connect() as connection:
+        connection.register("t", pa.table({"x": list(map(str, wanted))}))
+        assert [found for (found,) in connection.execute(text).fetchall()] == list(map(float, wanted))

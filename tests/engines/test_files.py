@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
 from discreet.engines import open_engine
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.spark.engine import _viewed
 from discreet.engines.sql.checks import Declared
-from discreet.errors import ParameterError
+from discreet.errors import EngineError, ParameterError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
 
@@ -117,3 +119,35 @@ def test_a_server_verifies_declared_facts_too() -> None:
     public = Policy([Table("t", public=True, unique=[["sick", "day"]], columns=columns)], epsilon=1)
     with Postgres(public, postgres(), schema="declared") as engine:
         assert list(engine.verify(public).values()) == [True]
+
+
+@pytest.mark.parametrize("view", ["SELECT * FROM '{}'", "SELECT * FROM gone"])
+def test_a_view_that_cannot_be_read_is_refused_before_a_question_is_paid(view: str, tmp_path: Path) -> None:
+    """The engine reads the file of the database and no other, so each question would fail."""
+    pq.write_table(pa.table({"id": ["a"]}), tmp_path / "other.parquet")
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.execute("CREATE TABLE gone (id VARCHAR)")
+        connection.execute("CREATE VIEW t AS " + view.format(tmp_path / "other.parquet"))
+        connection.execute("DROP TABLE gone")
+    with pytest.raises(ParameterError, match=r"'t' (is a view that reads files|cannot be read)"):
+        DuckDB(Policy([Table("t", unit="id", rows_per_unit=1)], epsilon=1), tmp_path / "a.duckdb")
+
+
+def test_a_view_of_tables_is_read_like_a_table(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.execute("CREATE TABLE there AS SELECT 'a' AS id")
+        connection.execute("CREATE VIEW t AS SELECT id FROM there")
+    policy = Policy([Table("t", unit="id", rows_per_unit=1)], epsilon=1)
+    with DuckDB(policy, tmp_path / "a.duckdb") as engine:
+        found = engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM t").aggregate).run()
+        assert found.unprotected(0).tolist() == [[1]]
+
+
+def test_a_broken_public_file_is_said_to_be_broken_in_our_words(tmp_path: Path) -> None:
+    path = tmp_path / "wards.parquet"
+    pq.write_table(pa.table({"ward": [f"w{place}" for place in range(5000)]}), path, compression="zstd")
+    content = bytearray(path.read_bytes())
+    content[40:400] = bytes(each ^ 90 for each in content[40:400])
+    path.write_bytes(content)
+    with pytest.raises(EngineError, match="could not read a public table"):
+        DuckDB(Policy([Table("wards", public=True, unique=["ward"])], epsilon=1), path)

@@ -142,9 +142,61 @@ def test_texts_that_are_no_unicode_fail_at_opening_or_never(encoding: str) -> No
         assert sorted(engine.prepare(aggregate).run().unprotected_groups()) == [("b",), ("\x81",)]
 
 
+@pytest.mark.parametrize("stored", ["numeric(9,2)[]", "numeric(9,0)[]", "varchar(3)[]", "bigint[]"])
+@pytest.mark.parametrize("declared", ["integer", "float", "text"])
+def test_arrays_are_refused_before_a_question_is_paid(stored: str, declared: str) -> None:
+    policy = Policy([Table("arrays", unit="id", rows_per_unit=2, columns=[Column("x", type=declared)])], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DROP TABLE IF EXISTS arrays")
+        connection.execute(f"CREATE TABLE arrays (id text, x {stored})")
+    with pytest.raises(ParameterError, match="such values cannot be read"):
+        Postgres(policy, postgres())
+
+
 def test_a_table_that_is_missing_is_named() -> None:
     with pytest.raises(ParameterError, match="in schema 'nowhere'"):
         Postgres(POLICY, postgres(), schema="nowhere")
+
+
+@pytest.mark.parametrize("setting", ["extra_float_digits = 0", "extra_float_digits = -15", "DateStyle = 'SQL, DMY'"])
+def test_keys_are_read_exactly_whatever_is_set_for_a_role(setting: str) -> None:
+    """Two floats that are read as one would be one group, with the rows of whichever comes last."""
+    keys = [0.3, 0.1 + 0.2, 1e15 / 7]
+    column = Column("x", keys=keys)
+    policy = Policy([Table("floats", unit="id", rows_per_unit=2, columns=[column])], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DO $$ BEGIN CREATE ROLE short LOGIN; EXCEPTION WHEN duplicate_object THEN END $$")
+        connection.execute("ALTER ROLE short RESET ALL")
+        connection.execute(f"ALTER ROLE short SET {setting}")
+        connection.execute("DROP TABLE IF EXISTS floats")
+        connection.execute("CREATE TABLE floats (id text, x double precision)")
+        for place, key in enumerate(keys):
+            for each in range(place + 1):
+                connection.execute("INSERT INTO floats VALUES (%s, %s)", [f"{place} {each}", key])
+        connection.execute("GRANT SELECT ON floats TO short")
+    with Postgres(policy, make_conninfo(postgres(), user="short")) as engine:
+        found = engine.prepare(plan_sql(policy, "SELECT x, COUNT(*) FROM floats GROUP BY x").aggregate).run()
+    assert found.unprotected(0).tolist() == [[1], [2], [3]]
+
+
+@pytest.mark.parametrize("role", ["address", "store"])
+def test_a_role_that_may_not_read_is_refused_before_a_question_is_paid(role: str) -> None:
+    """Everybody may see which tables and columns there are."""
+    policy = Policy([Table("hidden", unit="id", rows_per_unit=2)], epsilon=1)
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("DO $$ BEGIN CREATE ROLE nosy LOGIN; EXCEPTION WHEN duplicate_object THEN END $$")
+        for text in ("TABLE IF EXISTS hidden", "SCHEMA IF EXISTS nosy CASCADE"):
+            connection.execute(f"DROP {text}")
+        connection.execute("CREATE TABLE hidden (id text, diagnosis text)")
+        connection.execute("CREATE SCHEMA nosy AUTHORIZATION nosy")
+    nosy = make_conninfo(postgres(), user="nosy")
+    roles = {"address": postgres(), "store": postgres()} | {role: nosy}
+    with pytest.raises(ParameterError, match=f"the role of `{role}` may not read table 'hidden'"):
+        Postgres(policy, roles["address"], store=roles["store"], store_schema="nosy")
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("GRANT SELECT (id) ON hidden TO nosy")
+    with Postgres(policy, roles["address"], store=roles["store"], store_schema="nosy") as engine:
+        engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM hidden").aggregate).run()
 
 
 def test_an_interrupt_ends_the_statement_on_the_server_and_stays_an_interrupt() -> None:

@@ -251,3 +251,17 @@ def test_a_source_that_is_none_is_refused_in_our_words(name: str, tmp_path: Path
     (tmp_path / name).write_text("neither" * 1000)
     with pytest.raises(ParameterError, match=f"{name} cannot be read"):
         DuckDB(POLICY, tmp_path / name)
+
+
+def test_what_is_wrong_with_folders_and_stores_is_said_in_our_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with DuckDB(POLICY, data(1), store=":memory:") as engine:  # a name of a file like any other
+        answer(engine)
+    assert (tmp_path / ":memory:").is_file()
+    with pytest.raises(EngineError, match="check that the engine is open"):
+        engine.drop_ranks()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(EngineError, match="TMPDIR"):
+        DuckDB(POLICY, data(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,10 @@ import pytest
 
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
-from discreet.engines.sql.keeping import kept_name
+from discreet.engines.sql.keeping import kept_mark, kept_name
 from discreet.errors import EngineError
 from discreet.plans import plan_sql
-from discreet.tables import Policy
+from discreet.tables import Column, Policy, Table
 from tests.engines.conformance import differences
 from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed_database
 from tests.engines.servers import fill_postgres, postgres, spark_session
@@ -64,9 +65,11 @@ def stored() -> set[str]:
 def test_postgres_answers_the_same_from_its_store(reader: str) -> None:
     with Postgres(POLICY, reader, schema="ranked", rank_key=KEY, store=postgres()) as engine:
         assert list(differences(engine, ROWS, 10, exact_only=True)) == []
-        assert KEPT in stored()
+        assert any(name.startswith(f"{KEPT}_") for name in stored())
         engine.drop_ranks()
         assert stored() == {"about"}
+    with pytest.raises(EngineError, match="check that the engine is open"):
+        engine.drop_ranks()
 
 
 @pytest.mark.engine
@@ -74,16 +77,72 @@ def test_postgres_keeps_rows_and_key_for_a_version(reader: str) -> None:
     with Postgres(POLICY, reader, schema="ranked", store=postgres()) as engine:
         engine.prepare(QUESTION).run()
         key = engine._kept.key  # type: ignore[union-attr]
+    name = f"{KEPT}_{kept_mark(POLICY, key, 'ranked')}"
     with Postgres(POLICY, reader, schema="ranked", store=postgres()) as engine:
-        assert stored() == {"about", KEPT}
+        assert stored() == {"about", name}
         assert engine._kept.key == key  # type: ignore[union-attr]
     with psycopg.connect(as_role("curious")) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
-        connection.execute(f"SELECT * FROM discreet.{KEPT}")
+        connection.execute(f"SELECT * FROM discreet.{name}")
     with psycopg.connect(reader) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("SELECT rank_key FROM discreet.about")
     with Postgres(LATER, reader, schema="ranked", store=postgres()) as engine:
         assert stored() == {"about"}
         assert engine._kept.key != key  # type: ignore[union-attr]
+
+
+TURNED = Table("t", unit="id", rows_per_unit=2, columns=[Column("ward", type="integer"), Column("id", type="integer")])
+STRAIGHT = Table(
+    "t", unit="id", rows_per_unit=2, columns=[Column("id", type="integer"), Column("ward", type="integer")]
+)
+
+
+@pytest.mark.engine
+def test_an_engine_of_an_earlier_policy_does_not_read_the_rows_of_a_later_one(reader: str) -> None:
+    """Their columns stand elsewhere: ten rows of a unit would be kept where there may be two."""
+    with psycopg.connect(postgres()) as connection:
+        connection.execute(
+            "CREATE TABLE ranked.t AS SELECT i AS id, 7 AS ward FROM generate_series(1, 5) i, (SELECT 1) a"
+        )
+        connection.execute("INSERT INTO ranked.t SELECT 6, 7 FROM generate_series(1, 10)")
+        connection.execute("GRANT SELECT ON ranked.t TO reading")
+    policies = [Policy([STRAIGHT], epsilon=1), Policy([TURNED], epsilon=1, version="2")]
+    wanted = plan_sql(policies[0], "SELECT COUNT(*), COUNT(DISTINCT id) FROM t").aggregate
+    with Postgres(policies[0], reader, schema="ranked", store=postgres()) as earlier:
+        question = earlier.prepare(wanted)
+        question.run()
+        with Postgres(policies[1], reader, schema="ranked", store=postgres()) as later:
+            later.prepare(plan_sql(policies[1], "SELECT COUNT(*) FROM t").aggregate).run()
+            found = question.run()
+        assert [found.unprotected(place).item() for place in (0, 1)] == [7, 6]
+        assert len(stored()) == 3
+    with Postgres(policies[1], reader, schema="ranked", store=postgres()) as later:
+        assert stored() == {"about", f"kept_0_2_{kept_mark(policies[1], later._kept.key, 'ranked')}"}  # type: ignore[union-attr]
+
+
+@pytest.mark.engine
+def test_rows_that_one_role_had_stored_are_read_by_another(reader: str) -> None:
+    for role in (reader, as_role("curious")):
+        with Postgres(POLICY, role, schema="ranked", store=postgres(), store_schema="100 %s") as engine:
+            engine.prepare(QUESTION).run()
+
+
+@pytest.mark.engine
+def test_several_engines_open_a_new_store_at_once(reader: str) -> None:
+    def key(_: int) -> bytes:
+        with Postgres(POLICY, reader, schema="ranked", store=postgres()) as engine:
+            engine.prepare(QUESTION).run()
+            return engine._kept.key  # type: ignore[union-attr]
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(key, range(6)))) == 1
+
+
+@pytest.mark.engine
+def test_who_owns_the_schema_of_a_store_need_not_be_able_to_create_one(reader: str) -> None:
+    with psycopg.connect(postgres()) as connection:
+        connection.execute("CREATE SCHEMA discreet AUTHORIZATION curious")
+    with Postgres(POLICY, reader, schema="ranked", store=as_role("curious")) as engine:
+        engine.prepare(QUESTION).run()
 
 
 @pytest.mark.engine
@@ -101,7 +160,7 @@ def test_spark_answers_the_same_from_its_store(tmp_path: Path) -> None:
     with Spark(POLICY, spark_session(), folder=tmp_path, rank_key=KEY, store=store) as engine:
         assert list(differences(engine, ROWS, 2, exact_only=True)) == []
         written = {path.name: path.stat().st_mtime_ns for path in store.glob("kept_*")}
-        assert KEPT in written
+        assert f"{KEPT}_{kept_mark(POLICY, KEY)}" in written
         engine.prepare(QUESTION).run()
         assert {path.name: path.stat().st_mtime_ns for path in store.glob("kept_*")} == written
     assert stat.S_IMODE((store / "about.json").stat().st_mode) == 0o600

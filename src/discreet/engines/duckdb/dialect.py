@@ -202,6 +202,11 @@ class DuckDBDialect(Dialect):
         """A constant takes the type of what it stands beside."""
         return self.fitting(call("coalesce", self.total(value), number(0)))
 
+    def rounded(self, value: SQL) -> SQL:
+        """By way of 64 bits, or of a text: DuckDB's own cast of 128 bits is now and then the second nearest double."""
+        short = cast(try_cast(value, "BIGINT"), "DOUBLE")
+        return call("coalesce", short, try_cast(cast(value, "VARCHAR"), "DOUBLE"))
+
     def limbs(self, value: SQL) -> tuple[SQL, SQL]:
         """Quotient and remainder toward 0."""
         limb = self.widened(string(str(LIMB)))
@@ -217,7 +222,7 @@ class DuckDBDialect(Dialect):
 
     def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """Integers beyond 64 bits are NULL; decimals become the nearest doubles, by way of their texts."""
-        base = stored.partition("(")[0]
+        base = stored if stored.endswith("]") else stored.partition("(")[0]  # DECIMAL(9,2)[] is no number
         if base == "BOOLEAN":
             return value, Kind.BOOLEAN
         if base in _INTEGERS or (base == "DECIMAL" and stored.endswith(",0)")):

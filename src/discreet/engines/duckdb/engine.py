@@ -14,13 +14,14 @@ import numpy as np
 
 from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.files import own_files
-from discreet.engines.duckdb.sources import attach
+from discreet.engines.duckdb.sources import attach, require_inside
 from discreet.engines.duckdb.store import Store
 from discreet.engines.duckdb.undoing import undo
 from discreet.engines.duckdb.watch import Watch
 from discreet.engines.keys import read_key
 from discreet.engines.sql.aside import Aside
 from discreet.engines.sql.checks import repeated, require_readable
+from discreet.engines.sql.columns import listed_rows
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.running import SQLEngine
 from discreet.errors import EngineError, ParameterError
@@ -115,14 +116,23 @@ class DuckDB(SQLEngine):
         with own_files():
             opened.callback(self._aside.close)
             opened.callback(self._watch.close)
-            folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="discreet-")))
+            folder = Path(opened.enter_context(_folder()))
             self._connection = opened.enter_context(connected(folder))
-            self._kept = stored(self._connection, attach(self._connection, policy, source))
+            tables = attach(self._connection, policy, source)
+            self._kept = stored(self._connection, tables)
             self._emitter = Emitter(DuckDBDialect(), self._kept, self._kept.key)
             require_readable(policy, self._emitter)
-            repeated(policy, self._emitter, lambda text: self._connection.execute(text).fetchall())
+            repeated(policy, self._emitter, self._checked)
             for setting in ("enable_external_access = false", "lock_configuration = true"):
                 self._connection.execute(f"SET {setting}")
+            require_inside(self._connection, tables)
+
+    def _checked(self, text: str) -> list[tuple[object, ...]]:
+        found = self._found([text])
+        if found is None:
+            msg = "DuckDB could not read a public table; check its file or view."
+            raise EngineError(msg)
+        return list(listed_rows(found[0]))
 
     def alive(self) -> bool:
         """Tell whether the connection answers: it does if it answered last, in this process, and was not closed since.
@@ -188,7 +198,17 @@ class DuckDB(SQLEngine):
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
         with self._lock, own_files():
-            self._aside.run(self._kept.drop)
+            if not self._aside.run(self._dropped):
+                msg = (
+                    "DuckDB could not remove the stored rows; check that the engine is open, and the disk of its store."
+                )
+                raise EngineError(msg)
+
+    def _dropped(self) -> bool:
+        with suppress(Exception):  # any error of the driver, and all its parents
+            self._kept.drop()
+            return True
+        return False
 
     def close(self) -> None:
         """Close the connection and remove temporary files."""
@@ -237,6 +257,14 @@ def _require_apart(source: str | Path | Mapping[str, object], store: str | Path 
         raise ParameterError(msg)
 
 
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Make a private folder for what does not fit into memory."""
+    with suppress(OSError):
+        return tempfile.TemporaryDirectory(prefix="discreet-")
+    msg = "a temporary folder cannot be made; nothing was spent. Check TMPDIR, and the space there."
+    raise EngineError(msg)
+
+
 def _connected(folder: Path, store: str | Path | None, memory: int, threads: int) -> DuckDBPyConnection:
     import duckdb
 
@@ -257,7 +285,7 @@ def _connected(folder: Path, store: str | Path | None, memory: int, threads: int
         "pandas_analyze_sample": 0,  # a column of Python objects is read as text, whatever the objects are
         "temp_directory": str(spill),
     }
-    path = folder / "store.duckdb" if store is None else Path(store)
+    path = folder / "store.duckdb" if store is None else Path(store).absolute()  # to DuckDB, :memory: is no file
     found = None
     with suppress(duckdb.Error):
         found = duckdb.connect(str(path), config=config)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["typed"]
 
+_FRAMES = {"pandas", "polars", "pyarrow"}
+_READ_ONCE = {"RecordBatchReader", "Scanner"}
+"""Streams of Arrow: a second question would find no rows."""
 _ARRAYS = {Kind.BOOLEAN: "boolean", Kind.INTEGER: "Int64", Kind.TEXT: "string"}
 
 
@@ -35,6 +38,9 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
     {'id': ['a', '7'], 'b': [True, None]}
     """
     home = type(frame).__module__.partition(".")[0]
+    if type(frame).__name__ in _READ_ONCE or (home not in _FRAMES and hasattr(frame, "__arrow_c_stream__")):
+        msg = f"table {shown(table.name)} is a {type(frame).__name__}, which is read once; give a table, made of it."
+        raise ParameterError(msg)
     if home == "pyarrow" and hasattr(frame, "set_column"):
         return _texts(frame, table)
     if home != "pandas" or not hasattr(frame, "columns"):
@@ -72,6 +78,10 @@ def _arrow_backed(column: Any) -> Any:  # noqa: ANN401 - pandas is optional
 
 def _texts(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow is optional
     """Give an Arrow table in which bytes that are no text are NULL; DuckDB would fail at the first of them."""
+    import pyarrow as pa
+
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.Table.from_batches([frame])
     declared = {column.name for column in table.columns}
     for place, field in enumerate(frame.schema):
         if field.name in declared and (found := _corrected(frame.column(place))) is not None:

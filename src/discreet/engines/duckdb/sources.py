@@ -19,9 +19,10 @@ from discreet.tables.nearest import hint
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from discreet.engines.sql.words import SQL
     from discreet.tables import Policy, Table
 
-__all__ = ["attach"]
+__all__ = ["attach", "require_inside"]
 
 _SCHEMA = "temp"
 
@@ -39,9 +40,21 @@ def attach(connection: DuckDBPyConnection, policy: Policy, source: str | Path | 
             found, paths = _files(connection, policy, folder, only=root.stem if one else None)
         else:
             found, paths = _database(connection, policy, root)
+    if any(path.suffix == ".parquet" for path in paths):
+        _compare_as_read(connection)
     listed = exp.Array(expressions=[exp.Literal.string(str(path)) for path in paths])
     connection.execute(f"SET allowed_paths = {listed.sql('duckdb')}")
     return {name: Raw(named(*path), _columns(connection, policy.table(name), path)) for name, path in found.items()}
+
+
+def _compare_as_read(connection: DuckDBPyConnection) -> None:
+    """Let no condition be decided by what a Parquet file says about many rows at once: least and largest texts, hashes.
+
+    It says so of the stored bytes, and bytes that are no text are read as question marks. Rows whose text fulfills a
+    condition would be passed over or not as the texts of other units are.
+    """
+    ((others,),) = connection.execute("SELECT current_setting('disabled_optimizers')").fetchall()
+    connection.execute(f"SET disabled_optimizers = '{others},filter_pushdown,join_filter_pushdown'")
 
 
 def _frames(connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
@@ -155,13 +168,39 @@ def _database(
 
 def _columns(connection: DuckDBPyConnection, table: Table, path: tuple[str, ...]) -> dict[str, str]:
     """Ask for the stored columns and their types; the declared ones must be there."""
-    described = connection.execute(f"DESCRIBE {named(*path).sql('duckdb')}").fetchall()
+    described = _described(connection, named(*path))
+    if described is None:
+        msg = f"table {table.name!r} cannot be read; it is a view of something that is not there, or a broken file."
+        raise ParameterError(msg)
     found = {str(row[0]): str(row[1]) for row in described}
     for column in table.columns:
         if column.name not in found:
             msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(found))}"
             raise ParameterError(msg)
     return found
+
+
+def _described(connection: DuckDBPyConnection, source: SQL) -> list[tuple[object, ...]] | None:
+    """Ask for the columns of a table or view, None if it cannot be read."""
+    import duckdb
+
+    try:
+        return connection.execute(f"DESCRIBE {source.sql('duckdb')}").fetchall()
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        return None
+
+
+def require_inside(connection: DuckDBPyConnection, tables: Mapping[str, Raw]) -> None:
+    """Refuse a view of a database that reads other files, now that they are forbidden: every question would fail."""
+    for name, raw in tables.items():
+        if _described(connection, raw.source) is None:
+            msg = (
+                f"table {name!r} is a view that reads files beside the database, and the engine reads none of them. "
+                "Copy what it shows into a table, or give the folder of the files as the source."
+            )
+            raise ParameterError(msg)
 
 
 def _missing(name: str, there: list[str]) -> NoReturn:

@@ -180,7 +180,7 @@ class PostgresDialect(Dialect):
 
     def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """Decimals are compared with the ends of doubles before they become doubles."""
-        base = stored.partition("(")[0]
+        base = stored if stored.endswith("]") else stored.partition("(")[0]  # numeric(9,2)[] is no number
         if base == "boolean":
             return value, Kind.BOOLEAN
         if base in _INTEGERS:

@@ -13,6 +13,8 @@ from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.columns import Growing, listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
+from discreet.engines.sql.words import column as cell
+from discreet.engines.sql.words import select
 from discreet.engines.sql.words import table as named
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import integer
@@ -35,6 +37,7 @@ _SETTINGS = {
     "datestyle": "ISO, YMD",
     "default_transaction_read_only": "on",
     "default_transaction_isolation": "repeatable read",
+    "extra_float_digits": "1",  # a role may have fewer: two keys would be read as one, and either's rows as the group's
     "search_path": "pg_catalog",  # no function of another schema stands in for one of PostgreSQL's own
     "standard_conforming_strings": "on",
     "TimeZone": "UTC",
@@ -89,8 +92,11 @@ class Postgres(SQLEngine):
             self._kept = None
             if store is not None:
                 writer = opened.enter_context(closing(_connected(store, limit, _WRITING)))
-                self._kept = _opened_store(writer, store_schema, policy, self._connection, rank_key)
+                self._kept = _opened_store(writer, store_schema, policy, (self._connection, schema), rank_key)
             self._catalog = _Catalog(self._connection, policy, schema, self._kept)
+            _require_granted(self._connection, policy, self._catalog, "address")
+            if store is not None:
+                _require_granted(writer, policy, self._catalog, "store")
             key = read_key(rank_key) if self._kept is None else self._kept.key
             self._emitter = Emitter(PostgresDialect(), self._catalog, key)
             require_readable(policy, self._emitter)
@@ -104,8 +110,11 @@ class Postgres(SQLEngine):
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
         with self._lock:
-            if self._kept is not None:
-                self._kept.drop()
+            if self._kept is not None and not self._kept.drop():
+                msg = (
+                    "PostgreSQL could not remove the stored rows; check that the engine is open, and the store's role."
+                )
+                raise EngineError(msg)
 
     def _checked(self, text: str) -> list[tuple[object, ...]]:
         found = self._results([text])
@@ -187,20 +196,39 @@ class _Catalog:
         return None if self._store is None else self._store.kept(table, limit)
 
 
+def _require_granted(connection: Connection[tuple[object, ...]], policy: Policy, catalog: _Catalog, of: str) -> None:
+    """Refuse a role that may not read the tables, of which everybody may see the names: every question would fail."""
+    import psycopg
+
+    for table in policy.tables:
+        columns = select([cell(each.name) for each in table.columns], catalog.raw(table).source.copy())
+        with suppress(psycopg.Error):
+            with connection.transaction():
+                connection.execute(f"{PostgresDialect().written(columns)} LIMIT 0".encode())
+            continue
+        msg = (
+            f"the role of `{of}` may not read table {table.name!r}; grant it SELECT on the table, and USAGE on its "
+            "schema."
+        )
+        raise ParameterError(msg)
+
+
 def _opened_store(
     writer: Connection[tuple[object, ...]],
     schema: str,
     policy: Policy,
-    reader: Connection[tuple[object, ...]],
+    reader: tuple[Connection[tuple[object, ...]], str],
     key: bytes | None,
 ) -> PostgresStore:
+    """Open a store for who reads tables from a schema."""
     import psycopg
 
+    reading, source = reader
     found = None
     with suppress(psycopg.Error):
-        with reader.transaction():
-            ((name,),) = reader.execute("SELECT current_user").fetchall()
-        found = PostgresStore(writer, schema, policy, str(name), None if key is None else read_key(key))
+        with reading.transaction():
+            ((name,),) = reading.execute("SELECT current_user").fetchall()
+        found = PostgresStore(writer, schema, policy, (str(name), source), None if key is None else read_key(key))
     if found is None:
         msg = f"store_schema is {schema!r}; the role of `store` must be able to create it, or own it."
         raise EngineError(msg)

@@ -11,7 +11,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.keys import fresh_key
-from discreet.engines.sql.keeping import described, kept_name, limits, visible
+from discreet.engines.sql.keeping import described, kept_mark, kept_name, limits, visible
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.words import SQL
 from discreet.engines.sql.words import table as named
@@ -44,16 +44,20 @@ class SparkStore:
             self.key = fresh_key() if key is None else key
             about.touch(mode=0o600)
             about.write_text(json.dumps({"version": version, "rank_key": self.key.hex()}))
+        self._mark = kept_mark(policy, self.key)
 
     def kept(self, table: Table, limit: int) -> SQL | None:
         """Give the view of kept rows; `fill` makes it before it is read."""
-        return None if table.unit is None else named(f"{self._prefix}_{kept_name(self._policy, table.name, limit)}")
+        return None if table.unit is None else named(f"{self._prefix}_{self._name(table.name, limit)}")
+
+    def _name(self, table: str, limit: int) -> str:
+        return f"{kept_name(self._policy, table, limit)}_{self._mark}"
 
     def fill(self, node: Node, dialect: Dialect, catalog: Catalog, session: Any) -> None:  # noqa: ANN401 - pyspark's
         """Store what a plan needs and is not there; a file that is only half written has another name."""
         emitter = Emitter(dialect, catalog, self.key)
         for scan, limit in limits(node):
-            name = kept_name(self._policy, scan.table.name, limit)
+            name = self._name(scan.table.name, limit)
             path, unfinished = self._folder / name, self._folder / f"unfinished_{name}"
             if not path.exists():
                 rows = dialect.written(visible(emitter.limited(emitter.relation(scan), limit)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from discreet.engines.sql.words import SQL, column, select
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.plans.nodes import Node
     from discreet.tables import Policy
 
-__all__ = ["described", "kept_name", "limits", "visible"]
+__all__ = ["described", "kept_mark", "kept_name", "limits", "visible"]
 
 
 def limits(node: Node) -> Iterator[tuple[Scan, int]]:
@@ -39,3 +40,12 @@ def described(policy: Policy) -> str:
 def kept_name(policy: Policy, table: str, limit: int) -> str:
     """Name the stored rows of a table under a limit."""
     return f"kept_{[each.name for each in policy.tables].index(table)}_{limit}"
+
+
+def kept_mark(policy: Policy, key: bytes, place: str = "") -> str:
+    """Give an end for names of stored rows, from all that decides which rows they are, to tell those of engines apart.
+
+    An engine with an earlier policy may still have the same store open. Under a common name it would read the rows of
+    the later one, whose columns stand elsewhere: another column would pass for the unit, which the limit is not for.
+    """
+    return hashlib.sha256(key + f"{described(policy)}\n{place}".encode()).hexdigest()[:16]
