@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import signal
+import threading
 from doctest import ELLIPSIS
 from itertools import count
 from typing import TYPE_CHECKING
@@ -64,8 +66,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let Hypothesis follow the same option."""
+    """Let Hypothesis follow the same option, and let processes that tests start hear Ctrl-C.
+
+    A shell starts what it runs in the background with interrupts ignored, and children inherit that: a test that
+    interrupts one would wait for ever.
+    """
     settings.load_profile("fresh" if config.getoption("--fresh-seeds") else "fixed")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _NEED_SPARK = ("docs/how-to/use-spark.md::",)
