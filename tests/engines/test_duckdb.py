@@ -16,6 +16,7 @@ import pytest
 from pyarrow.dataset import dataset
 
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.describing import stored_columns
 from discreet.engines.duckdb.objects import typed
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql
@@ -323,6 +324,22 @@ def test_texts_of_one_unit_do_not_decide_on_those_of_others_in_parquet(
     with DuckDB(policy, tmp_path) as engine:
         found = engine.prepare(plan_sql(policy, f"SELECT COUNT(*) FROM t WHERE {where}").aggregate).run()
         assert found.unprotected(0).item() == 100 + others.count(b"b?")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_the_name_of_a_folder_stands_in_for_no_column(ending: str, tmp_path: Path) -> None:
+    """DuckDB takes a folder called id=7 for a partition, and would make one unit of all rows."""
+    folder = tmp_path / "id=7"
+    folder.mkdir()
+    if ending == "parquet":
+        pq.write_table(pa.table({"id": [1, 2, 3]}), folder / "t.parquet")
+    else:
+        (folder / "t.csv").write_text("id\n1\n2\n3\n")
+    policy = Policy([Table("t", unit="id", rows_per_unit=1, columns=[Column("id", type="integer")])], epsilon=1)
+    with DuckDB(policy, folder) as engine:
+        found = engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM t").aggregate).run()
+        assert found.unprotected(0).item() == 3
+    assert [*stored_columns(folder)["t"]] == ["id"]
 
 
 def test_a_batch_of_arrow_is_read_like_a_table() -> None:

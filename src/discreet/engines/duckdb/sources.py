@@ -99,7 +99,8 @@ def _files(
             raise ParameterError(msg)
         text = exp.Literal.string(str(path)).sql("duckdb")
         # Bytes that are no text are read as question marks: one such cell must not refuse every question.
-        parquet = f"read_parquet({text}, utf8_validation = 'replace')"
+        # Nor is a folder called id=7 to stand in for the column id of every row: all rows would be one unit's.
+        parquet = f"read_parquet({text}, utf8_validation = 'replace', hive_partitioning = false)"
         reader = parquet if path.suffix == ".parquet" else _csv(path, text)
         view = exp.to_identifier(f"file {table.name}", quoted=True).sql("duckdb")
         _read(connection, f"CREATE TEMP VIEW {view} AS SELECT * FROM {reader}", path)  # noqa: S608 - the owner's path
@@ -140,7 +141,7 @@ def _csv(path: Path, text: str) -> str:
     options = "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"'"
     return (
         f"read_csv({text}, {options}, columns = {{{columns}}}, ignore_errors = true, null_padding = true, "
-        "strict_mode = false, parallel = false)"
+        "strict_mode = false, parallel = false, hive_partitioning = false)"
     )
 
 
