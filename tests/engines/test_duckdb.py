@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 from pyarrow.dataset import dataset
 
 from discreet.engines.duckdb import DuckDB
@@ -340,6 +342,47 @@ def test_the_name_of_a_folder_stands_in_for_no_column(ending: str, tmp_path: Pat
         found = engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM t").aggregate).run()
         assert found.unprotected(0).item() == 3
     assert [*stored_columns(folder)["t"]] == ["id"]
+
+
+def _as_file(table: pa.Table, path: Path) -> Path:
+    write = pq.write_table if path.suffix == ".parquet" else feather.write_feather
+    write(table, path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["arrow", "dataset", "pandas", "polars", "lazy", "t.parquet", "t.arrow"])
+@pytest.mark.parametrize("unit", ["A_1", "a_2"])
+def test_no_column_is_mistaken_for_another_whose_name_differs_in_case(kind: str, unit: str, tmp_path: Path) -> None:
+    """DuckDB renames the second of two, and would give the third's name to it."""
+    rows = {"s": [{"a": 1, "A": 2}, None], "a": [1, 1], "A": [2, 2], "x": [5, 5], "A_1": [3, 4]}
+    table = pa.table({**rows, "a_2": [1, 2]} if unit == "A_1" else rows)
+    source: object = {
+        "arrow": lambda: {"t": table},
+        "dataset": lambda: {"t": dataset(table)},
+        "pandas": lambda: {"t": table.to_pandas()},
+        "polars": lambda: {"t": pl.from_arrow(table)},
+        "lazy": lambda: {"t": pl.from_arrow(table).lazy()},  # type: ignore[union-attr]
+    }.get(kind, lambda: _as_file(table, tmp_path / kind))()
+    columns = [Column(unit, type="integer")]
+    with pytest.raises(ParameterError, match=r"differ in the case of letters alone|has no column 'a_2'"):
+        DuckDB(Policy([Table("t", unit=unit, rows_per_unit=1, columns=columns)], epsilon=1), source)  # type: ignore[arg-type]
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", type="integer")])], epsilon=1)
+    with DuckDB(policy, source) as engine:  # type: ignore[arg-type]
+        found = engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM t WHERE x = 5").aggregate).run()
+        assert found.unprotected(0).item() == 2
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "t.arrow"])
+def test_a_column_of_a_type_that_is_not_read_is_said_to_be_one(kind: str, tmp_path: Path) -> None:
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", type="integer")])], epsilon=1)
+    table = pa.table({"x": [1], "y": pa.array([0.5], pa.float16())})
+    source: object = tmp_path
+    if kind == "t.arrow":
+        _as_file(table, tmp_path / kind)
+    else:
+        source = {"t": table if kind == "arrow" else pd.DataFrame({"x": [1], "y": [1j]})}
+    with pytest.raises(ParameterError, match="a column of a type that DuckDB does not read"):
+        DuckDB(policy, source)  # type: ignore[arg-type]
 
 
 def test_a_batch_of_arrow_is_read_like_a_table() -> None:
