@@ -88,7 +88,8 @@ def _registered(connection: DuckDBPyConnection, frame: object, table: Table) -> 
     msg = f"table {table.name!r} is a {kind}; it must be a pandas or polars data frame or an Arrow table."
     if is_frame(frame):
         msg = (
-            f"table {table.name!r} is a {kind} with a column of a type that DuckDB does not read; leave the column out."
+            f"table {table.name!r} is a {kind} with a column that DuckDB does not read, for its type or for how it "
+            "lies in memory (backwards, or with bytes swapped); give a copy of the table, or leave the column out."
         )
     raise ParameterError(msg)
 
