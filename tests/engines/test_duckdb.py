@@ -344,6 +344,21 @@ def test_the_name_of_a_folder_stands_in_for_no_column(ending: str, tmp_path: Pat
     assert [*stored_columns(folder)["t"]] == ["id"]
 
 
+def test_a_backslash_leads_to_no_other_database(tmp_path: Path) -> None:
+    """DuckDB takes it for a slash: another database would be read, and copies of rows stored elsewhere."""
+    for folder, rows in ((tmp_path / "a" / "b", 2), (tmp_path / "a\\b", 1)):
+        folder.mkdir(parents=True)
+        with duckdb.connect(str(tmp_path / "n.duckdb")) as connection:
+            connection.execute(f"CREATE TABLE t AS SELECT 1 AS x FROM range({rows})")
+        (tmp_path / "n.duckdb").rename(folder / "n.duckdb")
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", type="integer")])], epsilon=1)
+    with pytest.raises(ParameterError, match="holds a backslash"):
+        DuckDB(policy, tmp_path / "a\\b" / "n.duckdb")
+    with pytest.raises(ParameterError, match="holds a backslash"):
+        DuckDB(policy, {"t": pa.table({"x": [1]})}, store=tmp_path / "a\\b" / "store.duckdb")
+    assert not (tmp_path / "a" / "b" / "store.duckdb").exists()
+
+
 def _as_file(table: pa.Table, path: Path) -> Path:
     write = pq.write_table if path.suffix == ".parquet" else feather.write_feather
     write(table, path)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from sqlglot import exp
 
 from discreet.engines.duckdb.describing import FILES, arrow_table
+from discreet.engines.duckdb.files import require_plain
 from discreet.engines.duckdb.objects import given_names, is_frame, typed
 from discreet.engines.sql.relations import Raw
 from discreet.engines.sql.words import table as named
@@ -181,6 +182,7 @@ def _database(connection: DuckDBPyConnection, policy: Policy, path: Path) -> tup
     if not path.is_file():
         msg = f"there is no file or folder {str(path)!r}; give a .duckdb file, or a folder of CSV or Parquet files."
         raise ParameterError(msg)
+    require_plain(path.resolve())
     text = exp.Literal.string(str(path.resolve())).sql("duckdb")
     _read(connection, f"ATTACH {text} AS source (READ_ONLY)", path)
     tables = connection.execute(
