@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 from pyarrow.dataset import dataset
 
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.describing import stored_columns
 from discreet.engines.duckdb.objects import typed
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql
@@ -323,6 +326,78 @@ def test_texts_of_one_unit_do_not_decide_on_those_of_others_in_parquet(
     with DuckDB(policy, tmp_path) as engine:
         found = engine.prepare(plan_sql(policy, f"SELECT COUNT(*) FROM t WHERE {where}").aggregate).run()
         assert found.unprotected(0).item() == 100 + others.count(b"b?")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_the_name_of_a_folder_stands_in_for_no_column(ending: str, tmp_path: Path) -> None:
+    """DuckDB takes a folder called id=7 for a partition, and would make one unit of all rows."""
+    folder = tmp_path / "id=7"
+    folder.mkdir()
+    if ending == "parquet":
+        pq.write_table(pa.table({"id": [1, 2, 3]}), folder / "t.parquet")
+    else:
+        (folder / "t.csv").write_text("id\n1\n2\n3\n")
+    policy = Policy([Table("t", unit="id", rows_per_unit=1, columns=[Column("id", type="integer")])], epsilon=1)
+    with DuckDB(policy, folder) as engine:
+        found = engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM t").aggregate).run()
+        assert found.unprotected(0).item() == 3
+    assert [*stored_columns(folder)["t"]] == ["id"]
+
+
+def test_a_backslash_leads_to_no_other_database(tmp_path: Path) -> None:
+    """DuckDB takes it for a slash: another database would be read, and copies of rows stored elsewhere."""
+    for folder, rows in ((tmp_path / "a" / "b", 2), (tmp_path / "a\\b", 1)):
+        folder.mkdir(parents=True)
+        with duckdb.connect(str(tmp_path / "n.duckdb")) as connection:
+            connection.execute(f"CREATE TABLE t AS SELECT 1 AS x FROM range({rows})")
+        (tmp_path / "n.duckdb").rename(folder / "n.duckdb")
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", type="integer")])], epsilon=1)
+    with pytest.raises(ParameterError, match="holds a backslash"):
+        DuckDB(policy, tmp_path / "a\\b" / "n.duckdb")
+    with pytest.raises(ParameterError, match="holds a backslash"):
+        DuckDB(policy, {"t": pa.table({"x": [1]})}, store=tmp_path / "a\\b" / "store.duckdb")
+    assert not (tmp_path / "a" / "b" / "store.duckdb").exists()
+
+
+def _as_file(table: pa.Table, path: Path) -> Path:
+    write = pq.write_table if path.suffix == ".parquet" else feather.write_feather
+    write(table, path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["arrow", "dataset", "pandas", "polars", "lazy", "t.parquet", "t.arrow"])
+@pytest.mark.parametrize("unit", ["A_1", "a_2"])
+def test_no_column_is_mistaken_for_another_whose_name_differs_in_case(kind: str, unit: str, tmp_path: Path) -> None:
+    """DuckDB renames the second of two, and would give the third's name to it."""
+    rows = {"s": [{"a": 1, "A": 2}, None], "a": [1, 1], "A": [2, 2], "x": [5, 5], "A_1": [3, 4]}
+    table = pa.table({**rows, "a_2": [1, 2]} if unit == "A_1" else rows)
+    source: object = {
+        "arrow": lambda: {"t": table},
+        "dataset": lambda: {"t": dataset(table)},
+        "pandas": lambda: {"t": table.to_pandas()},
+        "polars": lambda: {"t": pl.from_arrow(table)},
+        "lazy": lambda: {"t": pl.from_arrow(table).lazy()},  # type: ignore[union-attr]
+    }.get(kind, lambda: _as_file(table, tmp_path / kind))()
+    columns = [Column(unit, type="integer")]
+    with pytest.raises(ParameterError, match=r"differ in the case of letters alone|has no column 'a_2'"):
+        DuckDB(Policy([Table("t", unit=unit, rows_per_unit=1, columns=columns)], epsilon=1), source)  # type: ignore[arg-type]
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", type="integer")])], epsilon=1)
+    with DuckDB(policy, source) as engine:  # type: ignore[arg-type]
+        found = engine.prepare(plan_sql(policy, "SELECT COUNT(*) FROM t WHERE x = 5").aggregate).run()
+        assert found.unprotected(0).item() == 2
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "t.arrow"])
+def test_a_column_of_a_type_that_is_not_read_is_said_to_be_one(kind: str, tmp_path: Path) -> None:
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", type="integer")])], epsilon=1)
+    table = pa.table({"x": [1], "y": pa.array([0.5], pa.float16())})
+    source: object = tmp_path
+    if kind == "t.arrow":
+        _as_file(table, tmp_path / kind)
+    else:
+        source = {"t": table if kind == "arrow" else pd.DataFrame({"x": [1], "y": [1j]})}
+    with pytest.raises(ParameterError, match="a column that DuckDB does not read, for its type"):
+        DuckDB(policy, source)  # type: ignore[arg-type]
 
 
 def test_a_batch_of_arrow_is_read_like_a_table() -> None:

@@ -52,7 +52,7 @@ def _columns(file: Path) -> Columns:
             return dict.fromkeys(next(csv.reader(text), []))
     if file.suffix == ".parquet":
         with _connected() as connection:
-            rows = _asked(connection, f"DESCRIBE FROM read_parquet({_text(file)})", file)
+            rows = _asked(connection, f"DESCRIBE FROM read_parquet({_text(file)}, hive_partitioning = false)", file)
         return {str(row[0]): str(row[1]) for row in rows}
     return {field.name: _arrow_kind(str(field.type)) for field in arrow_table(file).schema}
 
@@ -114,7 +114,7 @@ def public_facts(
     """
     path = Path(file)
     text = _text(path)
-    reader = f"read_parquet({text})" if path.suffix == ".parquet" else f"read_csv({text})"
+    reader = f"read_{'parquet' if path.suffix == '.parquet' else 'csv'}({text}, hive_partitioning = false)"
     name = exp.to_identifier(column, quoted=True).sql("duckdb")
     with _connected() as connection:
         row = _asked(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from discreet.engines.duckdb.dialect import DuckDBDialect
-from discreet.engines.duckdb.files import own_files
+from discreet.engines.duckdb.files import own_files, require_plain
 from discreet.engines.duckdb.sources import attach, require_inside
 from discreet.engines.duckdb.store import Store
 from discreet.engines.duckdb.undoing import undo
@@ -286,6 +286,7 @@ def _connected(folder: Path, store: str | Path | None, memory: int, threads: int
         "temp_directory": str(spill),
     }
     path = folder / "store.duckdb" if store is None else Path(store).absolute()  # to DuckDB, :memory: is no file
+    require_plain(path)
     found = None
     with suppress(duckdb.Error):
         found = duckdb.connect(str(path), config=config)

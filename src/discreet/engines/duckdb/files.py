@@ -7,10 +7,14 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from discreet.errors import ParameterError
+from discreet.exact import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-__all__ = ["own_files"]
+__all__ = ["own_files", "require_plain"]
 
 
 class _Mask:
@@ -55,3 +59,16 @@ def own_files() -> Iterator[None]:
         yield
     finally:
         _MASK.give_back()
+
+
+def require_plain(path: Path) -> None:
+    """Refuse a database in whose path DuckDB takes a backslash for a slash: it would open another file.
+
+    >>> import pathlib
+    >>> require_plain(pathlib.Path("/data/hospital.duckdb"))
+    """
+    if os.sep == "/" and "\\" in str(path):
+        msg = (
+            f"the path {shown(str(path))} holds a backslash, which DuckDB takes for a slash; rename the folder or file."
+        )
+        raise ParameterError(msg)

@@ -16,7 +16,7 @@ from discreet.tables.kinds import INT64, Kind
 if TYPE_CHECKING:
     from discreet.tables import Table, Value
 
-__all__ = ["typed"]
+__all__ = ["given_names", "is_frame", "typed"]
 
 _FRAMES = {"pandas", "polars", "pyarrow"}
 _READ_ONCE = {"RecordBatchReader", "Scanner"}
@@ -61,6 +61,29 @@ def typed(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pandas is optional
     import pandas as pd
 
     return pd.DataFrame(columns, index=frame.index, copy=False)
+
+
+def is_frame(value: object) -> bool:
+    """Tell whether a value has columns, as the frames have that are read here.
+
+    >>> import pandas as pd
+    >>> is_frame(pd.DataFrame()), is_frame(pd.Series([1])), is_frame([1])
+    (True, False, False)
+    """
+    home = type(value).__module__.partition(".")[0]
+    return home in _FRAMES and (hasattr(value, "schema") or hasattr(value, "columns"))
+
+
+def given_names(frame: Any) -> list[str]:  # noqa: ANN401 - all of them are optional
+    """Name the columns of a frame as it does itself, in order.
+
+    >>> import pyarrow as pa
+    >>> given_names(pa.table({"a": [1], "A": [2]}))
+    ['a', 'A']
+    """
+    if hasattr(frame, "collect_schema"):  # polars, also where nothing is read yet
+        return [str(name) for name in frame.collect_schema().names()]
+    return [str(name) for name in (frame.columns if hasattr(frame, "iloc") else frame.schema.names)]
 
 
 def _arrow_backed(column: Any) -> Any:  # noqa: ANN401 - pandas is optional

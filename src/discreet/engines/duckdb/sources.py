@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from sqlglot import exp
 
 from discreet.engines.duckdb.describing import FILES, arrow_table
-from discreet.engines.duckdb.objects import typed
+from discreet.engines.duckdb.files import require_plain
+from discreet.engines.duckdb.objects import given_names, is_frame, typed
 from discreet.engines.sql.relations import Raw
 from discreet.engines.sql.words import table as named
 from discreet.errors import ParameterError
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["attach", "require_inside"]
 
 _SCHEMA = "temp"
+
+_Place: TypeAlias = "tuple[tuple[str, ...], list[str] | None]"
+"""Where a table is read, and how the source names its columns, in order, if DuckDB could name them otherwise."""
+_Found: TypeAlias = "dict[str, _Place]"
 
 
 def attach(connection: DuckDBPyConnection, policy: Policy, source: str | Path | Mapping[str, object]) -> dict[str, Raw]:
@@ -44,7 +49,10 @@ def attach(connection: DuckDBPyConnection, policy: Policy, source: str | Path | 
         _compare_as_read(connection)
     listed = exp.Array(expressions=[exp.Literal.string(str(path)) for path in paths])
     connection.execute(f"SET allowed_paths = {listed.sql('duckdb')}")
-    return {name: Raw(named(*path), _columns(connection, policy.table(name), path)) for name, path in found.items()}
+    return {
+        name: Raw(named(*path), _columns(connection, policy.table(name), path, given))
+        for name, (path, given) in found.items()
+    }
 
 
 def _compare_as_read(connection: DuckDBPyConnection) -> None:
@@ -57,32 +65,41 @@ def _compare_as_read(connection: DuckDBPyConnection) -> None:
     connection.execute(f"SET disabled_optimizers = '{others},filter_pushdown,join_filter_pushdown'")
 
 
-def _frames(connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+def _frames(connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str, object]) -> _Found:
     """Register data frames; DuckDB reads pandas, polars and Arrow where they are, but for columns of Python objects."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: _Found = {}
     for table in policy.tables:
         if table.name not in frames:
             _missing(table.name, list(frames))
-        view = f"frame {table.name}"
-        try:
-            connection.register(view, typed(frames[table.name], table))
-        except ParameterError:
-            raise
-        except Exception:  # noqa: BLE001 - whatever the driver says may quote the frame
-            view = ""
-        if not view:
-            kind = type(frames[table.name]).__name__
-            msg = f"table {table.name!r} is a {kind}; it must be a pandas or polars data frame or an Arrow table."
-            raise ParameterError(msg)
-        found[table.name] = (_SCHEMA, view)
+        found[table.name] = _registered(connection, frames[table.name], table)
     return found
+
+
+def _registered(connection: DuckDBPyConnection, frame: object, table: Table) -> _Place:
+    """Make a view of a frame; whatever the driver says of one that it does not read may quote it."""
+    view, kind = f"frame {table.name}", type(frame).__name__
+    try:
+        read = typed(frame, table)
+        connection.register(view, read)
+        return (_SCHEMA, view), given_names(read)
+    except ParameterError:
+        raise
+    except Exception:  # noqa: BLE001, S110 - the sentence below, without what the driver said
+        pass
+    msg = f"table {table.name!r} is a {kind}; it must be a pandas or polars data frame or an Arrow table."
+    if is_frame(frame):
+        msg = (
+            f"table {table.name!r} is a {kind} with a column that DuckDB does not read, for its type or for how it "
+            "lies in memory (backwards, or with bytes swapped); give a copy of the table, or leave the column out."
+        )
+    raise ParameterError(msg)
 
 
 def _files(
     connection: DuckDBPyConnection, policy: Policy, folder: Path, *, only: str | None
-) -> tuple[dict[str, tuple[str, ...]], list[Path]]:
+) -> tuple[_Found, list[Path]]:
     """Make a view of each table's file: NAME.parquet, .arrow, .feather or .csv; of one file alone, if it was named."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: _Found = {}
     paths = []
     for table in policy.tables:
         path = next((each for end in FILES if (each := folder / f"{table.name}{end}").is_file()), None)
@@ -91,19 +108,20 @@ def _files(
             _missing(table.name, sorted(there))
         path = path.resolve()
         if path.suffix in {".arrow", ".feather"}:
-            connection.register(f"file {table.name}", typed(arrow_table(path), table))
-            found[table.name] = (_SCHEMA, f"file {table.name}")
+            found[table.name] = _registered(connection, arrow_table(path), table)
             continue
         if any(mark in str(path) for mark in "*?["):  # DuckDB would look for other files, and may read none
             msg = f"the path of {path.name} holds one of * ? [, which stand for other names; rename the folder or file."
             raise ParameterError(msg)
         text = exp.Literal.string(str(path)).sql("duckdb")
         # Bytes that are no text are read as question marks: one such cell must not refuse every question.
-        parquet = f"read_parquet({text}, utf8_validation = 'replace')"
+        # Nor is a folder called id=7 to stand in for the column id of every row: all rows would be one unit's.
+        parquet = f"read_parquet({text}, utf8_validation = 'replace', hive_partitioning = false)"
         reader = parquet if path.suffix == ".parquet" else _csv(path, text)
         view = exp.to_identifier(f"file {table.name}", quoted=True).sql("duckdb")
         _read(connection, f"CREATE TEMP VIEW {view} AS SELECT * FROM {reader}", path)  # noqa: S608 - the owner's path
-        found[table.name] = (_SCHEMA, f"file {table.name}")
+        given = _parquet_names(connection, text) if path.suffix == ".parquet" else None
+        found[table.name] = (_SCHEMA, f"file {table.name}"), given
         paths.append(path)
     return found, paths
 
@@ -124,6 +142,18 @@ def _read(connection: DuckDBPyConnection, statement: str, path: Path) -> None:
     raise ParameterError(msg)
 
 
+def _parquet_names(connection: DuckDBPyConnection, text: str) -> list[str]:
+    """Name the columns of a Parquet file as it does itself, in order: after each part come those inside it."""
+    rows = connection.execute(f"SELECT name, num_children FROM parquet_schema({text})").fetchall()  # noqa: S608 - quoted
+    names: list[str] = []
+    inside = 0
+    for name, parts in rows[1:]:
+        if not inside:
+            names.append(str(name))
+        inside += int(parts or 0) - (1 if inside else 0)
+    return names
+
+
 def _csv(path: Path, text: str) -> str:
     """Read every cell of a CSV file as a text: nothing is guessed from the rows, and no row is an error.
 
@@ -133,41 +163,48 @@ def _csv(path: Path, text: str) -> str:
     # Bytes that are no text may stand in the rows that are read along with the header: they are no error there.
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         names = next(csv.reader(file), [])
-    if not names or len(set(names)) < len(names) or not all(names):
-        msg = f"the file {path.name} must begin with a line of column names, each once."
+    if not names or len({name.casefold() for name in names}) < len(names) or not all(names):
+        msg = (
+            f"the file {path.name} must begin with a line of column names, each once (letters' case does not tell "
+            "names apart)."
+        )
         raise ParameterError(msg)
     columns = ", ".join(f"{exp.Literal.string(name).sql('duckdb')}: 'VARCHAR'" for name in names)
     options = "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"'"
     return (
         f"read_csv({text}, {options}, columns = {{{columns}}}, ignore_errors = true, null_padding = true, "
-        "strict_mode = false, parallel = false)"
+        "strict_mode = false, parallel = false, hive_partitioning = false)"
     )
 
 
-def _database(
-    connection: DuckDBPyConnection, policy: Policy, path: Path
-) -> tuple[dict[str, tuple[str, ...]], list[Path]]:
+def _database(connection: DuckDBPyConnection, policy: Policy, path: Path) -> tuple[_Found, list[Path]]:
     """Attach a DuckDB database, read-only."""
     if not path.is_file():
         msg = f"there is no file or folder {str(path)!r}; give a .duckdb file, or a folder of CSV or Parquet files."
         raise ParameterError(msg)
+    require_plain(path.resolve())
     text = exp.Literal.string(str(path.resolve())).sql("duckdb")
     _read(connection, f"ATTACH {text} AS source (READ_ONLY)", path)
     tables = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' UNION ALL "
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal"
     ).fetchall()
-    found: dict[str, tuple[str, ...]] = {}
+    found: _Found = {}
     for table in policy.tables:
         schema, name = table.name.rsplit(".", 1) if "." in table.name else ("main", table.name)
         if (schema, name) not in tables:
             _missing(table.name, sorted(each if place == "main" else f"{place}.{each}" for place, each in tables))
-        found[table.name] = ("source", schema, name)
+        found[table.name] = ("source", schema, name), None
     return found, [path.resolve(), path.resolve().with_name(path.name + ".wal")]
 
 
-def _columns(connection: DuckDBPyConnection, table: Table, path: tuple[str, ...]) -> dict[str, str]:
-    """Ask for the stored columns and their types; the declared ones must be there."""
+def _columns(
+    connection: DuckDBPyConnection, table: Table, path: tuple[str, ...], given: list[str] | None
+) -> dict[str, str]:
+    """Ask for the stored columns and their types; the declared ones must be there.
+
+    Of names that differ in case alone DuckDB renames all but the first, perhaps to that of a column after them.
+    """
     described = _described(connection, named(*path))
     if described is None:
         msg = f"table {table.name!r} cannot be read; it is a view of something that is not there, or a broken file."
@@ -176,6 +213,13 @@ def _columns(connection: DuckDBPyConnection, table: Table, path: tuple[str, ...]
     for column in table.columns:
         if column.name not in found:
             msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(found))}"
+            raise ParameterError(msg)
+        place = [*found].index(column.name)
+        if given is not None and given[place] != column.name:
+            msg = (
+                f"table {table.name!r} has columns whose names differ in the case of letters alone, and column "
+                f"{column.name!r} would be mistaken for another; rename them."
+            )
             raise ParameterError(msg)
     return found
 
