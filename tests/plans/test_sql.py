@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from random import Random
 
 import pytest
@@ -275,7 +277,20 @@ REFUSED = [
     ("SELECT COUNT(*) FROM visits WHERE cost > $1", "parameters"),
     ("SELECT COUNT(*) FROM visits WHERE cost > 1e999", "number"),
     ("SELECT COUNT(*) FROM visits WHERE diagnosis[1] = 'a'", "Lists"),
-    ("SELECT COUNT(*) FROM visits WHERE (cost, change) IN ((1, 2))", ""),
+    ("SELECT COUNT(*) FROM visits WHERE (cost, change) IN ((1, 2))", "a = 1 AND b = 2"),
+    ("SELECT COUNT(*) FROM visits WHERE (cost, change) = (1, 2)", "a = 1 AND b = 2"),
+    ("SELECT COUNT(*) FROM visits WHERE (patient_id, cost) IN (SELECT patient_id, cost FROM visits)", "EXISTS"),
+    ("SELECT SUM(a) FROM (SELECT patient_id, MIN(cost) AS a, MAX(cost) AS A FROM visits GROUP BY 1) q", "lower case"),
+    ("SELECT SUM(COST) FROM (SELECT *, change AS COST FROM visits) q", "lower case"),
+    ("SELECT COUNT(*) AS a, SUM(cost) AS a FROM visits ORDER BY a", "Several outputs"),
+    ("SELECT ward, COUNT(*) AS a, SUM(cost) AS A FROM visits GROUP BY ward HAVING a > 3", "Several outputs"),
+    ("SELECT HISTOGRAM(code, [18014398509481984]) FROM visits", "2**53"),
+    ("SELECT HISTOGRAM(code, [-9007199254740993, 0]) FROM visits", "2**53"),
+    ("SELECT NULLIF('a', 'a') AS k, COUNT(*) FROM visits GROUP BY k", "known keys"),
+    ("SELECT change, COUNT(*) FROM visits WHERE change > 4 AND change < 2 GROUP BY change", "known keys"),
+    ("SELECT change * 2 AS k, COUNT(*) FROM visits WHERE change > 4 AND change < 2 GROUP BY k", "known keys"),
+    ("SELECT change * 2 AS k, COUNT(*) FROM visits WHERE change * 2 > 90 GROUP BY k", "known keys"),
+    ("SELECT visit_date, COUNT(*) FROM visits WHERE visit_date > '2023-05-01' GROUP BY visit_date", "known keys"),
     ("SELECT COUNT(*) FROM visits WHERE CAST(cost AS BLOB) = 'a'", "type"),
     ("SELECT COUNT(*) FROM visits WHERE CAST(cost AS VARCHAR) = 'a'", "cannot be cast"),
     ("SELECT COUNT(*) FROM visits WHERE CONCAT(ward, 'a') = 'a'", "CONCAT"),
@@ -317,6 +332,8 @@ def test_division_keeps_the_meaning_of_its_dialect() -> None:
 
 SAME = [
     ("SELECT COUNT(1) FROM visits", "SELECT COUNT(*) FROM visits"),
+    ("SELECT COUNT() FROM visits", "SELECT COUNT(*) FROM visits"),
+    ("SELECT COUNT() FILTER (WHERE urgent) FROM visits", "SELECT COUNT(*) FILTER (WHERE urgent) FROM visits"),
     ("SELECT COUNT('a') FROM visits WHERE urgent", "SELECT COUNT(*) FROM visits WHERE urgent"),
     ("SELECT COUNT(2 - 1) FILTER (WHERE urgent) FROM visits", "SELECT COUNT(*) FILTER (WHERE urgent) FROM visits"),
     (
@@ -336,6 +353,28 @@ SAME = [
 @pytest.mark.parametrize("sql, other", SAME, ids=[case[0][:70] for case in SAME])
 def test_two_words_for_one_question_are_one_question(sql: str, other: str) -> None:
     assert plan_sql(POLICY, sql).key == plan_sql(POLICY, other).key
+
+
+def test_a_count_of_nothing_is_one_of_rows_in_duckdb_alone() -> None:
+    for dialect in ("postgres", "spark"):
+        with pytest.raises(QueryRefused, match=r"COUNT\(\*\)"):
+            plan_sql(POLICY, "SELECT COUNT() FROM visits", dialect=dialect)
+
+
+def test_a_null_that_is_written_adds_no_key() -> None:
+    both = "SELECT ward FROM visits UNION ALL SELECT NULLIF('a', 'a') AS ward FROM visits"
+    found = plan_sql(POLICY, f"SELECT ward, COUNT(*) FROM ({both}) q GROUP BY ward")
+    assert found.aggregate.keys[0].known == ("cardiology", "oncology", "surgery")
+
+
+def test_outputs_of_one_name_and_one_meaning_are_sorted_by() -> None:
+    found = plan_sql(POLICY, "SELECT ward, COUNT(*) AS n, COUNT(1) AS n FROM visits GROUP BY ward ORDER BY n")
+    assert [name for name, _ in found.request.measures] == [each.value.name for each in found.request.order]  # type: ignore[attr-defined]
+
+
+def test_what_the_parser_has_to_say_is_not_printed() -> None:
+    code = "from discreet.plans.sql.reading import read_statement\nread_statement('EXPLAIN SELECT 1')"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stderr == b""
 
 
 def test_counting_null_is_not_counting_rows() -> None:

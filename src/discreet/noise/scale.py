@@ -29,7 +29,7 @@ def checked_scale(value: Number, *, name: str = "scale") -> Fraction:
     if scale >= LARGEST_SCALE:
         msg = (
             f"{name} is {shown(value)}; it must be below 1.44e17, just under 2**57, so that 64 bits hold the noise. "
-            "Count in larger units."
+            "A larger epsilon, closer bounds or larger units need less noise."
         )
         raise ParameterError(msg)
     return scale

@@ -71,7 +71,8 @@ class Facts:
             domain = tuple(dict.fromkeys((*self.domain, *other.domain)))
         bounds, nullable = self.bounds.hull(other.bounds), self.nullable or other.nullable
         if self.domain == (None,) or other.domain == (None,):  # a NULL constant says nothing about the other values
-            bounds = other.bounds if self.domain == (None,) else self.bounds
+            there = other if self.domain == (None,) else self
+            bounds, domain = there.bounds, there.domain
         unit = self.unit and other.unit  # two columns with one value per unit each may have two together
         return Facts(self.kind, bounds, nullable, domain, unit, unit)
 

@@ -36,7 +36,8 @@ def known_keys(expression: Expression, schema: Schema) -> tuple[Value, ...] | No
     if isinstance(expression, DateTrunc) and facts.domain is None and facts.keys is not None:
         return tuple(key for key in facts.keys if expression.apply(key) == key)  # the months of a condition, not days
     if facts.domain is not None or facts.kind not in {Kind.INTEGER, Kind.FLOAT}:
-        return facts.keys
+        # NULL is a key only if the policy lists it beside others, not where it is written as a constant.
+        return () if facts.domain == (None,) else facts.keys
     parts = list(expression.walk())
     names = list(dict.fromkeys(part.name for part in parts if isinstance(part, Column)))
     if not names or isinstance(expression, Column) or any(isinstance(part, Ln | Exp) for part in parts):
@@ -53,4 +54,4 @@ def known_keys(expression: Expression, schema: Schema) -> tuple[Value, ...] | No
     found = {expression.evaluate(row) for row in rows} - {None}
     # A condition on the key itself leaves fewer than its columns do.
     kept = sorted(key for key in found if facts.bounds.contains(Fraction(key)))  # type: ignore[type-var, arg-type]  # numbers
-    return tuple(kept) or facts.keys
+    return tuple(kept)

@@ -119,7 +119,7 @@ class Plan:
         if groups == 0:
             refuse(
                 "GROUP BY",
-                why="The conditions leave none of the known keys, so there is no group to answer for.",
+                why="Under the conditions none of the known keys can occur, so there is no group to answer for.",
                 instead="conditions on keys that the policy lists.",
             )
         if groups is not None and groups > self.policy.most_groups:

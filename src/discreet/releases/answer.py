@@ -188,8 +188,9 @@ class Answer:
 
         This brings a bias: noise that was as often below as above is then above only. With Laplace noise of scale b the
         count of a group without rows is b / 2 too large on average, and so are sums over many such groups, by b / 2 for
-        each. Leave counts as they are to add them up or to compute with them. HAVING, ORDER BY and arithmetic see what
-        is shown; means and other ratios are still made of the counts as they were released.
+        each. Bins, and counts that are the sum of others, need not add up any more. Leave counts as they are to add
+        them up or to compute with them. HAVING, ORDER BY and arithmetic see what is shown; means and other ratios are
+        still made of the counts as they were released.
         """
         return replace(self, from_zero=True)
 

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from discreet.engines.sql.dialect import Dialect
     from discreet.plans.facts import Schema
     from discreet.tables import Table
-    from discreet.tables.bounds import Bounds
 
 __all__ = ["UNIT", "Catalog", "Emitter", "Raw", "Relation"]
 
@@ -87,7 +86,7 @@ class Relation:
     carry it along. Where c1 must not be NULL, it may be `pending` that rows with NaN or NULL there are dropped: until
     then the schema says that c1 may be NULL. `own` is the column that holds the unit, if it is one of c0, c1, ….
 
-    The schema's bounds are wider than the node's: they hold for rows that a condition drops too. Engines may compute a
+    The schema claims less than the node's: it holds for rows that a condition drops too. Engines may compute a
     column first and drop rows then, and a product that fits in the rows that are kept must not fail in the others.
     """
 
@@ -119,9 +118,12 @@ def _unsettled(schema: Schema, pending: Collection[str]) -> Schema:
     return {name: replace(facts, nullable=True) if name in pending else facts for name, facts in schema.items()}
 
 
-def _of_all_rows(schema: Schema, bounds: Iterable[Bounds]) -> Schema:
-    """What is known of columns while rows that a condition drops are still there."""
-    return {name: replace(facts, bounds=each) for (name, facts), each in zip(schema.items(), bounds, strict=True)}
+def _of_all_rows(schema: Schema, known: Iterable[Facts]) -> Schema:
+    """What is known of columns while rows that a condition drops are still there: `GREATEST(x, y)` of them may be x."""
+    return {
+        name: replace(facts, bounds=each.bounds, nullable=facts.nullable or each.nullable)
+        for (name, facts), each in zip(schema.items(), known, strict=True)
+    }
 
 
 class Emitter:
@@ -206,7 +208,7 @@ class Emitter:
         rows = self.rows(child)
         condition = rows.cell(node.predicate).sql
         query = select([column(name) for name in child.carried], rows.computed(), where=condition)
-        schema = _of_all_rows(node.schema, (each.bounds for each in child.schema.values()))
+        schema = _of_all_rows(node.schema, child.schema.values())
         return replace(child, query=query, schema=_unsettled(schema, child.pending))
 
     def _project(self, node: Project) -> Relation:
@@ -224,7 +226,7 @@ class Emitter:
                 unread[name] = replace(found, sql=column(f"d{place}"))
         given = {name: each.name for name, each in node.columns if isinstance(each, Column)}
         pending = frozenset(name for name, of in given.items() if of in child.pending)
-        schema = _unsettled(_of_all_rows(node.schema, (cell.facts.bounds for cell in cells)), pending)
+        schema = _unsettled(_of_all_rows(node.schema, (cell.facts for cell in cells)), pending)
         return replace(self._carrying(columns, rows, schema, child.unit), unread=unread, pending=pending)
 
     @staticmethod
@@ -278,7 +280,7 @@ class Emitter:
         partner = exp.Subquery(this=right.query, alias=exp.TableAlias(this=exp.to_identifier("b")))
         side = "LEFT" if node.how is JoinKind.LEFT else None
         query.set("joins", [exp.Join(this=partner, on=condition, side=side)])
-        sides = (each.bounds for side in (left, right) for each in side.schema.values())
+        sides = (*left.schema.values(), *right.schema.values())
         return Relation(query, _of_all_rows(node.schema, sides), unit)
 
     def _semi_join(self, node: SemiJoin) -> Relation:
@@ -287,7 +289,7 @@ class Emitter:
         if node.keep is Keep.UNMATCHED:
             there = negated(there)
         query = select([column(name, "a") for name in left.carried], left.query, where=there, name="a")
-        schema = _of_all_rows(node.schema, (each.bounds for each in left.schema.values()))
+        schema = _of_all_rows(node.schema, left.schema.values())
         return Relation(query, schema, left.unit, left.unread)
 
     def _union(self, node: UnionAll) -> Relation:
@@ -295,7 +297,7 @@ class Emitter:
         queries = [select([column(name) for name in side.columns], side.query) for side in sides]
         union = exp.Union(this=queries[0], expression=queries[1], distinct=False)
         pairs = zip(*(side.schema.values() for side in sides), strict=True)
-        schema = _of_all_rows(node.schema, (ours.bounds.hull(theirs.bounds) for ours, theirs in pairs))
+        schema = _of_all_rows(node.schema, (ours.merged(theirs) for ours, theirs in pairs))
         return Relation(select([exp.Star()], union), schema, sides[0].unit)
 
     def _with_unit(self, node: Node, what: str) -> Relation:
@@ -334,7 +336,9 @@ class Emitter:
             found = [column(each) for each in some]
             results.append(finished(statistic, found, node.child.schema, node.schema[name], above))
         columns = [alias(result, f"c{place}") for place, result in enumerate(results)]
-        return self._carrying(columns, above, node.schema, child.unit)
+        # A condition on the keys above may be tried on rows that one below drops.
+        known = (child.schema[name] if name in node.keys else facts for name, facts in node.schema.items())
+        return self._carrying(columns, above, _of_all_rows(node.schema, known), child.unit)
 
     def _bound_rows(self, node: BoundRows) -> Relation:
         below = node.child.rows

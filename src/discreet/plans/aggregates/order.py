@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
 from discreet.plans.aggregates.measure import Measure, expression_of, require_numbers
+from discreet.plans.refusals import refuse
 from discreet.plans.statistics import BinCounts, RankedCells, Snapped, Statistic
 from discreet.plans.statistics.ranked import RANK_BITS
 from discreet.tables.kinds import Kind
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Extreme", "Histogram", "Quantiles", "histogram", "max", "median", "min", "quantile"]
 
+_EXACT = 2**53
 _MOST_EDGES = 10_000
 _MOST_DENOMINATOR = 10**6
 
@@ -109,6 +111,9 @@ class Histogram(Measure):
     def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
         """Counts in the given bins."""
         require_numbers(self, schema)
+        if self.operands[0].facts(schema).kind is Kind.INTEGER and builtins.max(map(abs, self.edges)) >= _EXACT:
+            why = "Integers are compared with edges as doubles, which do not tell those beyond 2**53 apart."
+            refuse(self.describe(), why=why, instead="edges closer to 0, of x minus a constant.")
         return (BinCounts(self.operands[0], self.edges),)
 
 

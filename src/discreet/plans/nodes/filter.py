@@ -128,8 +128,16 @@ class _Narrowing:
 
     def of(self, facts: Facts) -> Facts:
         """Narrow what is known otherwise."""
-        bounds = facts.bounds.clamped(_inward(self, facts.kind))
-        return dataclasses.replace(facts, nullable=False, bounds=bounds, domain=_kept(facts, self.listed, bounds))
+        inward = _inward(self, facts.kind)
+        bounds = facts.bounds.clamped(inward)
+        domain = _kept(facts, self.listed, bounds) if _meet(facts.bounds, inward) else ()
+        return dataclasses.replace(facts, nullable=False, bounds=bounds, domain=domain)
+
+
+def _meet(one: Bounds, other: Bounds) -> bool:
+    """Tell whether two intervals have a number in common; if not, no row passes, and no key is left."""
+    below = one.upper is not None and other.lower is not None and one.upper < other.lower
+    return not below and not (one.lower is not None and other.upper is not None and other.upper < one.lower)
 
 
 def _inward(given: _Narrowing, kind: Kind) -> Bounds:

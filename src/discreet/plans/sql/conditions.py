@@ -86,7 +86,10 @@ def _in(reader: Reader, scope: Scope, node: exp.Expression, keep: Keep, named: d
     """X IN (SELECT y …): the subquery stands alone."""
     only(node, "this", "query")
     if not isinstance(node.this, exp.Column):
-        refuse_part(node, "A subquery is compared with a plain column.", "column IN (SELECT …)")
+        instead = "column IN (SELECT …)"
+        if isinstance(node.this, exp.Tuple):
+            instead = "EXISTS (SELECT 1 FROM b WHERE b.unit = a.unit AND b.x = a.x)"
+        refuse_part(node, "A subquery is compared with a plain column.", instead)
     ours = scope.column(node.this).name
     right = reader.query(node.args["query"], named)
     if len(right.schema) != 1:

@@ -238,10 +238,18 @@ def _in(scalars: Scalars, node: exp.Expression) -> Expression:
             "WHERE patient_id IN (SELECT …) AND …; for OR, LEFT JOIN a subquery grouped by the unit.",
         )
     only(node, "this", "expressions")
+    if isinstance(node.this, exp.Tuple):
+        _tuple(scalars, node.this)
     choices = tuple(constant(each).value for each in node.expressions)
     if not choices or any(choice is None for choice in choices):
         refuse_part(node, "The list holds NULL or nothing.", "x IN ('a', 'b') OR x IS NULL")
     return e.In((scalars.translate(node.this),), choices)
+
+
+def _tuple(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001 - one shape for all rules
+    """(a, b), in a comparison or a list."""
+    instead = "each by itself: a = 1 AND b = 2, such pairs joined by OR; GROUP BY a, b."
+    refuse_part(node, "Several values in parentheses are not answered.", instead)
 
 
 def _like(scalars: Scalars, node: exp.Expression) -> Expression:
@@ -512,6 +520,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.TsOrDsAdd: _moved(1),
     exp.TsOrDsToDate: _to_date,
     exp.Anonymous: _named,
+    exp.Tuple: _tuple,
     exp.Any: _quantified,
     exp.All: _quantified,
     exp.Subquery: _subquery,

@@ -46,6 +46,7 @@ class Grouped(Scalars, Generic[Part]):
         self.facts = facts
         self.parts: dict[str, Part] = {}
         self.aliases: dict[str, Expression] = {}
+        self.ambiguous: set[str] = set()
         self._forms: dict[str, str] = {}
 
     @property
@@ -83,6 +84,8 @@ class Grouped(Scalars, Generic[Part]):
         if isinstance(node.this, exp.Star):
             self.refuse(node.this)
         if node.args.get("table") is None:
+            if node.name.casefold() in self.ambiguous:
+                refuse_part(node, "Several outputs have this name.", "a name for each: expression AS name.")
             alias = matching(node.this, self.aliases)
             if alias is not None:
                 return self.aliases[alias]

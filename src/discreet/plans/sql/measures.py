@@ -99,15 +99,25 @@ def _pair(build: Callable[[Expression, Expression], Measure]) -> MeasureRule:
 
 
 def _count(scalars: Scalars, node: exp.Expression) -> Measure:
-    """COUNT(*), COUNT(1), COUNT(x), COUNT(DISTINCT x)."""
+    """COUNT(*), COUNT(), COUNT(1), COUNT(x), COUNT(DISTINCT x)."""
     only(node, "this", "big_int")
-    if isinstance(node.this, exp.Star):
-        only(node.this)
+    if _counts_rows(scalars, node):
         return agg.count()
     if isinstance(node.this, exp.Distinct):
         return agg.count_distinct(scalars.expression(_distinct(node.this)))
     operand = scalars.expression(node.this)
     return agg.count() if _is_constant(operand) else agg.count(operand)
+
+
+def _counts_rows(scalars: Scalars, node: exp.Expression) -> bool:
+    """Tell whether this is COUNT(*); DuckDB spells it COUNT() too."""
+    if node.this is None:
+        if scalars.dialect != "duckdb":
+            refuse_part(node, "It does not say what is counted.", "COUNT(*)")
+        return True
+    if isinstance(node.this, exp.Star):
+        only(node.this)
+    return isinstance(node.this, exp.Star)
 
 
 def _is_constant(operand: Expression) -> bool:
@@ -237,7 +247,7 @@ def unit_statistic_of(scalars: Scalars, node: exp.Expression) -> UnitStatistic:
         refuse_part(node, "FILTER is not answered inside a subquery per unit.", "SUM(CASE WHEN … THEN x END)")
     if isinstance(node, exp.Count):
         only(node, "this", "big_int")
-        if isinstance(node.this, exp.Star):
+        if _counts_rows(scalars, node):
             return s.UnitCount()
         if isinstance(node.this, exp.Distinct):
             return s.UnitCountDistinct(scalars.expression(_distinct(node.this)))

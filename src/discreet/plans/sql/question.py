@@ -112,12 +112,15 @@ def _request(relations: Relations, statement: exp.Expression) -> Request:
 def _outputs(statement: exp.Select, grouped: Grouped[Measure]) -> dict[str, Expression]:
     """Translate the SELECT list; outputs of one name are numbered."""
     found: dict[str, Expression] = {}
+    named: dict[str, Expression] = {}
     for place, item in enumerate(statement.expressions):
         name = output_name(item, place)
         numbered = itertools.chain((name,), (f"{name}_{number}" for number in itertools.count(2)))
         unique = next(each for each in numbered if each not in found)
         found[unique] = grouped.expression(alias_of(item)[0])
         _no_list(item, found[unique].operands, grouped)
+        if named.setdefault(name.casefold(), found[unique]) != found[unique]:
+            grouped.ambiguous.add(name.casefold())
     grouped.aliases.update(found)
     return found
 
@@ -146,7 +149,7 @@ def _order(statement: exp.Select, grouped: Grouped[Measure], outputs: dict[str, 
             value = list(outputs.values())[place - 1]
         else:
             name = _named_output(statement, node)
-            value = grouped.expression(node) if name is None else outputs[name]
+            value = grouped.column(node) if name is not None else grouped.expression(node)
         _no_list(item, [value], grouped)
         found.append(Ordering(value, bool(item.args.get("desc"))))
     return tuple(found)

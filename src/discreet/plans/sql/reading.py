@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, NoReturn
 
 import sqlglot
@@ -20,6 +21,9 @@ __all__ = ["DIALECTS", "only", "part", "read_expression", "read_statement", "ref
 
 DIALECTS = ("duckdb", "postgres", "spark")
 """How a question may be spelled; its meaning is always that of `docs/explanation/plans.md`."""
+
+# What the parser has to say of a question is no business of who runs the program; without this it is printed.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 _SPELLED = "dialect"
 _EXAMPLE = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"

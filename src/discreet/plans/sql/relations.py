@@ -209,6 +209,7 @@ class Relations:
                 refuse_part(node, "A computed column of a subquery needs a name.", "expression AS name")
             found = rows.expression(node)
             columns.append((alias or node.name, found))
+        _told_apart(select, [name for name, _ in columns])
         return Project(rows.scope.node, tuple(columns))
 
     def _distinct(self, select: exp.Select, found: Project) -> Node:
@@ -249,6 +250,7 @@ class Relations:
                 refuse_part(node, "A computed column of a subquery needs a name.", "expression AS name")
             outputs.append((alias or node.name, grouped.expression(node)))
             grouped.aliases[outputs[-1][0]] = outputs[-1][1]
+        _told_apart(select, [name for name, _ in outputs])
         having = select.args.get("having")
         kept = None if having is None else grouped.expression(having.this)
         found: Node = PerUnit(child, names, tuple(grouped.parts.items()))
@@ -262,6 +264,16 @@ class Relations:
             refuse("UNION", why="It merges equal rows of different units.", instead=instead)
         left, right = self.query(node.this, named), self.query(node.expression, named)
         return UnionAll(*with_floats(left, right))
+
+
+def _told_apart(select: exp.Select, names: list[str]) -> None:
+    """Refuse a name that AS gives if it differs from another in case only: m and M are one name unless quoted."""
+    given = [item.args["alias"] for item in select.expressions if isinstance(item, exp.Alias)]
+    for name in [each.name for each in given if not each.args.get("quoted")]:
+        if any(name != other and name.casefold() == other.casefold() for other in names):
+            refuse(
+                name, why="Two columns have this name but for upper and lower case.", instead="another name for one."
+            )
 
 
 def _qualified(schema: exp.Expression, table: exp.Expression) -> exp.Identifier:
