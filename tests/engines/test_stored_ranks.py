@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -167,3 +168,27 @@ def test_spark_answers_the_same_from_its_store(tmp_path: Path) -> None:
     with Spark(LATER, spark_session(), folder=tmp_path, store=store) as engine:
         assert list(store.glob("kept_*")) == []
         assert engine._kept.key != KEY  # type: ignore[union-attr]
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_spark_engines_fill_one_store_at_once(tmp_path: Path) -> None:
+    """Both wrote into one folder: one of them failed a question that was paid, and rows could have been kept twice."""
+    for name, table in arrow_tables(POLICY, ROWS).items():
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    store, gate = tmp_path / "store", Barrier(2)
+
+    def asked(engine: Spark) -> list[list[int]]:
+        question = engine.prepare(QUESTION)
+        gate.wait()
+        found = question.run()
+        return [found.unprotected(place)[:, 0].tolist() for place in range(2)]
+
+    sessions = [spark_session(), spark_session().newSession()]
+    engines = [Spark(POLICY, each, folder=tmp_path, rank_key=KEY, store=store) for each in sessions]
+    with engines[0], engines[1], ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(asked, engines)
+    with Spark(POLICY, sessions[0], folder=tmp_path, rank_key=KEY) as engine, ThreadPoolExecutor(1) as pool:
+        gate = Barrier(1)
+        assert [first, second] == [*pool.map(asked, [engine])] * 2
+    assert list(store.glob("unfinished_*")) == []
