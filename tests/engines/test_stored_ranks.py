@@ -14,6 +14,7 @@ import pytest
 
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
+from discreet.engines.spark.store import SparkStore
 from discreet.engines.sql.keeping import kept_mark, kept_name
 from discreet.errors import EngineError
 from discreet.plans import plan_sql
@@ -192,3 +193,14 @@ def test_spark_engines_fill_one_store_at_once(tmp_path: Path) -> None:
         gate = Barrier(1)
         assert [first, second] == [*pool.map(asked, [engine])] * 2
     assert list(store.glob("unfinished_*")) == []
+
+
+@pytest.mark.parametrize("left", ["", "{", "[]", "{}", '{"version": "1", "rank_key": "no"}'])
+def test_a_store_whose_description_is_broken_is_begun_anew(left: str, tmp_path: Path) -> None:
+    """A crash or another engine at the wrong moment left an empty file, and a raw error at every opening."""
+    (tmp_path / "about.json").write_text(left)
+    (tmp_path / "kept_0_1_old").mkdir()
+    begun = SparkStore(tmp_path, POLICY, None, "first")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["about.json"]
+    assert SparkStore(tmp_path, POLICY, None, "second").key == begun.key
+    assert stat.S_IMODE((tmp_path / "about.json").stat().st_mode) == 0o600

@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 __all__ = ["SparkStore"]
 
 
+def _described(about: Path) -> dict[str, str]:
+    """Read what a store belongs to; nothing, where it is none yet or was left half written."""
+    try:
+        found = json.loads(about.read_text())
+        return {"version": str(found["version"]), "rank_key": bytes.fromhex(found["rank_key"]).hex()}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
 class SparkStore:
     """Stored rows in a folder."""
 
@@ -37,14 +46,16 @@ class SparkStore:
         self._policy = policy
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         about, version = folder / "about.json", described(policy)
-        found = json.loads(about.read_text()) if about.exists() else {}
+        found = _described(about)
         if found.get("version") == version and key in {None, bytes.fromhex(found["rank_key"])}:
             self.key = bytes.fromhex(found["rank_key"])
         else:
             self.drop()
             self.key = fresh_key() if key is None else key
-            about.touch(mode=0o600)
-            about.write_text(json.dumps({"version": version, "rank_key": self.key.hex()}))
+            written = folder / f"about_{uuid4().hex}.json"  # renamed, so that nobody finds a half of it
+            written.touch(mode=0o600)
+            written.write_text(json.dumps({"version": version, "rank_key": self.key.hex()}))
+            written.replace(about)
         self._mark = kept_mark(policy, self.key)
 
     def kept(self, table: Table, limit: int) -> SQL | None:
