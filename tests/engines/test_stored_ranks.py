@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -13,6 +14,7 @@ import pytest
 
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
+from discreet.engines.spark.store import SparkStore
 from discreet.engines.sql.keeping import kept_mark, kept_name
 from discreet.errors import EngineError
 from discreet.plans import plan_sql
@@ -167,3 +169,38 @@ def test_spark_answers_the_same_from_its_store(tmp_path: Path) -> None:
     with Spark(LATER, spark_session(), folder=tmp_path, store=store) as engine:
         assert list(store.glob("kept_*")) == []
         assert engine._kept.key != KEY  # type: ignore[union-attr]
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_spark_engines_fill_one_store_at_once(tmp_path: Path) -> None:
+    """Both wrote into one folder: one of them failed a question that was paid, and rows could have been kept twice."""
+    for name, table in arrow_tables(POLICY, ROWS).items():
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    store, gate = tmp_path / "store", Barrier(2)
+
+    def asked(engine: Spark) -> list[list[int]]:
+        question = engine.prepare(QUESTION)
+        gate.wait()
+        found = question.run()
+        return [found.unprotected(place)[:, 0].tolist() for place in range(2)]
+
+    sessions = [spark_session(), spark_session().newSession()]
+    engines = [Spark(POLICY, each, folder=tmp_path, rank_key=KEY, store=store) for each in sessions]
+    with engines[0], engines[1], ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(asked, engines)
+    with Spark(POLICY, sessions[0], folder=tmp_path, rank_key=KEY) as engine, ThreadPoolExecutor(1) as pool:
+        gate = Barrier(1)
+        assert [first, second] == [*pool.map(asked, [engine])] * 2
+    assert list(store.glob("unfinished_*")) == []
+
+
+@pytest.mark.parametrize("left", ["", "{", "[]", "{}", '{"version": "1", "rank_key": "no"}'])
+def test_a_store_whose_description_is_broken_is_begun_anew(left: str, tmp_path: Path) -> None:
+    """A crash or another engine at the wrong moment left an empty file, and a raw error at every opening."""
+    (tmp_path / "about.json").write_text(left)
+    (tmp_path / "kept_0_1_old").mkdir()
+    begun = SparkStore(tmp_path, POLICY, None, "first")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["about.json"]
+    assert SparkStore(tmp_path, POLICY, None, "second").key == begun.key
+    assert stat.S_IMODE((tmp_path / "about.json").stat().st_mode) == 0o600

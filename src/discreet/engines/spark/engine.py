@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -34,12 +35,21 @@ __all__ = ["Spark"]
 
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
-    "spark.sql.caseSensitive": "true",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",  # what is kept comes back as it was
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # one odd name would change all others
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
 }
+_OLD_CALENDARS = (
+    "spark.sql.avro.datetimeRebaseModeInRead",
+    "spark.sql.parquet.datetimeRebaseModeInRead",
+    "spark.sql.parquet.int96RebaseModeInRead",
+)
+"""What is read of days before 1582: an owner may state the calendar of the files, but no row may be an error."""
 
 _ENGINES = itertools.count()
+_LOCKS: dict[str, threading.RLock] = {}
 
 
 class Spark(SQLEngine):
@@ -48,7 +58,7 @@ class Spark(SQLEngine):
     `source` is a session, the address of a standalone master (`spark://host:7077`, `local[2]`) or of a Spark Connect
     server (`sc://host`). Tables are looked up by name in the session's catalog; with `folder` they are read from
     NAME.parquet or NAME.csv there, which all workers must see. The settings that meaning depends on (ANSI mode, the
-    zone) are set while a question runs, and set back.
+    zone) are set while a question runs, and set back; engines that share a session wait for each other.
 
     Spark has no snapshots: what a table holds may change between the statements of a question. Give tables that do
     not change, or a table format with versions.
@@ -79,12 +89,17 @@ class Spark(SQLEngine):
             raise ParameterError(msg)
         self._session, self._owned = _session(source) if isinstance(source, str) else (source, False)
         prefix = f"discreet_{next(_ENGINES)}"  # engines share a session, and each has views and jobs of its own
+        self._alone = _LOCKS.setdefault(_identity(self._session), threading.RLock())
+        self._settings = dict(_SETTINGS)
         self._jobs = jobs = _Jobs(self._session, prefix)
         self._aside = Aside(jobs.cancel)
         try:
             self._kept = None if store is None else SparkStore(Path(store), policy, key, prefix)
             files = None if folder is None else Path(folder)
-            self._catalog = _Catalog(self._session, policy, files, self._kept, prefix)
+            with self._settled():
+                self._catalog = _Catalog(self._session, policy, files, self._kept, prefix)
+            if self._catalog.alike:
+                self._settings["spark.sql.caseSensitive"] = "true"
             self._emitter = Emitter(
                 SparkDialect(), self._catalog, read_key(key) if self._kept is None else self._kept.key
             )
@@ -127,17 +142,23 @@ class Spark(SQLEngine):
 
     @contextmanager
     def _settled(self) -> Iterator[None]:
-        """Set what meaning depends on, and the name by which the jobs are canceled; set it back."""
-        before = {name: self._session.conf.get(name) for name in _SETTINGS}
-        try:
-            self._jobs.mark()
-            for name, value in _SETTINGS.items():
-                self._session.conf.set(name, value)
-            yield
-        finally:
-            for name, value in before.items():
-                self._session.conf.set(name, value)
-            self._jobs.unmark()
+        """Set what meaning depends on, and the name by which the jobs are canceled; set it back.
+
+        Another engine of the same session waits: it would set back what this one has set, while a question runs.
+        """
+        conf = self._session.conf
+        with self._alone:
+            old = {name: "CORRECTED" for name in _OLD_CALENDARS if conf.get(name) == "EXCEPTION"}
+            before = {name: conf.get(name) for name in (*self._settings, *old)}
+            try:
+                self._jobs.mark()
+                for name, value in (self._settings | old).items():
+                    conf.set(name, value)
+                yield
+            finally:
+                for name, value in before.items():
+                    conf.set(name, value)
+                self._jobs.unmark()
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
@@ -153,6 +174,15 @@ class Spark(SQLEngine):
                 self._session.stop()
 
 
+def _identity(session: Any) -> str:  # noqa: ANN401 - of either kind
+    """Tell sessions apart: Python may have several objects for one."""
+    return str(session.session_id if _remote(session) else session._jsparkSession.toString())  # noqa: SLF001
+
+
+def _remote(session: Any) -> bool:  # noqa: ANN401 - of either kind
+    return type(session).__module__.startswith("pyspark.sql.connect.")
+
+
 class _Jobs:
     """The jobs of an engine: those that a thread starts while it marks them, which another thread may cancel.
 
@@ -160,7 +190,7 @@ class _Jobs:
     """
 
     def __init__(self, session: Any, tag: str) -> None:  # noqa: ANN401 - of either kind
-        remote = type(session).__module__.startswith("pyspark.sql.connect.")
+        remote = _remote(session)
         place = session if remote else session.sparkContext
         marks = (
             ("addTag", "removeTag", "interruptTag") if remote else ("addJobTag", "removeJobTag", "cancelJobsWithTag")
@@ -177,7 +207,11 @@ def _columns_of(table: Any) -> Columns:  # noqa: ANN401 - Arrow's table, which h
 
 
 class _Catalog:
-    """The tables of a session, and what is kept of them."""
+    """The tables of a session, and what is kept of them.
+
+    `alike` tells whether names of columns in a table differ in case only. Else the session's own rule holds: files of
+    a table may write its columns in another case, and read exactly they would have none of them, but NULLs.
+    """
 
     def __init__(
         self,
@@ -189,6 +223,7 @@ class _Catalog:
     ) -> None:
         self._raw = {}
         self._store = store
+        self.alike = False
         for table in policy.tables:
             path = table.name.split(".") if folder is None else [_viewed(session, table, folder, prefix)]
             found = _columns(session, path)
@@ -199,6 +234,7 @@ class _Catalog:
                 if column.name not in found:
                     msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(found))}"
                     raise ParameterError(msg)
+            self.alike |= len({name.lower() for name in found}) < len(found)
             self._raw[table.name] = Raw(named(*path), found)
 
     def raw(self, table: Table) -> Raw:
@@ -228,11 +264,17 @@ def _viewed(session: Any, table: Table, folder: Path, prefix: str) -> str:  # no
     if any(mark in str(path) for mark in "*?[{"):  # Spark would read other files
         msg = f"the path of {path.name} holds one of * ? [ {{, which stand for other names; rename the folder or file."
         raise ParameterError(msg)
-    name = f"{prefix}_{table.name}"
-    if path.suffix == ".parquet":
-        frame = session.read.parquet(str(path))
-    else:
-        frame = session.read.csv(str(path), header=True, quote='"', escape='"', multiLine=True, mode="PERMISSIVE")
+    name, frame = f"{prefix}_{table.name}", None
+    try:
+        if path.suffix == ".parquet":
+            frame = session.read.parquet(str(path))
+        else:
+            frame = session.read.csv(str(path), header=True, quote='"', escape='"', multiLine=True, mode="PERMISSIVE")
+    except Exception:  # noqa: BLE001, S110 - whatever the driver says
+        pass
+    if frame is None:
+        msg = f"Spark cannot read {path.name}; check the file, and that Spark knows the types of all its columns."
+        raise ParameterError(msg)
     frame.createOrReplaceTempView(name)
     return name
 
