@@ -85,6 +85,41 @@ def test_no_pair_of_neighbors_tells_a_point_better_than_epsilon(
         assert max(loss(law(louder, 0, one), law(louder, 0, other)) for one, other in neighbors(relation)) > 2
 
 
+@pytest.mark.parametrize("relation", [NeighborRelation.ADD_REMOVE, NeighborRelation.CHANGE_ONE])
+@pytest.mark.parametrize("level", [Fraction(0), Fraction(1)])
+@pytest.mark.parametrize("most", [1, 3])
+def test_an_aim_that_follows_the_number_of_rows_costs_nothing(
+    relation: NeighborRelation, level: Fraction, most: int
+) -> None:
+    """Each number of rows around the steps of the aim, with all rows of a unit at once."""
+    both = 1 if relation is NeighborRelation.ADD_REMOVE else 2
+    moved = Sensitivity(most, both * most, both * most**2)
+    choice = RankChoice.of((level,), POINTS - 1, moved, relation, epsilon=Fraction(2))
+    assert abs(choice.windows[0].c) > 4  # beyond a quarter of the rows below
+    worst = 0.0
+    for low, middle, high in itertools.product(range(8), range(3), range(8)):
+        rows = (0,) * low + (2,) * middle + (4,) * high
+        units = [(0,) * most, (1,) * most, (*(0,) * (most - 1), 4), (4,) * most]
+        others = [()] if relation is NeighborRelation.ADD_REMOVE else [(), (4,) * most]
+        laws = [law(choice, 0, tuple(sorted((*rows, *other)))) for other in others]
+        for unit, second in itertools.product(units, laws):
+            worst = max(worst, loss(law(choice, 0, tuple(sorted((*rows, *unit)))), second))
+    assert 0.4 < worst <= 2 + 1e-12
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_the_end_of_few_rows_is_not_looked_for_at_the_other(end: int, seed: int) -> None:
+    """A hundred rows near one end, and noise of eight rows: fifteen scales inside there are none left."""
+    grid = RankedCells(Snapped(Column("x"), 0, 10**6, 0, Fraction(1)))
+    rows = [{"x": abs(end * 10**6 - 600 * number)} for number in range(100)]
+    choice = RankChoice.of(
+        (Fraction(end),), grid.width, Sensitivity(4, 4, 16), NeighborRelation.ADD_REMOVE, epsilon=Fraction(1)
+    )
+    near = np.array(cells_of(replace(grid, windows=choice.windows), rows), dtype=np.int64).reshape(-1, 4)
+    found = choose(choice, grid, [near] * 200, ReplayBits(seed))
+    assert np.median(np.abs(found[:, 0] - end * 10**6)) < 40_000  # before: the middle of the empty range
+
+
 def test_the_law_is_that_of_the_rank() -> None:
     """Directly from the definition: the miss of every point, counted row by row."""
     for level in LEVELS:
@@ -95,6 +130,10 @@ def test_the_law_is_that_of_the_rank() -> None:
             for point in range(POINTS):
                 below, equal = sum(row < point for row in rows), rows.count(point)
                 miss = window.misses(below=below, equal=equal, total=len(rows))
+                if level in {0, 1}:
+                    inside = min(abs(window.c), len(rows) // 4)
+                    aim = inside if level == 0 else len(rows) - inside
+                    miss = max(0, below - aim, aim - below - equal)
                 weights.append(math.exp(-min(miss, window.reach) / choice.scales[0]))
             assert law(choice, 0, rows) == pytest.approx([each / sum(weights) for each in weights], rel=1e-12)
 

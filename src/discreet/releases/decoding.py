@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.exact import counted
 from discreet.plans import aggregates as agg
 from discreet.plans.statistics import RankedCells, RowCount, ValueCount
 from discreet.releases.blocks import combined, rounding_of
@@ -136,11 +135,11 @@ class _Numbers:
         counts = self._number_of_values
         return found if counts is None else np.where(np.array(counts[0]) <= counts[1], np.nan, found)
 
-    def rank_error(self, block: int, places: list[int]) -> float:
-        """By how many rows the worst of some chosen points misses its rank."""
+    def missed(self, block: int, levels: tuple[Fraction, ...]) -> str:
+        """Say by how many rows the worst of some chosen points misses its rank."""
         choice = self.noisy.noises[block]
         assert isinstance(choice, RankChoice)  # noqa: S101 - the block of a choice
-        return max(choice.rank_error(place, self.confidence) for place in places)
+        return f"it {choice.missed(levels, self.confidence)}"
 
     def rounding(self, index: int) -> float:
         """By how much the snapping of rows moves their mean at most."""
@@ -328,9 +327,6 @@ def _histogram(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     return Cell(counts, numbers.noisy.reach(((block, 0, Fraction(1)),), numbers.confidence))
 
 
-_RANK = "it misses its rank by at most {rows}; how far apart values lie there is private."
-
-
 def _quantiles(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     """The chosen points, in the order of their levels; NULL where a noisy count says that hardly a row is there.
 
@@ -346,10 +342,7 @@ def _quantiles(measure: Measure, numbers: _Numbers, group: int) -> Cell:
     chosen = sorted(int(each) for each in numbers.noisy.blocks[block][group])
     found = {level: float(point * statistic.factor.step) for level, point in zip(choice.levels, chosen, strict=True)}
     values = tuple(found[level] for level in levels)
-    reason = _RANK.format(
-        rows=counted(f"{numbers.rank_error(block, [choice.levels.index(level) for level in levels]):.3g}", "row")
-    )
-    return Cell(values if measure.size > 1 else values[0], None, reason)
+    return Cell(values if measure.size > 1 else values[0], None, numbers.missed(block, levels))
 
 
 _READERS: tuple[tuple[type[Measure], Callable[[Measure, _Numbers, int], Cell]], ...] = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.exact import counted, integer
+from discreet.exact import integer
 from discreet.plans import aggregates as agg
 from discreet.plans.expressions import Column
 from discreet.releases.arithmetic import names_in, together
@@ -208,11 +208,10 @@ def _correlation_note(
 
 def _rank_note(recipe: Recipe, protection: Protection, measure: Measure, place: int, confidence: float) -> str:
     """By how many rows a chosen point misses its rank; values are private."""
-    block, choice = recipe.choice(place)
+    block, _ = recipe.choice(place)
     noise = protection.noises[block]
     assert isinstance(noise, RankChoice)  # noqa: S101 - the block of a choice
-    rows = max(noise.rank_error(choice.levels.index(level), confidence) for level in levels_of(measure))
-    return f"misses its rank by at most {counted(f'{rows:.3g}', 'row')}; how far apart values lie there is private."
+    return noise.missed(levels_of(measure), confidence)
 
 
 def _product_error(

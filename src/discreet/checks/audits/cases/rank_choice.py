@@ -104,7 +104,7 @@ def _points(
         weights = {}
         for point, size in enumerate(sizes):
             low, high = sum(row < point for row in rows), sum(row <= point for row in rows)
-            aim = level * len(rows) + Fraction(window.c, level.denominator)
+            aim = level * len(rows) + (1 - 2 * level) * min(abs(window.c), len(rows) // 4)  # an end: inside of it
             miss = level.denominator * max(low - aim, aim - high, Fraction(0))
             weights[point] = size * math.exp(-min(miss, Fraction(window.reach)) / scale)
         laws.append({point: weight / sum(weights.values()) for point, weight in weights.items()})
@@ -164,7 +164,7 @@ def cases() -> tuple[Case, ...]:
     first, second, third = _CUTS
     return (
         Case("a row more", made((_HALF,)), [[15]], [[3, 15]], draws=2_000, law=_points),
-        Case("a row more, near the end", made((Fraction(0),)), [[15] * 9], [[15] * 9 + [3]], draws=200, law=_points),
+        Case("a row more, near the end", made((Fraction(0),)), [[15] * 9], [[15] * 9 + [3]], draws=2_000, law=_points),
         Case("a row in each of two groups", made((_HALF,), two), [[15], [15]], [[3, 15], [3, 15]], law=_points),
         Case(
             "a row more, after counts of two groups",
