@@ -274,6 +274,8 @@ def test_constants_of_the_question_are_known_keys() -> None:
     assert wards.aggregate.keys[0].known == ("surgery",)
     with pytest.raises(QueryRefused, match="none of the known keys"):
         plan_sql(POLICY, "SELECT ward, COUNT(*) FROM visits WHERE ward = 'attic' GROUP BY ward")
+    with pytest.raises(QueryRefused, match="none of the known keys"):
+        plan_sql(POLICY, "SELECT ward, diagnosis, COUNT(*) FROM visits WHERE ward = 'attic' GROUP BY ward, diagnosis")
 
 
 def test_a_midnight_is_the_key_of_its_date() -> None:

@@ -115,13 +115,13 @@ class Plan:
             measure.statistics(self.request.relation.schema)  # refuses in the words of the question
         for statistic in self.aggregate.statistics:
             self.aggregate.sensitivity(statistic)
-        groups = self.aggregate.groups
-        if groups == 0:
+        if any(key.known == () for key in self.aggregate.keys):  # also beside keys that are found in the data
             refuse(
                 "GROUP BY",
                 why="Under the conditions none of the known keys can occur, so there is no group to answer for.",
                 instead="conditions on keys that the policy lists.",
             )
+        groups = self.aggregate.groups
         if groups is not None and groups > self.policy.most_groups:
             refuse(
                 "GROUP BY",
