@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from discreet.engines import Aggregates
 
 LIMIT = 1.5
-TURNS = 5
+TURNS = 20
+"""Of either question the first ten runs or so are mostly Java's compiler at work, ours the longer ones."""
 STEPS = 4 + TURNS
 """What a progress bar counts: rows written, cluster started, aggregates compared, a first run, and the turns."""
 SECTION = "Spark, two workers"
