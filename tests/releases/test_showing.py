@@ -34,6 +34,14 @@ def test_a_notebook_shows_a_table_in_which_nothing_is_a_tag() -> None:
         assert "<td>n</td>" in question.preview(epsilon=1)._repr_html_()
 
 
+def test_a_preview_rounds_up_in_a_notebook_too() -> None:
+    with Database(POLICY, {"t": DATA}) as db:
+        question = db.sql("SELECT SUM(x) AS s FROM t")
+        for seen in (question.preview(epsilon=price) for price in ("0.3", "0.7", "1.1", "1.3")):
+            written = str(seen).splitlines()[0].removeprefix("s ± ")
+            assert f"<td>{written}</td>" in seen._repr_html_()
+
+
 def test_long_answers_are_cut_in_a_notebook() -> None:
     wide = Policy([Table("t", row_is_unit=True, columns=[Column("k", lower=1, upper=300)])], epsilon=10)
     with Database(wide, {"t": pa.table({"k": [1, 2]})}) as db:

@@ -74,7 +74,7 @@ class Preview:
 
     def _repr_html_(self) -> str:
         rows = [
-            [(name, ""), ("" if error is None else f"{error:.4g}", ""), (self.notes.get(name, ""), "")]
+            [(name, ""), ("" if error is None else rounded_up(error, 4), ""), (self.notes.get(name, ""), "")]
             for name, error in self.errors.items()
             if error is not None or name in self.notes
         ]

@@ -33,7 +33,7 @@ def cell_text(value: object, error: float | None, *, exact: bool = False, widest
         text = "".join(each if each.isprintable() else "?" for each in str(value))  # a key may command a terminal
         return _cut(text, widest)
     if error is None or error <= 0 or isinf(error):
-        text = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+        text = f"{value:,}" if isinstance(value, int) or error == 0 else f"{value:,.6g}"  # ± 0: no digit is left out
         return text if error is None else f"{text} ± {'∞' if error > 0 else '0'}"
     digits = 0 if isinstance(value, int) or error >= 10 else min(12, 1 - floor(log10(error)))
     moved = abs(Fraction(value) - Fraction(f"{value:.{digits}f}"))
