@@ -267,7 +267,9 @@ def test_if_no_unknown_key_is_released_the_answer_is_empty(db: Database, what: s
     assert answer.to_arrow().num_rows == 0
 
 
-@pytest.mark.parametrize("value, error", [(12.34, 1.049), (-7.05, 5.949), (0.3337, 0.0), (1234567.8125, 0.0), (1e6, 5940.0), (2, 1234564.5)])
+@pytest.mark.parametrize(
+    "value, error", [(12.34, 1.049), (-7.05, 5.949), (0.3337, 0.0), (1234567.8125, 0.0), (1e6, 5940.0), (2, 1234564.5)]
+)
 def test_what_is_printed_holds_as_well_as_what_was_released(value: float, error: float) -> None:
     """The printed interval holds the released one: digits that are left out make no ± smaller."""
     text, _, off = cell_text(value, error).partition(" ± ")
