@@ -99,6 +99,28 @@ def test_wide_intervals_contain_every_point(lo: int, width: int, at: Fraction, o
     assert holds(wide.exp(), lambda: mpmath.exp(mp(point)))
 
 
+@pytest.mark.parametrize("one", [(-7, 5), (3, 11), (-9, -2), (4, 4)])
+@pytest.mark.parametrize("other", [(-3, 8), (2, 9), (-6, -1), (7, 7)])
+def test_what_wide_operands_give_holds_all_corners_and_little_more(
+    one: tuple[int, int], other: tuple[int, int]
+) -> None:
+    """Both ends of the result are those of some corners, rounded outward by less than a unit of the last place."""
+    a, b, unit = Interval(*one, 2), Interval(*other, 2), Fraction(1, 4)
+    ends = [(x, y) for x in (a.lower, a.upper) for y in (b.lower, b.upper)]
+    results = {"+": a + b, "-": a - b, "*": a * b, "scaled": a.scaled(b.lower)}
+    truths = {
+        "+": [x + y for x, y in ends],
+        "-": [x - y for x, y in ends],
+        "*": [x * y for x, y in ends],
+        "scaled": [x * b.lower for x in (a.lower, a.upper)],
+    }
+    if b.lo > 0 or b.hi < 0:
+        results["/"], truths["/"] = a / b, [x / y for x, y in ends]
+    for name, found in results.items():
+        assert found.lower <= min(truths[name]) < found.lower + unit, name
+        assert found.upper - unit < max(truths[name]) <= found.upper, name
+
+
 def test_constants_to_a_thousand_bits() -> None:
     with mpmath.workprec(1200):
         for found, truth in ((kernels._ln2(1000), mpmath.ln(2)), (kernels._pi(1000), +mpmath.pi)):
@@ -127,6 +149,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_numpy_is_as_accurate_as_boxes_assume(name: str) -> None:
     """Within 2**-49 of the true value, relatively: an eighth of what a box is widened by."""

@@ -17,6 +17,7 @@ from scipy import stats
 
 from discreet import noise
 from discreet.noise import SYSTEM, SystemBits
+from discreet.noise.sealed import SealedBits
 
 FALSE_ALARM = 1e-9
 ROOT = Path(__file__).parents[2]
@@ -156,3 +157,11 @@ def test_copies_of_a_source_repeat_nothing() -> None:
 def test_the_package_exports_no_replayable_source() -> None:
     sources = [each for each in vars(noise).values() if isinstance(each, type) and issubclass(each, noise.BitSource)]
     assert set(sources) == {noise.BitSource, SystemBits}
+
+
+def test_steps_of_a_session_share_no_bits() -> None:
+    key = bytes(range(32))
+    steps = [SealedBits(key, step).take(4096).tobytes() for step in (0, 1, 2, 256)]
+    others = [SealedBits(bytes(32), step).take(4096).tobytes() for step in (0, 1)]
+    assert len({*steps, *others}) == 6
+    assert SealedBits(key, 1).take(4096).tobytes() == steps[1]

@@ -36,6 +36,7 @@ def draws(scores: ArrayLike, scale: float, weights: ArrayLike | None, seed: int,
     return [noise.lottery(scores, scale, weights, bits) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS * 0.1])
 def test_lotteries_follow_their_law(kind: type, weights: ArrayLike | None, seed: int) -> None:
@@ -45,6 +46,7 @@ def test_lotteries_follow_their_law(kind: type, weights: ArrayLike | None, seed:
     assert not fits(counts, measure * np.exp(SCORES / 2.5))
 
 
+@pytest.mark.slow
 def test_many_lotteries_follow_their_laws(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Each part has its own best score, its own tickets, and its own number of them."""
     parts = [(SCORES, WEIGHTS), (SCORES[:1] - 10**9, WEIGHTS[:1]), (-30 * SCORES[::-1], WEIGHTS[::-1])]
@@ -73,6 +75,7 @@ def test_one_of_many_lotteries_is_a_lottery(seed: int) -> None:
         assert [noise.lottery(SCORES, 2, WEIGHTS, one)] == noise.lotteries(SCORES, 2, WEIGHTS, [5], many)
 
 
+@pytest.mark.slow
 def test_coarse_tickets_change_nothing(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """With hardly more tickets than candidates most draws are rejected, and the law stays; without coins it breaks."""
     law = WEIGHTS * np.exp(SCORES / 2)
@@ -82,6 +85,7 @@ def test_coarse_tickets_change_nothing(monkeypatch: pytest.MonkeyPatch, seed: in
     assert not fits(np.bincount(draws(SCORES, 2, WEIGHTS, seed), minlength=5), law)
 
 
+@pytest.mark.slow
 def test_coarse_tickets_of_many_lotteries_change_nothing(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Each lottery's coins go by its own number of tickets, here in both orders of a small and a large one."""
     law = WEIGHTS * np.exp(SCORES / 2)

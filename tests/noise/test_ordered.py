@@ -33,6 +33,7 @@ def distance(ranks: tuple[int, ...], seed: int) -> float:
     return float(sum((found[value] - mean) ** 2 / mean for value, mean in means.items()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 1, 2])
 @pytest.mark.parametrize("ranks", [(1, 2, 3), (2,), (1, 3)])
 def test_ranks_follow_the_law_of_all(

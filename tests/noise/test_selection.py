@@ -75,6 +75,7 @@ def test_subsets_are_uniform(chosen: int, seed: int) -> None:
     assert len(wanted) == 1 or fits([counts[each] for each in wanted], [1] * len(wanted))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", ["1/4", "0.9"])
 def test_poisson_subsets_toss_a_coin_for_each(rate: str, seed: int) -> None:
     bits = ReplayBits(seed)
@@ -113,6 +114,7 @@ def permute_and_flip(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return won
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw, law", [(noise.gumbel_race, exponential_mechanism), (noise.exponential_race, permute_and_flip)]
 )
@@ -126,6 +128,7 @@ def test_races_follow_their_mechanism(
     assert not fits(counts, law(SCORES * 0.8))
 
 
+@pytest.mark.slow
 def test_the_laplace_race_is_report_noisy_max(seed: int) -> None:
     bits = ReplayBits(seed)
     wins = sum(noise.laplace_race([0, 1], 1, bits=bits) for _ in range(20_000))
@@ -134,6 +137,7 @@ def test_the_laplace_race_is_report_noisy_max(seed: int) -> None:
     assert not stats.binomtest(wins, 20_000, 0.67).pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_gumbel_race_for_the_best_two_is_two_rounds(seed: int) -> None:
     bits = ReplayBits(seed)
     weights = np.exp(SCORES[:3] / 2.0)

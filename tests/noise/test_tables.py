@@ -158,6 +158,7 @@ def test_all_draws_settled_exactly_still_follow_the_law(monkeypatch: pytest.Monk
     assert not follows(np.abs(out), laplace_mass(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2, 300])
 def test_digits_follow_the_law_when_most_draws_leave_the_table(
     monkeypatch: pytest.MonkeyPatch, scale: int, seed: int

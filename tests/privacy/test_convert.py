@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -183,6 +184,16 @@ def test_change_one_is_two_steps_of_add_remove() -> None:
     assert to_relation(Pure(1, neighbors=change), NeighborRelation.CHANGE_ONE_ORDERED).epsilon == 1
     wide = NeighborRelation.ADD_REMOVE.group(4)
     assert to_relation(Pure(1, neighbors=wide), NeighborRelation.ADD_REMOVE).epsilon == 1, "a group covers its members"
+
+
+@pytest.mark.parametrize("known, wanted, steps", [(2, 3, 2), (2, 4, 2), (2, 5, 3), (3, 2, 1), (4, 9, 3), (5, 5, 1)])
+def test_sizes_that_do_not_divide_are_rounded_up(known: int, wanted: int, steps: int) -> None:
+    """A promise to 2 says nothing about 3 but by two steps: the least number of groups that holds all units."""
+    relation = NeighborRelation.ADD_REMOVE
+    promise = to_relation(Pure("0.1", neighbors=relation.group(known)), relation.group(wanted))
+    assert promise.epsilon == Fraction(steps, 10)
+    exchanged = to_relation(Pure("0.1", neighbors=relation.group(known)), NeighborRelation.CHANGE_ONE.group(wanted))
+    assert exchanged.epsilon == Fraction(math.ceil(Fraction(2 * wanted, known)), 10)
 
 
 @pytest.mark.parametrize(

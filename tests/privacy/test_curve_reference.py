@@ -68,6 +68,7 @@ def binomial_profile(epsilon: str | float, infinity: str | float, count: int) ->
     return profile
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("epsilon, count", [("0.1", 1), ("0.1", 2), ("0.05", 7), ("0.1", 50), (1, 10), ("0.01", 300)])
 def test_randomized_response(epsilon: str | float, count: int, delta: str | float) -> None:
@@ -102,6 +103,7 @@ def laplace_profile(e0: mp.mpf) -> Profile:
     return profile
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("scale", ["0.5", 1, 10, 1000])
 def test_two_laplace(scale: str | float, delta: str | float) -> None:

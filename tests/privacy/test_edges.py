@@ -260,6 +260,7 @@ def test_sampled_gaussians_with_hardly_any_noise(sigma: str) -> None:
         assert (curve * 3).delta(1) == 1 or curve.delta(1) <= (curve * 3).delta(1) <= 1
 
 
+@pytest.mark.slow
 def test_counts_up_to_the_limit_are_composed() -> None:
     for curve in (p.gaussian(1), p.laplace(1), p.pure(1), p.gaussian(1).subsample("0.1"), p.zcdp(1)):
         lower, upper = (curve * 10**18).interval(1e-5)

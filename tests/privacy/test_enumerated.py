@@ -100,6 +100,7 @@ def test_both_directions_hold_the_sum_over_all_outcomes(name: str) -> None:
         assert (len(found.summed.values) > 1) == (int(((over > 0) & (under > 0)).sum()) > module.MOST_LISTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_the_check_sees_broken_sums(name: str) -> None:
     for found, over, under in both_ways(SIZES[name]):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
+import time
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy import composition as c
 from discreet.privacy import meanings as m
 from discreet.privacy.convert import convert, gdp_allowance, rdp_allowance, to_relation, zcdp_allowance
+from tests.privacy.strategies import SHAPES, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,9 +176,65 @@ def test_calibration_meaning_filters(call: Callable[..., object], a: Number, b: 
     ask(lambda: call(a, b, count))
 
 
+def complaints(curve: p.Curve, deltas: list[str], epsilons: list[str]) -> list[str]:
+    """Return what is wrong with a curve's certified answers; a warning that two of them contradict is an error here."""
+    ends = {delta: curve.interval(delta) for delta in deltas}
+    heights = {epsilon: curve.delta_interval(epsilon) for epsilon in epsilons}
+    wrong = [f"interval({delta}) is {pair}" for delta, pair in ends.items() if not sound(pair)]
+    wrong += [
+        f"delta_interval({epsilon}) is {pair}" for epsilon, pair in heights.items() if not sound(pair) or pair[1] > 1
+    ]
+    for (delta, (lower, upper)), (epsilon, (low, high)) in product(ends.items(), heights.items()):
+        # delta falls with epsilon: where it exceeds a target for sure, the upper end lies beyond, and the reverse
+        if low > float(delta) * (1 + 1e-9) and upper < float(epsilon) * (1 - 1e-9):
+            wrong.append(f"delta({epsilon}) > {delta} for sure, and epsilon({delta}) <= {upper} < {epsilon} for sure")
+        if high < float(delta) * (1 - 1e-9) and lower > float(epsilon) * (1 + 1e-9):
+            wrong.append(f"delta({epsilon}) < {delta} for sure, and epsilon({delta}) >= {lower} > {epsilon} for sure")
+    return wrong
+
+
+def sweep(shape: str, part: int) -> None:
+    """Ask random curves of one shape, a part of those of a whole sweep, and say how many."""
+    count, build = SHAPES[shape]
+    started, wrong, refused = time.process_time(), [], []
+    drawn = range(0, count, part)
+    for number_ in drawn:
+        source = random.Random(f"{shape} {number_}")
+        curve = build(source)
+        deltas = [number(source, 1e-12, 1e-6), number(source, 1e-6, 0.1)]
+        epsilons = [number(source, 1e-2, 1), number(source, 1, 10)]
+        try:
+            wrong += [f"{shape} {number_}, {curve}: {text}" for text in complaints(curve, deltas, epsilons)]
+        except DiscreetError as refusal:  # a sentence: hardly any noise in a large group, or no finite epsilon
+            refused.append(f"{shape} {number_}: {refusal}")
+        except Exception as error:
+            error.add_note(f"{shape} {number_}: {curve} at {deltas} and {epsilons}")
+            raise
+    print(f"{shape}: {len(drawn)} curves, {len(refused)} refused, {time.process_time() - started:.1f} s of one core")  # noqa: T201  what -rP shows
+    assert not wrong, "\n".join(wrong)
+    assert 20 * len(refused) <= len(drawn), "\n".join(refused)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_certified_intervals_agree(shape: str) -> None:
+    sweep(shape, 16)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("shape", SHAPES)
+def test_certified_intervals_of_thousands_of_curves_agree(shape: str) -> None:
+    sweep(shape, 1)
+
+
+def test_a_whole_sweep_has_thousands_of_curves() -> None:
+    assert sum(count for count, _ in SHAPES.values()) >= 5000
+
+
 def test_the_check_sees_bad_answers() -> None:
     assert not sound(math.nan)
     assert not sound((2.0, 1.0))
     assert not sound((0.0, math.nan))
+    lying = SimpleNamespace(interval=lambda _: (0.1, 0.2), delta_interval=lambda _: (0.5, 0.6))
+    assert complaints(lying, ["0.1"], ["1"]), "delta(1) exceeds 0.1, so epsilon(0.1) exceeds 1"  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
         ask(lambda: 1 // 0)

@@ -75,6 +75,7 @@ CURVES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", ["1e-3", "1e-8", "1e-16"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_sum_holds_the_truth(name: str, delta: str) -> None:

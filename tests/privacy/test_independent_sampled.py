@@ -78,6 +78,7 @@ def drawn(seed: int, low: float, high: float) -> float:
     return rounded(math.exp(random.Random(seed).uniform(math.log(low), math.log(high))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma, rate", [(0.9, 0.05), pytest.param(1.3, 0.7, marks=pytest.mark.slow)])
 def test_three_to_eight_steps(sigma: float, rate: float) -> None:
     found = by_profiles(sigma, rate, [1e-3, 1e-9, 1e-14])

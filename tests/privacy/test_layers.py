@@ -41,6 +41,7 @@ def moment(loss: SampledGaussianLoss, order: complex) -> mpmath.mpc:
         return mpmath.quad(integrand, mpmath.linspace(-9, loss.cut + 2, 90), method="gauss-legendre", maxdegree=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma, rate", LOSSES)
 def test_losses_below_several_edges_have_the_moments_of_an_independent_quadrature(sigma: float, rate: float) -> None:
     loss = stacked(sigma, rate)
@@ -51,6 +52,7 @@ def test_losses_below_several_edges_have_the_moments_of_an_independent_quadratur
         assert abs(mpmath.exp(mpmath.mpc(complex(value))) / truth - 1) <= float(error) + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma, rate", LOSSES)
 def test_the_decay_with_several_edges_holds_above_each_height(sigma: float, rate: float) -> None:
     loss = stacked(sigma, rate)

@@ -13,6 +13,7 @@ import pytest
 
 from discreet import privacy as p
 from discreet.errors import ContradictionWarning
+from discreet.privacy.leaks import leak_of
 
 CHANGE_ONE = p.NeighborRelation.CHANGE_ONE
 
@@ -47,6 +48,14 @@ def test_epsilon_is_finite_from_the_mass_at_infinity_on_and_infinite_below_it(na
     for less in (leak * (1 - Fraction(1, 10**25)), leak * (1 - Fraction(1, 10**9))):
         assert curve.epsilon(less) == math.inf
     assert curve.epsilon(leak * (1 + Fraction(1, 10**25))) < math.inf
+
+
+@pytest.mark.parametrize("count", [1, 5, 40])
+def test_far_out_delta_is_the_chance_that_any_use_leaks(count: int) -> None:
+    leak = 1 - Fraction(6, 7) ** count
+    for epsilon in (30 * count, math.inf):
+        lower, upper = (LEAKING * count).delta_interval(epsilon)
+        assert leak * (1 - Fraction(1, 10**9)) <= lower <= leak <= upper <= leak * (1 + Fraction(1, 10**9))
 
 
 def test_at_the_mass_at_infinity_the_interval_is_narrow() -> None:
@@ -107,6 +116,7 @@ def sampled(rate: str, scale: str) -> dict[str, p.Curve]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uses", [1, 3])
 @pytest.mark.parametrize("name", sampled("0.1", "1"))
 @pytest.mark.parametrize("delta", [0, 1e-60])
@@ -118,6 +128,14 @@ def test_at_no_delta_the_largest_loss_lies_within_the_interval(name: str, uses: 
             warnings.simplefilter("error", ContradictionWarning)
             lower, upper = (sampled(rate, scale)[name] * uses).interval(delta)
         assert lower <= uses * each <= upper * (1 if delta == 0 else 1 + 1e-15)
+
+
+@pytest.mark.parametrize("uses", [1, 3])
+@pytest.mark.parametrize("name", sampled("0.1", "1"))
+def test_beyond_the_largest_loss_no_delta_is_left(name: str, uses: int) -> None:
+    curve = sampled("0.1", "1")[name] * uses
+    for epsilon in (curve.epsilon(0), 2 * curve.epsilon(0), 10):
+        assert curve.delta(epsilon) <= 1e-250
 
 
 def test_at_no_delta_a_product_of_many_pairs_keeps_its_rounding_in_mind() -> None:
@@ -156,3 +174,14 @@ def test_renyi_divergences_of_a_sampled_discrete_gaussian(sigma: int, rate: str)
             moments = [sum(ratio**power * mass for ratio, mass in pairs) for power in (order, 1 - order)]
             truth = mpmath.log(max(moments)) / (order - 1)
             assert truth <= curve.rdp(order) <= 1.1 * truth
+
+
+@pytest.mark.parametrize("chance", [Fraction(1, 3), Fraction(1, 7), Fraction(10**40 + 1, 10**42)])
+@pytest.mark.parametrize("count", [33, 40, 101])
+def test_the_bounds_on_many_leaks_hold_the_exact_fraction(chance: Fraction, count: int) -> None:
+    """Rounded to sixty digits, outward: a bound that is rounded inward passes the fraction in its last digit."""
+    bounds = leak_of((p.approximate(1, chance) * count).terms, 0)
+    assert bounds is not None
+    exact = 1 - (1 - chance) ** count
+    assert bounds[0] < exact < bounds[1]
+    assert bounds[1] - bounds[0] < exact / 10**55

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from discreet import privacy as p
@@ -29,6 +30,7 @@ def probing_point(curve: Curve) -> float:
     return 0.3 * upper if math.isfinite(upper) else 0.5
 
 
+@pytest.mark.slow
 @EACH
 def test_counts_count(curve: Curve) -> None:
     """Twenty uses cost visibly more than one, and Renyi divergences add up; an accountant that ignored counts fails."""
@@ -120,3 +122,35 @@ def test_fixed_size_needs_change_one_and_poisson_add_remove() -> None:
     for neighbors, scheme in ((p.NeighborRelation.ADD_REMOVE, p.FixedSize), (CHANGE, p.Poisson)):
         with pytest.raises(ParameterError, match="proved bound"):
             p.gaussian(1, neighbors=neighbors).subsample("0.1", scheme=scheme)
+
+
+SIDED = {
+    "finite pair": (["0.5", "0.3", "0.2"], ["0.4", "0.5", "0.1"]),
+    "one outcome of one law alone": (["0.9", "0.1", "0"], ["0.5", "0.45", "0.05"]),
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("name", SIDED)
+def test_which_neighbor_holds_the_unit_changes_no_curve(name: str, size: int) -> None:
+    """The worse direction counts, for one unit and along a chain of them: neighbors have no order."""
+    present, absent = SIDED[name]
+    one, other = p.finite_pair(present, absent).group(size), p.finite_pair(absent, present).group(size)
+    for epsilon in (0.1, 0.5, 1.0, 1.3, 1.8):
+        assert one.delta_interval(epsilon) == other.delta_interval(epsilon)
+    for delta in ("0.3", "0.1", "0.01"):
+        assert one.interval(delta) == other.interval(delta)
+    assert one.rdp(3) == other.rdp(3)
+
+
+def test_a_chain_costs_at_least_the_enumerated_step() -> None:
+    """A group of two, the second unit alike: the law of the pair of outcomes is known, and lies below the chain."""
+    present, absent = (np.array([float(mass) for mass in law]) for law in SIDED["finite pair"])
+    for epsilon in (0.5, 0.7, 1.0):
+        worst = max(
+            float(np.maximum(one - math.exp(epsilon) * other, 0).sum())
+            for one, other in ((present, absent), (absent, present))
+        )
+        chained = p.finite_pair(*SIDED["finite pair"]).group(2).delta(2 * epsilon)
+        factor = 1 + math.exp(epsilon)
+        assert chained == pytest.approx(min(factor * worst, 1.0), rel=1e-6)

@@ -87,6 +87,7 @@ def test_two_values_in_closed_form_agree_with_their_sum(epsilon: float, infinity
         assert loss.moment(real) == pytest.approx(float(exact), rel=1e-9, abs=1e-22)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("soft", [0.05, 0.1346, 0.4])
 @pytest.mark.parametrize("order", [3e3, 34_443.0])
 def test_a_soft_edge_hides_no_mass_far_beyond_it(soft: float, order: float) -> None:

@@ -56,6 +56,7 @@ def double_delta(sigma: float, rate: float, epsilon: float) -> mpmath.mpf:
     return mpmath.quad(integrand, sorted({-12, -6, -3, 0, 3, 6, 9, float(bend), 12, 16, 20, 26, 34}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sigma, rate, epsilon",
     [
@@ -104,6 +105,7 @@ def test_a_tail_with_larger_angles_would_be_wrong() -> None:
     assert broken.above(20.0) < float(value[1].real)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma, rate", PARAMETERS)
 def test_moments_of_a_trimmed_loss(sigma: float, rate: float) -> None:
     loss = SampledGaussianLoss(sigma, rate, add=False, cut=7.0, soft=0.25)

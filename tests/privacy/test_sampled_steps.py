@@ -25,6 +25,7 @@ def fine_moment(loss: SampledGaussianLoss, order: float, height: float, width: f
     return complex((weights * np.exp(1j * sign * height * ratio)).sum() / weights.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss, order, heights",
     [(TRIMMED, 135.48969567295964, (2e3, 8422.966, 21057.4, 47042.3)), (ADDED, 5e5, (1e6, 1e7, 3e7))],
@@ -39,6 +40,7 @@ def test_line_is_within_its_error_at_every_height(
         assert abs(value - exact) <= 2 * error * abs(value) + 1e-12
 
 
+@pytest.mark.slow
 def test_two_uses_whose_upper_end_was_below_the_truth() -> None:
     sigma, rate, delta = mpmath.mpf("1.909"), mpmath.mpf("0.009168"), 2.337e-6
     lower, upper = (p.gaussian(sigma="1.909").subsample("0.009168") * 2).interval(delta)

@@ -42,6 +42,7 @@ def moment(loss: SampledGaussianLoss, order: complex) -> mpmath.mpc:
     return mpmath.quad(integrand, mpmath.linspace(low, high, count), method="gauss-legendre", maxdegree=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma, rate, uses", LOSSES)
 def test_the_part_above_an_edge_has_the_moments_of_an_independent_quadrature(
     sigma: float, rate: float, uses: int
@@ -56,6 +57,7 @@ def test_the_part_above_an_edge_has_the_moments_of_an_independent_quadrature(
     assert large.moment(2.0) < whole.moment(2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma, rate, uses", LOSSES)
 def test_the_difference_of_powers_is_within_its_error(sigma: float, rate: float, uses: int) -> None:
     whole, large = edges(SampledGaussianLoss(sigma, rate, add=False))

@@ -65,6 +65,7 @@ def test_sums_of_two_kinds_of_responses_contain_their_enumeration(
         assert low * (1 - 1e-9) <= exact(first, second, upper) <= high * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_an_upper_end_that_was_only_tried_is_not_returned() -> None:
     """Both z below z0: delta(e) >= P[z < z0]^2 (1 - exp(e - 2 L(z0))), in the direction of adding."""
     sigma, rate, delta = 0.288, 0.78, 2e-27

@@ -117,6 +117,7 @@ def test_log_moments_keep_their_error(make: Callable[[float], Loss], size: float
         assert abs(difference) <= error + ULP * abs(complex(value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize("sigma, rate, real", [(1.0, 0.01, 6.8), (0.3, 0.1, 0.7), (5.0, 1e-4, 30.0), (1.0, 0.01, 0.05)])
 def test_log_moments_of_the_sampled_gaussian(

@@ -14,10 +14,11 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import Number, exact_text, float_down, float_up, integer, rational, shown
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of, require_probability
 from discreet.privacy.readings import as_text, read_delta, read_json, require_kind
@@ -132,7 +133,27 @@ class Curve:
                     continue
                 ends = at_leak(epsilon_interval(direction, target), direction, leak_of(self.terms, side), chance)
                 lower, upper = max(lower, ends[0]), max(upper, ends[1])
-        return self._settled(chance, lower, upper)
+        return self._settled(chance, lower, self._confirmed(upper, target))
+
+    def _confirmed(self, upper: float, target: float) -> float:
+        """Step up from an end of epsilon to where `delta`, which is computed in another way, is at most the target.
+
+        Both are certified; without the step, (epsilon, delta) as one of them tells it could be denied by the other.
+        """
+        from discreet.privacy.numerics.account import delta_upper, formula_alone
+        from discreet.privacy.numerics.search import step_up
+
+        if upper == math.inf or all(formula_alone(direction) for direction in self.directions()):
+            return upper
+        if not target:  # the largest loss; what its float prints as may lie below it
+            return upper if float_down(upper) >= upper else math.nextafter(upper, math.inf)
+
+        def excess(epsilon: float) -> float:
+            most = max(delta_upper(direction, float_down(epsilon)) for direction in self.directions())
+            return -math.inf if most <= 0 else most / target - 1
+
+        with _quiet(invalid="ignore"):  # what is no number is no excess: the end, certified without it, stays
+            return step_up(excess, upper)
 
     def _far_interval(self, chance: Fraction) -> tuple[float, float]:
         """Bound epsilon at a delta below all floats: above by Renyi divergences, below by a larger delta."""
@@ -172,9 +193,6 @@ class Curve:
         >>> p.pure(epsilon=1).delta_interval(epsilon=1)
         (0.0, 0.0)
         """
-        from discreet.privacy.numerics.account import delta_interval
-        from discreet.privacy.numerics.far import vanishes
-
         if isinstance(epsilon, float) and epsilon == math.inf:
             return self.delta_interval(_LARGEST_EPSILON) if self.sampling_error else self._mass_at_infinity()
         bound = rational(epsilon, name="epsilon")
@@ -192,15 +210,22 @@ class Curve:
             return self._mass_at_infinity()[0], self.delta_interval(_LARGEST_EPSILON)[1]
         small, large = float_down(bound), float_up(bound)
         with _quiet():
-            if small > _FAR_EPSILON and all(vanishes(direction, small) for direction in self.directions()):
-                return 0.0, math.ulp(0.0)
-            found = [delta_interval(direction, small) for direction in self.directions()]
+            found = self._delta_ends(small)
+            lower, upper = max(ends[0] for ends in found), max(ends[1] for ends in found)
             if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
-                lows = [delta_interval(direction, large)[0] for direction in self.directions()]
-                found = [(min(low, ends[0]), ends[1]) for low, ends in zip(lows, found, strict=True)]
-        lower, upper = max(ends[0] for ends in found), max(ends[1] for ends in found)
+                lower = min(lower, max(ends[0] for ends in self._delta_ends(large)))
         # where the numerics lose every digit, nothing better than the whole range is known
         return (float(lower), float(upper)) if 0 <= lower <= upper <= 1 else (0.0, 1.0)
+
+    def _delta_ends(self, epsilon: float) -> list[tuple[float, float]]:
+        """Return the interval of delta in each direction; one for all where it is below every float."""
+        from discreet.privacy.numerics.account import delta_interval
+        from discreet.privacy.numerics.far import vanishes
+
+        directions = self.directions()
+        if epsilon > _FAR_EPSILON and all(vanishes(direction, epsilon) for direction in directions):
+            return [(0.0, math.ulp(0.0))]
+        return [delta_interval(direction, epsilon) for direction in directions]
 
     def rdp(self, order: Number) -> float:
         """Return an upper bound on the Renyi divergence of this order (> 1), both directions; inf where infinite.
@@ -302,7 +327,7 @@ class Curve:
         Fraction(3, 1000000000000)
         """
         more = require_probability(rational(eta, name="eta"), "eta")
-        return replace(self, sampling_error=min(self.sampling_error + more, Fraction(1)))
+        return replace(self, sampling_error=_kept_error(self.sampling_error + more))
 
     def subsample(self, rate: Number, scheme: Scheme | None = None) -> Curve:
         """Return the curve of running all of this on one shared random sample.
@@ -342,8 +367,8 @@ class Curve:
             msg = f"{shown(other)} is no curve; currencies become curves by .curve()."
             raise ParameterError(msg)
         require_same_relation(self.neighbors, other.neighbors)
-        error = min(self.sampling_error + other.sampling_error, Fraction(1))
-        return _settle(_merged(self.terms, other.terms), self.neighbors, error)
+        error = self.sampling_error + other.sampling_error
+        return _settle(_merged(self.terms, other.terms), self.neighbors, _kept_error(error) if error else error)
 
     def __radd__(self, other: object) -> Curve:
         """Refuse what is no curve, such as the 0 that sum() starts from."""
@@ -475,16 +500,18 @@ class Curve:
 
 
 def compose(terms: Terms, neighbors: Relation, sampling_error: Fraction = Fraction(0)) -> Curve:
-    """Return the curve of these parts in canonical order, equal parts counted together.
-
-    From 1 on a sampling error says nothing any more, so it stays there.
-    """
+    """Return the curve of these parts in canonical order, equal parts counted together."""
     counts: dict[Part, int] = {}
     for part, count in terms:
         if count:
             counts[part] = counts.get(part, 0) + count
     ordered = tuple(sorted(counts.items(), key=_place))
-    return Curve(ordered, neighbors, min(sampling_error, Fraction(1)))
+    return Curve(ordered, neighbors, _kept_error(sampling_error))
+
+
+def _kept_error(total: Fraction) -> Fraction:
+    """Round a sum of sampling errors up if it is long; it stays at 1, from where on it says nothing."""
+    return min(shortened(total), Fraction(1))
 
 
 def _merged(one: Terms, other: Terms) -> Terms:
@@ -537,11 +564,11 @@ def _require_sane(part: Part, relation: Relation) -> None:
                 require_same_relation(each.neighbors.group(size), relation)
 
 
-def _quiet() -> AbstractContextManager[None]:
+def _quiet(invalid: Literal["warn", "ignore"] = "warn") -> AbstractContextManager[None]:
     """Let intermediate results become infinity or 0 in silence; the ends are checked afterwards."""
     import numpy as np
 
-    return np.errstate(over="ignore", under="ignore", divide="ignore")
+    return np.errstate(over="ignore", under="ignore", divide="ignore", invalid=invalid)
 
 
 READERS["curve"] = Curve.from_record

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.privacy.curve import Curve
-from discreet.privacy.enclosures import chain, round_up
+from discreet.privacy.enclosures import chain, round_up, shortened
 from discreet.privacy.part import Part, as_float, require_size
 from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
@@ -69,7 +69,7 @@ class ApproximateBound(Part):
                 "or a smaller group."
             )
             raise ParameterError(msg)
-        return ApproximateBound(self.epsilon * size, round_up(total) if self.delta else Fraction(0))
+        return ApproximateBound(shortened(self.epsilon * size), round_up(total) if self.delta else Fraction(0))
 
 
 def approximate(epsilon: Number, delta: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:

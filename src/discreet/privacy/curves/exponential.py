@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
@@ -48,7 +49,7 @@ class Exponential(Part):
 
     def grouped(self, size: int) -> Part:
         """The interval of a chain of neighbors is at most size times as long."""
-        return Exponential(self.epsilon * size)
+        return Exponential(shortened(self.epsilon * size))
 
 
 def exponential(epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:

@@ -55,10 +55,14 @@ class Grouped(Part):
         """Raise the base's profile."""
         from discreet.privacy.numerics.envelope import group_envelope
         from discreet.privacy.numerics.grouped import grouped_pair
+        from discreet.privacy.numerics.mixture import mixture_pair
         from discreet.privacy.numerics.sampled import promising
 
         exact, pair = self.rho(), pair_of(self.base.terms[0][0])
         rho = None if exact is None else float_up(exact)
+        mixed = mixture_pair(*pair, self.size)
+        if mixed is not None:
+            return promising(mixed, rho)
         return group_envelope(rho, *pair, self.size) or promising(grouped_pair(*pair, self.size), rho)
 
     def rho(self) -> Fraction | None:

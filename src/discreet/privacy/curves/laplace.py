@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
@@ -48,7 +49,7 @@ class Laplace(Part):
 
     def grouped(self, size: int) -> Part:
         """A group moves the value by at most size times the sensitivity."""
-        return Laplace(self.scale, self.sensitivity * size)
+        return Laplace(self.scale, shortened(self.sensitivity * size))
 
 
 def laplace(scale: Number, sensitivity: Number = 1, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:

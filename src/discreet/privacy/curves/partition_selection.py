@@ -9,6 +9,7 @@ from discreet.errors import ParameterError
 from discreet.exact import counted, exp_upper, integer, rational, shown
 from discreet.privacy.curves.approximate import approximate
 from discreet.privacy.curves.laplace import laplace
+from discreet.privacy.enclosures import DOWN, decimal, power
 from discreet.privacy.relations import Group, NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def partition_selection(
         msg = f"threshold is {shown(threshold)}; below 1 a unit would show its key most of the time. Use at least 1."
         raise ParameterError(msg)
     alone = min(exp_upper(-(bar - 1) / spread) / 2, Fraction(1, 2))
-    total = min(count * alone, 1 - (1 - alone) ** count) if count <= 1000 else count * alone
+    # 60 digits: the exact power would have more of them than a curve keeps
+    total = min(count * alone, 1 - Fraction(power(decimal(1 - alone, DOWN), count, DOWN)))
     if total >= 1:
         many = counted(shown(count), "key")
         msg = f"threshold is {shown(threshold)}; with {many} a unit would be seen for sure. Raise it."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
@@ -47,7 +48,7 @@ class PermuteAndFlip(Part):
 
     def grouped(self, size: int) -> Part:
         """Size times epsilon."""
-        return PermuteAndFlip(self.epsilon * size)
+        return PermuteAndFlip(shortened(self.epsilon * size))
 
 
 def permute_and_flip(epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:

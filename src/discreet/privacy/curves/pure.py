@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.part import Part, as_float, require_size
 from discreet.privacy.readings import read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
@@ -47,7 +48,7 @@ class PureBound(Part):
 
     def grouped(self, size: int) -> Part:
         """Size times epsilon."""
-        return PureBound(self.epsilon * size)
+        return PureBound(shortened(self.epsilon * size))
 
 
 def pure(epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:

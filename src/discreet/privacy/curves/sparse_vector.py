@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.part import Part, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
@@ -48,7 +49,7 @@ class SparseVector(Part):
 
     def grouped(self, size: int) -> Part:
         """Size times epsilon."""
-        return SparseVector(self.epsilon * size)
+        return SparseVector(shortened(self.epsilon * size))
 
 
 def sparse_vector(epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
+from discreet.privacy.enclosures import shortened
 from discreet.privacy.part import Part, as_float, require_size
 from discreet.privacy.readings import read_delta, read_nonnegative
 from discreet.privacy.relations import NeighborRelation, Relation
@@ -54,7 +55,7 @@ class ConcentratedBound(Part):
 
     def grouped(self, size: int) -> Part | None:
         """size^2 rho (Bun & Steinke 2016, group privacy), for delta = 0."""
-        return None if self.delta else ConcentratedBound(self.rho_ * size**2, self.delta)
+        return None if self.delta else ConcentratedBound(shortened(self.rho_ * size**2), self.delta)
 
 
 def zcdp(rho: Number, delta: Number = 0, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:

@@ -36,22 +36,20 @@ from discreet.privacy.numerics.contour import (
 from discreet.privacy.numerics.convolution import convolve_at, profiled, solve
 from discreet.privacy.numerics.edges import at_zero, near_top
 from discreet.privacy.numerics.enumerated import UNDERFLOW, enumerated
-from discreet.privacy.numerics.finite import FiniteLoss, combine
-from discreet.privacy.numerics.gaussian import GaussianLoss
 from discreet.privacy.numerics.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.lattice import on_lattice
 from discreet.privacy.numerics.layers import layers_through
+from discreet.privacy.numerics.leaning import leaning, leaning_epsilon
 from discreet.privacy.numerics.loss import Direction, Loss, log_conversion
+from discreet.privacy.numerics.product import common_span, simplify
+from discreet.privacy.numerics.sampled import CutLoss
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.search import minimize
+from discreet.privacy.numerics.search import minimize, polish
 from discreet.privacy.numerics.single import SLACK, SMALLEST, Ends, invert, meet, ordered, single_delta
 from discreet.privacy.numerics.split import jump_guess, split_through
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-MOST_ATOMS = 1 << 13
-"""Finite parts are multiplied out up to this many values."""
 
 TRIM = 1e-9
 """The share of delta that may be spent on sending the largest losses to infinity."""
@@ -95,52 +93,22 @@ COARSE_PROBE = 16.0
 DESCENTS = 30
 """How often less is cut off as delta turns out to be smaller."""
 
+ORDER_ROUNDS = 40
+"""Rounds of golden section by which the best order is found to eight digits."""
+
 ROUNDS = 6
 """How often layers are laid around a better guess."""
-
-
-def simplify(direction: Direction) -> Direction:
-    """Merge Gaussian parts into one and multiply out small finite parts."""
-    if len(direction.parts) == 1 and direction.parts[0][1] == 1:
-        return direction
-    square = math.fsum(n * loss.mu * loss.mu for loss, n in direction.parts if isinstance(loss, GaussianLoss))
-    rest = [(loss, n) for loss, n in direction.parts if not isinstance(loss, GaussianLoss)]
-    rest = _multiply_out(rest)
-    gaussians: list[tuple[Loss, int]] = [(GaussianLoss(math.sqrt(square)), 1)] if square else []
-    return Direction((*gaussians, *rest))
-
-
-def _multiply_out(parts: list[tuple[Loss, int]]) -> list[tuple[Loss, int]]:
-    """Replace finite parts by their exact composition while it stays small, unless one lattice holds all of them."""
-    finite = [(loss, n) for loss, n in parts if isinstance(loss, FiniteLoss)]
-    if any(loss.below() is not loss for loss, _ in finite):  # the product would forget that it holds from above only
-        return parts
-    if not finite or (len(finite) == len(parts) and _common_span(Direction(tuple(parts)))):
-        return parts
-    if math.fsum(n * math.log(max(len(loss.values), 1)) for loss, n in finite) > math.log(MOST_ATOMS):
-        return parts
-    others = [(loss, n) for loss, n in parts if not isinstance(loss, FiniteLoss)]
-    if others:
-        return parts
-    product = finite[0][0]
-    counts = [(finite[0][0], finite[0][1] - 1), *finite[1:]]
-    for loss, n in counts:
-        for _ in range(n):
-            product = combine(product, loss)
-    return [*others, (product, 1)]
-
-
-def _common_span(direction: Direction) -> tuple[float, float] | None:
-    """Return (span, offset) if all losses lie on one lattice."""
-    spans = {loss.span for loss, _ in direction.parts}
-    if len(spans) != 1 or 0.0 in spans:
-        return None
-    return spans.pop(), math.fsum(n * loss.offset for loss, n in direction.parts)
 
 
 def epsilon_interval(direction: Direction, delta: float) -> Ends:
     """Return (lower, upper) around the smallest epsilon >= 0 with delta(epsilon) <= delta, in one direction."""
     direction = simplify(direction)
+    lower, upper = _known_epsilon(direction, delta)
+    return ordered(epsilon_interval(direction.below(), delta)[0], upper) if _apart(direction) else (lower, upper)
+
+
+def _known_epsilon(direction: Direction, delta: float) -> Ends:
+    """Return an interval for the pairs, or the profiles, that stand for the mechanisms."""
     if len(direction.parts) == 1 and direction.parts[0][1] == 1:
         alone = direction.parts[0][0].alone_epsilon(delta)
         if alone is not None:
@@ -155,11 +123,11 @@ def epsilon_interval(direction: Direction, delta: float) -> Ends:
         if not _wide(*known):
             return known
     lower, upper = _paired_epsilon(direction, delta)
-    if below is direction or (_single(direction) and profiled(direction)):  # the formula holds for both ends
+    if direction.attained or _reached(direction):  # the formula holds for both ends
         return lower, upper
     if math.isfinite(upper) and any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
         upper = min(upper, _renyi_epsilon(direction, delta))
-    return meet(known, ordered(epsilon_interval(below, delta)[0], upper))
+    return meet(known, ordered(leaning_epsilon(direction, upper, lambda pair: epsilon_interval(pair, delta)), upper))
 
 
 def _few_profiles(direction: Direction) -> bool:
@@ -175,8 +143,14 @@ def _renyi_epsilon(direction: Direction, delta: float) -> float:
     if infinity * (1 + SLACK) >= delta:
         return direction.top
     target = math.log(delta - infinity) - 1e-12
-    found = minimize(lambda order: (direction.renyi(order) + log_conversion(order) - target) / order)[1]
+    found = _least(direction, lambda order: (direction.renyi(order) + log_conversion(order) - target) / order)
     return min(max(found * (1 + 1e-12), 0.0), direction.top)
+
+
+def _least(direction: Direction, bound: Callable[[float], float]) -> float:
+    """Return the least of a bound that holds for every order: to the last digits where there is no other bound."""
+    # listed orders make corners, where no parabola fits
+    return minimize(bound, rounds=ORDER_ROUNDS)[1] if direction.pairless else polish(bound, *minimize(bound))
 
 
 def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
@@ -186,7 +160,7 @@ def dominated(direction: Direction, epsilon: float, delta: float) -> bool:
     room = delta - direction.infinity * (1 + SLACK)
     if room <= 0 or not math.isfinite(epsilon):
         return room > 0
-    if _single(direction) and direction.parts[0][0].below() is direction.parts[0][0]:
+    if _single(direction) and direction.attained:
         return single_delta(direction.parts[0][0], epsilon)[1] <= delta
     target = math.log(room)
     order = 1.0 / max(epsilon, 1e-3)
@@ -256,7 +230,7 @@ def _paired_epsilon(  # noqa: PLR0911  one return per case of the table above
 
 def _enumerated_epsilon(direction: Direction, order: float, guess: float, delta: float) -> Ends:
     """Answer by enumeration; everything from 0 to infinity where sums are too many, or better had on one lattice."""
-    near = _common_span(direction) or delta < direction.infinity + UNDERFLOW
+    near = common_span(direction) or delta < direction.infinity + UNDERFLOW
     listed = None if near else enumerated(direction, order) or beside(direction, order)
     if listed is None:
         return 0.0, math.inf
@@ -368,9 +342,25 @@ def _total_variation_within(direction: Direction, delta: float) -> bool:
     return True
 
 
+def formula_alone(direction: Direction) -> bool:
+    """Whether both `epsilon_interval` and `delta_interval` answer by one formula, so that one inverts the other."""
+    return _single(direction) or (math.isinf(direction.top) and _single(simplify(direction)))
+
+
 def _single(direction: Direction) -> bool:
     """Whether one mechanism with a formula of its own runs once."""
     return len(direction.parts) == 1 and direction.parts[0][1] == 1 and direction.parts[0][0].closed
+
+
+def _reached(direction: Direction) -> bool:
+    """Whether one mechanism runs once whose profile some mechanism with its promise has at every epsilon."""
+    loss = direction.parts[0][0] if _single(direction) else None
+    return loss is not None and (loss.leans or (isinstance(loss, CutLoss) and loss.reached))
+
+
+def _apart(direction: Direction) -> bool:
+    """Whether several uses reach less than the composition of what single uses do: lower ends come from elsewhere."""
+    return not _single(direction) and any(loss.apart for loss, _ in direction.parts)
 
 
 def _beside_leak(direction: Direction, delta: float) -> float:
@@ -387,7 +377,7 @@ def _beside_leak(direction: Direction, delta: float) -> float:
 
 def _contour(direction: Direction, order: float, epsilon: float, log_delta: float) -> Inverse | None:
     """Pick lattice or plain contour; None if neither can be summed."""
-    shared = _common_span(direction)
+    shared = common_span(direction)
     if shared:
         lattice = on_lattice(direction, *shared, order, epsilon, log_delta)
         if lattice:
@@ -431,33 +421,49 @@ def _probe(direction: Direction, order: float, epsilon: float, log_delta: float,
 def delta_interval(direction: Direction, epsilon: float) -> Ends:
     """Return (lower, upper) around delta at this epsilon >= 0, in one direction."""
     direction = simplify(direction)
+    known, upper = _known_delta(direction, epsilon)
+    if _apart(direction):
+        return ordered(
+            delta_interval(direction.below(), epsilon)[0], known[1] if upper is None else min(known[1], upper)
+        )
+    if upper is None:
+        return known
+    return meet(known, ordered(delta_interval(leaning(direction, epsilon), epsilon)[0], upper))
+
+
+def delta_upper(direction: Direction, epsilon: float) -> float:
+    """Return the upper end of `delta_interval` without looking for a lower one."""
+    known, upper = _known_delta(simplify(direction), epsilon)
+    return known[1] if upper is None else min(known[1], upper)
+
+
+def _known_delta(direction: Direction, epsilon: float) -> tuple[Ends, float | None]:
+    """Return an interval, and an upper end for which a lower one is still to be found; None if that is all."""
     if len(direction.parts) == 1 and direction.parts[0][1] == 1:
         alone = direction.parts[0][0].alone_delta(epsilon)
         if alone is not None:
-            return alone
-    below = direction.below()
-    if direction.pairless:
-        upper = _renyi_delta(direction, epsilon)
-        return ordered(delta_interval(below, epsilon)[0], upper)
+            return alone, None
     known = (0.0, 1.0)
-    if _few_profiles(direction):
-        made = convolve_at(direction, epsilon, _renyi_delta(direction, epsilon))
+    if direction.pairless:
+        return known, _renyi_delta(direction, epsilon)
+    if _few_profiles(direction) and (bound := _renyi_delta(direction, epsilon)) > SMALLEST:  # not beyond all losses
+        made = convolve_at(direction, epsilon, bound)
         known = made.delta(epsilon) if made else known
         if known[1] - known[0] <= 1e-6 * known[1]:
-            return known
+            return known, None
     lower, upper = _paired_delta(direction, epsilon)
-    if below is direction or (_single(direction) and profiled(direction)):
-        return lower, upper
+    if direction.attained or _reached(direction):
+        return (lower, upper), None
     if any(type(loss).renyi is not Loss.renyi for loss, _ in direction.parts):
         upper = min(upper, _renyi_delta(direction, epsilon))
-    return meet(known, ordered(delta_interval(below, epsilon)[0], upper))
+    return known, upper
 
 
 def _renyi_delta(direction: Direction, epsilon: float) -> float:
     """Return the Renyi bound on delta."""
     if epsilon >= direction.top:
         return min(direction.infinity * (1 + SLACK), 1.0)
-    found = minimize(lambda order: direction.renyi(order) - order * epsilon + log_conversion(order))[1]
+    found = _least(direction, lambda order: direction.renyi(order) - order * epsilon + log_conversion(order))
     return min(direction.infinity * (1 + SLACK) + math.exp(min(found + 1e-12, 0.0)), 1.0)
 
 
@@ -467,7 +473,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
         return direction.certain * (1 - SLACK), min(direction.infinity * (1 + SLACK), 1.0)
     if _single(direction):
         return single_delta(direction.parts[0][0], epsilon)
-    listed = None if _common_span(direction) else enumerated(direction) or beside(direction)
+    listed = None if common_span(direction) else enumerated(direction) or beside(direction)
     known = listed.delta(epsilon) if listed else (0.0, 1.0)
     if known[1] - known[0] <= 1e-6 * known[1]:
         return known
@@ -481,7 +487,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
     contour = _contour(line, order, epsilon, guess)
     low, high = contour.delta(epsilon) if contour else (direction.certain * (1 - SLACK), 1.0)
     if high - low > 1e-6 * high:
-        low, high = _delta_by_layers(whole, (min(low, bound), min(high, bound)), epsilon, order)
+        low, high = _delta_by_layers(whole, meet((low, high), (0.0, bound)), epsilon, order)
     if high - low > 1e-6 * high:
         other: Inverse | None = None if profiled(direction) else convolve_at(direction, epsilon, math.exp(guess))
         if other is None and contour is None:
@@ -493,7 +499,7 @@ def _paired_delta(direction: Direction, epsilon: float) -> Ends:
 def line_near(direction: Direction, epsilon: float) -> Inverse | None:
     """Return a contour that is certified everywhere and narrow near this epsilon; None where no line is to be had."""
     direction = simplify(direction)
-    if direction.pairless or _single(direction) or direction.below() is not direction or epsilon >= direction.top:
+    if direction.pairless or _single(direction) or not direction.attained or epsilon >= direction.top:
         return None
     direction, order, log_bound = _aimed_at(direction, epsilon)
     if not log_bound > -640:

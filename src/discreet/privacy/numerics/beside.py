@@ -56,8 +56,8 @@ class Beside(Inverse):
 
 def beside(direction: Direction, real: float = 1.0) -> Beside | None:
     """Return both losses; None unless one subsampled Gaussian is used once beside few values."""
-    uses = [(loss, n) for loss, n in direction.parts if isinstance(loss, FiniteLoss) and loss.below() is loss]
-    rest = [(loss, n) for loss, n in direction.parts if not isinstance(loss, FiniteLoss) or loss.below() is not loss]
+    uses = [(loss, n) for loss, n in direction.parts if isinstance(loss, FiniteLoss) and loss.attained]
+    rest = [(loss, n) for loss, n in direction.parts if not isinstance(loss, FiniteLoss) or not loss.attained]
     if len(rest) != 1 or not isinstance(rest[0][0], SampledGaussianLoss) or rest[0][1] > 1:
         return None
     other, laws = rest[0][0], laws_of(uses)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.elementary import log1p, sinhc_minus
-from discreet.privacy.numerics.finite import two_point
+from discreet.privacy.numerics.finite import FiniteLoss, two_point
 from discreet.privacy.numerics.loss import ULP, Loss
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class BoundedRangeLoss(Loss):
     """The dominating pair of epsilon-bounded range; both directions are the same."""
 
     epsilon: float
+    attained = False
 
     @property
     def top(self) -> float:  # type: ignore[override]
@@ -90,6 +91,15 @@ class BoundedRangeLoss(Loss):
         log_t = math.log(order / a) + math.log(-math.expm1(-a * e)) + e - math.log(-math.expm1(-order * e))
         value = order * log_t + math.log(-math.expm1(-a * e)) - math.log(a) - math.log(-math.expm1(-e))
         return min(value + 64 * ULP * (1 + abs(order * log_t)), hoeffding)
+
+    leans = True
+
+    def lean(self, share: float) -> FiniteLoss:
+        """The losses t and t - epsilon with t = share * epsilon: P[L = t] = (1 - exp(t - e)) / (1 - exp(-e))."""
+        e, t = self.epsilon, share * self.epsilon
+        whole = -math.expm1(-e)
+        masses = np.array([math.exp(-e) * math.expm1(t), -math.expm1(t - e)]) / whole
+        return FiniteLoss(np.array([t - e, t]), masses, 0.0, e)
 
     def below(self) -> Loss:
         """The symmetric member of the family, t = epsilon / 2: randomized response."""

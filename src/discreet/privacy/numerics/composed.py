@@ -33,6 +33,8 @@ class WorstLoss(Loss):
     choices: tuple[Direction, ...]
     mirror: tuple[Direction, ...]
     closed = False
+    attained = False
+    """Compositions are those of a table around the worst profile."""
 
     def __post_init__(self) -> None:
         """Find the points once."""
@@ -99,10 +101,6 @@ class WorstLoss(Loss):
     def full_top(self) -> float:
         """That of the worst composition."""
         return max(choice.full_top for choice in self.choices)
-
-    def below(self) -> Loss | None:
-        """Nothing better than 0 is known for compositions of this."""
-        return None
 
 
 def _bounds(direction: Direction, epsilons: Reals) -> Reals:

@@ -33,6 +33,7 @@ import numpy as np
 
 from discreet.privacy.numerics.loss import ULP, Direction, log_conversion, log_conversions
 from discreet.privacy.numerics.search import crossing, lowest_below, minimize_at_once
+from discreet.privacy.numerics.single import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +98,7 @@ class Inverse(ABC):
         rate = self.rate(here, high)
         upper = self._outward(delta, here, rate, high, 1)
         lower = self._outward(delta, here, rate, low, -1)
-        return (lower, upper) if lower <= upper else (0.0, lower)
+        return ordered(lower, upper)
 
     def _solve(self, target: float, guess: float) -> float:
         """Solve log(delta) = log(target) for the upper end."""

@@ -7,6 +7,10 @@ lower of both. The lines through these points stay below the tangents, hence bel
 a law on these points, once points above the chord of their neighbors are lowered to it. Profiles compose
 monotonically, so the compositions enclose the truth; both miss it by the square of the distances between nodes.
 
+What is enclosed is one number. Where the profiles of all losses are attained, and have formulas for their slopes, it is
+that of these profiles. Where one of them is a bound itself, its slope is none and nothing is known from below: then it
+is that of the pairs on cells that stand for the losses, as everywhere else.
+
 The sum of n losses exceeds e only if one of them exceeds e / n. With B the law up to there (the bulk) and R the rest,
 only (B + R)^n - B^n counts. It is kept as a number of its own while powers are formed, so its rounding errors are
 relative to R: a loss that is nearly constant, as that of a rarely sampled record, costs no digits. Everything is
@@ -22,18 +26,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.contour import LOG_TOLERANCE, Inverse
+from discreet.privacy.numerics.finite import FiniteLoss
 from discreet.privacy.numerics.jumps import LOG_DOUBT, reserve, sampled_only
 from discreet.privacy.numerics.loss import ULP
 from discreet.privacy.numerics.profile import corner_points
 from discreet.privacy.numerics.sampled import CutLoss
 from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.single import meet, ordered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.privacy.numerics.loss import Complexes, Direction, Reals
 
-    Profiled = SampledGaussianLoss | CutLoss
+    Profiled = SampledGaussianLoss | FiniteLoss
 
 ACCURACY = 2.0**-34
 """Relative error granted to a profile, its slope (see Loss.delta: 2^-40 would do) and the rounding of masses."""
@@ -44,6 +50,9 @@ ROUGH, FINE = 1e-3, 4e-7
 MOST_POINTS = 1 << 18
 MOST_NODES = 1 << 14
 MOST_USES = 1 << 14
+MOST_LOST = 1e-3
+"""Tables that send more than this share of delta to infinity are left to the contour."""
+
 SKETCH = 400
 """Points in z of the rough picture by which nodes are placed."""
 
@@ -158,7 +167,7 @@ class Convolution(Inverse):
         value, error, _ = self.upper.delta(epsilon)
         high = min(max(value + error, 0.0) + most, 1.0)
         value, error, folded = self.lower.delta(epsilon)
-        return min(max(value - error - folded, 0.0) + least, high), high
+        return ordered(max(value - error - folded, 0.0) + least, high)
 
 
 def solve(direction: Direction, upper: float, delta: float, whole: float) -> tuple[float, float]:
@@ -168,7 +177,7 @@ def solve(direction: Direction, upper: float, delta: float, whole: float) -> tup
     """
     work = _work(direction, delta)
     known = upper
-    if work is None:
+    if work is None or not upper > 0:
         return 0.0, known
     if upper >= direction.top:  # where to look; nothing is known of this point
         upper = direction.top * (1 - 1e-9)
@@ -186,7 +195,8 @@ def solve(direction: Direction, upper: float, delta: float, whole: float) -> tup
         else:
             ends = made.epsilon(delta, upper)
             below = ends[0] if whole == delta else made.epsilon(whole, upper)[0]
-            lower, upper, known = max(lower, below), min(upper, ends[1]), min(known, ends[1])
+            lower, known = meet((lower, known), (below, ends[1]))
+            upper = min(upper, known)
             left -= goal <= FINE
             if upper - lower <= 1e-6 * max(upper, 1e-3) or not left:
                 break
@@ -199,7 +209,7 @@ def convolve_at(direction: Direction, epsilon: float, delta: float) -> Convoluti
     """Build the convolution for the answer at this epsilon, given a bound on delta there; None if it does not apply."""
     if not 0 < epsilon < direction.top:
         return None
-    found, rate = None, 0.0
+    found, rate, delta = None, 0.0, max(delta, 1e-300)
     for goal in (ROUGH, 1e-5, FINE):
         work = _work(direction, delta)
         made = work.convolve(epsilon, 0.97 * epsilon, goal, rate) if work else None
@@ -213,16 +223,20 @@ def convolve_at(direction: Direction, epsilon: float, delta: float) -> Convoluti
 def profiled(direction: Direction) -> bool:
     """Whether the profiles of all losses are formulas that the pairs of the losses themselves do not reach."""
     losses = [loss for loss, _ in direction.parts]
-    known = (isinstance(loss, SampledGaussianLoss) or (isinstance(loss, CutLoss) and loss.lower) for loss in losses)
+    known = (isinstance(loss, SampledGaussianLoss) or (isinstance(loss, CutLoss) and loss.exact) for loss in losses)
     return any(isinstance(loss, CutLoss) for loss in losses) and all(known)
 
 
 def _work(direction: Direction, delta: float) -> _Work | None:
-    """Sketch the losses, if they are few and their profiles formulas."""
-    losses = [loss for loss, _ in direction.parts if isinstance(loss, SampledGaussianLoss | CutLoss)]
+    """Sketch the losses, if they are few and their profiles, or the tables that stand for them, known."""
+    losses: list[Profiled] = [loss for loss, _ in direction.parts if isinstance(loss, SampledGaussianLoss | CutLoss)]
     counts = [n for _, n in direction.parts]
     if len(losses) != len(direction.parts) or sum(counts) > MOST_USES:
         return None
+    if not profiled(direction):  # a bound's slope is none: the tables are convolved, as they are integrated elsewhere
+        if direction.infinity > MOST_LOST * delta:  # plans are made for losses that are finite
+            return None
+        losses = [loss.table if isinstance(loss, CutLoss) else loss for loss in losses]
     return _Work(direction, losses, counts, delta)
 
 
@@ -329,7 +343,7 @@ def _end(loss: Profiled, mass: float) -> float:
 
 def _sketch(loss: Profiled, reach: float) -> tuple[Reals, Reals]:
     """Return increasing values of the loss with rough masses, up to this z or value."""
-    if isinstance(loss, CutLoss):
+    if isinstance(loss, FiniteLoss):
         count = int(np.searchsorted(loss.values, reach, side="right"))
         first = np.arange(0, count, max(count // SKETCH, 1))
         masses = np.add.reduceat(loss.masses[:count], first)

@@ -45,6 +45,6 @@ def at_leak(ends: Ends, direction: Direction, leak: tuple[Fraction, Fraction] | 
     if most > delta:  # between the bounds
         return ends[0], math.inf
     lower, upper = ends[0], min(ends[1], max(direction.full_top, 0.0))
-    if least == delta > 0 and direction.below() is direction and direction.peak > -math.inf:
+    if least == delta > 0 and direction.attained and direction.peak > -math.inf:
         lower = max(lower, at_zero(direction)[0])
     return min(lower, upper), upper

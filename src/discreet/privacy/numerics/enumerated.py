@@ -139,7 +139,7 @@ class Enumerated(Inverse):
 
 def enumerated(direction: Direction, real: float = 1.0) -> Enumerated | None:
     """Return both halves; None where a part is no list of values, stands for a bound only, or there are too many."""
-    uses = [(loss, n) for loss, n in direction.parts if isinstance(loss, FiniteLoss) and loss.below() is loss]
+    uses = [(loss, n) for loss, n in direction.parts if isinstance(loss, FiniteLoss) and loss.attained]
     laws = laws_of(uses) if len(uses) == len(direction.parts) else None
     if not laws:
         return None

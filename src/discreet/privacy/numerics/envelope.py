@@ -49,6 +49,7 @@ class EnvelopedLoss(Loss):
     single: Loss | None = None
     endless: bool = False
     """Whether finite losses may lie beyond `top`, where a rest of a table was cut off."""
+    attained = False
 
     def __post_init__(self) -> None:
         """Take over what the integrators look up."""
@@ -79,10 +80,6 @@ class EnvelopedLoss(Loss):
     def tail(self, real: float, height: float) -> float:
         """Return the bound's decay."""
         return self.whole.tail(real, height)
-
-    def below(self) -> Loss | None:
-        """Nothing better than 0 is known."""
-        return None
 
     def alone_epsilon(self, delta: float) -> tuple[float, float] | None:
         """Use the formula for a single use, where there is one."""

@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.privacy.numerics.account import simplify
 from discreet.privacy.numerics.loss import log_conversion
 from discreet.privacy.numerics.moments import RenyiLoss
+from discreet.privacy.numerics.product import simplify
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Direction

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 FARTHEST = 300.0
 """Losses up to this have an exponential that may be multiplied and summed."""
 
+FEW_POINTS = 16
+"""A profile is summed anew at so few points; at more of them, once."""
+
 HALF = 0.5
 """Where M - 1 is below minus this, M is summed by itself."""
 
@@ -94,11 +97,28 @@ class FiniteLoss(Loss):
             gaps = np.minimum(epsilon[..., None] - self.values, 0.0)
             return np.asarray(self.infinity - np.expm1(gaps) @ self.masses)
         flat = epsilon.ravel()
+        if len(flat) > FEW_POINTS and max(-float(self.values[0]), float(self.values[-1])) <= FARTHEST:
+            return self._between_corners(flat).reshape(epsilon.shape)
         found = np.searchsorted(self.values, flat, side="right")
         out = np.empty(len(flat))
         for i, (e, start) in enumerate(zip(flat, found, strict=True)):
             out[i] = self.infinity + float(-np.expm1(e - self.values[start:]) @ self.masses[start:])
         return out.reshape(epsilon.shape)
+
+    def _between_corners(self, epsilon: Reals) -> Reals:
+        """Follow the profile's lines in exp(epsilon) down from the next larger value: no digits cancel."""
+        heights, under = self._corners
+        place = np.minimum(np.searchsorted(self.values, epsilon, side="right"), len(self.values) - 1)
+        value = self.values[place]
+        rise = np.exp(value) * -np.expm1(np.minimum(epsilon - value, 0.0)) * under[place]
+        return np.asarray(self.infinity + heights[place] + rise)
+
+    @cached_property
+    def _corners(self) -> tuple[Reals, Reals]:
+        """The profile at each value, less what is at infinity, and Q's mass from each value on: sums of positives."""
+        under = np.cumsum((self.masses * np.exp(-self.values))[::-1])[::-1]
+        rises = np.exp(self.values[:-1]) * np.expm1(np.diff(self.values)) * under[1:]
+        return np.append(np.cumsum(rises[::-1])[::-1], 0.0), under
 
     def slope(self, epsilon: Reals) -> Reals:
         """Q[L > e] = sum of p exp(-L)."""

@@ -38,9 +38,8 @@ def grouped_pair(forward: Loss, backward: Loss, size: int) -> tuple[Loss, Loss]:
     points = high * np.linspace(0.0, 1.0, POINTS) ** 2
     edges = np.append(-points[:0:-1], points)
     top = size * max(forward.top, backward.top)
-    infinity = float(profile(np.asarray([high]))[0]) if math.isfinite(top) else 0.0
-    source = Formula(profile, profile, infinity, top)
-    below = forward.below() if forward is backward else None
+    leaks = forward.leaks or backward.leaks  # then no finite epsilon need hold, and an infinite one is an answer
+    infinity = float(profile(np.asarray([high]))[0]) if leaks or math.isfinite(top) else 0.0
+    source = Formula(profile, profile, infinity, top, real=leaks)
     loss = CutLoss.around(source, hull(edges, profile(edges), infinity), None)
-    del below
     return loss, loss

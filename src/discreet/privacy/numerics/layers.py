@@ -212,7 +212,7 @@ def _width(sigma: float, level: float) -> float:
     p <= p_0 exp(u / sigma), p <= 1. With a p_0 = USUAL its peak lies less than 0.7 beyond the edge if
     width <= 0.7 sqrt(sigma / USUAL), and no second one rises where p nears 1 if a width^2 < sigma^2 log(1 / p_0).
     """
-    share = -math.expm1(-level)
+    share = max(-math.expm1(-level), 1e-300)  # at level 0 the sharpest edge serves
     width = WIDTH * min(math.sqrt(sigma), sigma * math.sqrt(share * max(-math.log(share), 1.0)))
     return min(SOFTEST, max(width, SHARPEST))
 

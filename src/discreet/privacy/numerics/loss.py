@@ -76,6 +76,13 @@ class Loss(ABC):
     closed: bool = True
     """Whether `delta` is a formula of this loss alone; False sends even a single use through the contour."""
 
+    attained: bool = True
+    """Whether some mechanism with this promise really has this loss; False where it only dominates theirs.
+
+    What is composed of attained losses is attained, and its epsilon has a lower end. A loss that only dominates says
+    nothing from below, and neither does any composition with it: lower ends then come from `below`.
+    """
+
     pairless: bool = False
     """True where only bounds on Renyi divergences are known, so that the contour does not apply."""
 
@@ -142,8 +149,20 @@ class Loss(ABC):
         return self.top
 
     def below(self) -> Loss | None:
-        """Return a loss that some mechanism with this promise really has, for lower ends; None if only 0 is known."""
-        return self
+        """Return an attained loss, for lower ends: this one, or one that it dominates; None if only 0 is known."""
+        return self if self.attained else None
+
+    apart: bool = False
+    """Whether a single use reaches the profile by one pair of neighbors here and another there, so that several may
+    reach less than its composition."""
+
+    leans: bool = False
+    """Whether every point of the profile is attained, by different pairs of neighbors: see `leaning`."""
+
+    def lean(self, share: float) -> Loss | None:
+        """Return the loss of one of these pairs, the one whose largest loss is this share of all; else as `below`."""
+        del share
+        return self.below()
 
     def solve(self, delta: float) -> tuple[float, float] | None:
         """Return roughly the epsilon of this delta for a single use and -d log(delta) / de there; None if unknown."""
@@ -243,11 +262,16 @@ class Direction:
         """Whether some part has no pair."""
         return any(loss.pairless for loss, _ in self.parts)
 
+    @property
+    def attained(self) -> bool:
+        """Whether all parts are attained: one mechanism may consist of them all, and attains their composition."""
+        return all(loss.attained for loss, _ in self.parts)
+
     def below(self) -> Direction:
         """The composition of what the parts are known to reach; this very object if that is everything."""
-        lower = [(loss.below(), n) for loss, n in self.parts]
-        if all(low is loss for (low, _), (loss, _) in zip(lower, self.parts, strict=True)):
+        if self.attained:
             return self
+        lower = ((loss.below(), n) for loss, n in self.parts)
         return Direction(tuple((low, n) for low, n in lower if low is not None))
 
     def renyi(self, order: float) -> float:

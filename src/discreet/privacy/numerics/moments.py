@@ -20,6 +20,7 @@ class _Pairless(Loss):
 
     pairless = True
     closed = False
+    attained = False
 
     def delta(self, epsilon: Reals) -> Reals:
         """Convert the bounds on K at each epsilon; improved conversion."""
@@ -69,7 +70,3 @@ class RenyiLoss(_Pairless):
             return math.inf
         found = float(np.interp(order, (0.0, *self.orders), (0.0, *self.bounds)))
         return found * (1 + 8 * ULP)
-
-    def below(self) -> Loss | None:
-        """Nothing better than 0 is known."""
-        return None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.finite import FiniteLoss
+from discreet.privacy.numerics.single import SLACK
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.loss import Loss, Reals
@@ -106,8 +107,8 @@ def reach(loss: Loss, floor: float = 1e-80) -> float:
     """Return an epsilon at which the profile has fallen to its mass at infinity, or below the floor."""
     if math.isfinite(loss.top):
         return loss.top
-    high = 1.0
-    while float(loss.delta(np.asarray([high]))[0]) > loss.infinity + floor:
+    high, rest = 1.0, loss.infinity * (1 + 2 * SLACK) + floor  # a bound may exceed the mass at infinity by its slack
+    while float(loss.delta(np.asarray([high]))[0]) > rest:
         high *= 1.5
     return high
 

@@ -87,27 +87,41 @@ class Formula(Loss):
 
 
 class CutLoss(FiniteLoss):
-    """A finite pair that dominates a profile, together with the profile and a pair below it."""
+    """A finite pair that dominates a profile, together with the profile and a pair below it.
 
+    `exact` says that the profile is attained and its slope a formula, `reached` that a single use attains it at every
+    epsilon, maybe by one mechanism here and another there. Where neither holds the profile is a bound itself.
+    """
+
+    attained = False
     source: Loss
     lower: FiniteLoss | None
+    exact: bool = False
+    reached: bool = False
     rho: float | None = None
     """A rho such that the mechanism keeps rho-zCDP without sampling; None where none is known."""
     rate: float = 1.0
     """The rate of the sample, 1 without one."""
+    thinned: Callable[[float], Loss] | None = None
+    """Where the mechanism leans, the samples of its attained pairs."""
+    alone: Callable[[], Loss | None] | None = None
+    """Where no one pair attains the profile, one that is attained."""
 
     @staticmethod
     def of(source: Loss, edges: Reals) -> CutLoss:
         """Cut a profile whose slope is known."""
         lower, upper = collapse(source, edges)
-        return CutLoss.around(source, upper, lower)
+        made = CutLoss.around(source, upper, lower, reached=True)
+        object.__setattr__(made, "exact", True)
+        return made
 
     @staticmethod
-    def around(source: Loss, upper: FiniteLoss, lower: FiniteLoss | None) -> CutLoss:
+    def around(source: Loss, upper: FiniteLoss, lower: FiniteLoss | None, *, reached: bool = False) -> CutLoss:
         """Join the three."""
         made = CutLoss(upper.values, upper.masses, upper.infinity, 0.0, upper.floor, upper.accuracy)
         object.__setattr__(made, "source", source)
         object.__setattr__(made, "lower", lower)
+        object.__setattr__(made, "reached", reached)
         return made
 
     @property
@@ -142,9 +156,42 @@ class CutLoss(FiniteLoss):
         """The slope of the profile itself."""
         return self.source.slope(epsilon)
 
+    @property
+    def leans(self) -> bool:  # type: ignore[override]
+        """As the mechanism without the sample does."""
+        return self.thinned is not None
+
+    def lean(self, share: float) -> Loss | None:
+        """A sample of the attained pair."""
+        return self.below() if self.thinned is None else self.thinned(share)
+
+    @property
+    def apart(self) -> bool:  # type: ignore[override]
+        """Whether no one pair attains the profile."""
+        return self.alone is not None
+
     def below(self) -> Loss | None:
-        """The pair under the profile."""
-        return self.lower
+        """The pair under the profile, or a sample of the symmetric pair that the mechanism attains."""
+        if self.alone is not None:
+            return self.alone()
+        return self.lower if self.thinned is None else self.thinned(0.5)
+
+    def sampling(self, loss: Loss, sample: Callable[[FiniteLoss], FiniteLoss]) -> CutLoss:
+        """Remember how the pairs that the mechanism attains without the sample are sampled."""
+        if loss.leans:
+
+            def thinned(share: float) -> Loss:
+                pair = loss.lean(share)
+                assert isinstance(pair, FiniteLoss)  # noqa: S101  what leans has two values
+                return sample(pair)
+
+            object.__setattr__(self, "thinned", thinned)
+        return self
+
+    @property
+    def table(self) -> FiniteLoss:
+        """The finite pair alone, which is what compositions are computed of."""
+        return FiniteLoss(self.values, self.masses, self.infinity, 0.0, self.floor, self.accuracy)
 
 
 class CutTable(FiniteLoss):
@@ -202,7 +249,7 @@ def poisson_pair(remove: Loss, add: Loss, rate: float) -> tuple[Loss, Loss]:
 
         sigma = 1 / remove.mu
         return SampledGaussianLoss(sigma, rate, add=False), SampledGaussianLoss(sigma, rate, add=True)
-    if type(remove).below is FiniteLoss.below and isinstance(remove, FiniteLoss) and isinstance(add, FiniteLoss):
+    if isinstance(remove, FiniteLoss) and isinstance(add, FiniteLoss) and remove.attained and add.attained:
         return _finite_remove(remove, rate), _finite_add(add, rate)
     return _cut(remove, add, rate, add_direction=False), _cut(add, remove, rate, add_direction=True)
 
@@ -248,17 +295,23 @@ def _cut(loss: Loss, other: Loss, rate: float, *, add_direction: bool) -> CutLos
 
     unsure = loss.unsure if add_direction else rate * loss.unsure
     source = Formula(profile, fall, infinity, top, unsure, _reached(loss, float(edges[-1])), loss.leaks)
-    if loss.closed and not loss.pairless and loss.below() is loss:
+    if loss.closed and loss.attained:
         if add_direction and loss.infinity > 0:
             edges = np.append(edges, top)
         return CutLoss.of(source, edges)
-    return CutLoss.around(source, hull(edges, profile(edges), infinity), None)
+    made = CutLoss.around(source, hull(edges, profile(edges), infinity), None)
+    return made.sampling(loss, lambda pair: _finite_add(pair, rate) if add_direction else _finite_remove(pair, rate))
 
 
 def _reached(loss: Loss, top: float) -> float:
     """Return a lower bound of the largest loss after sampling, from the table's end above it; -inf if none is known."""
-    known = math.isfinite(loss.full_top) and loss.peak > 0 and loss.below() is loss
+    known = math.isfinite(loss.full_top) and ((loss.peak > 0 and loss.attained) or loss.leans)
     return top * (1 - SHARPER) if known else -math.inf
+
+
+def _one_sided(forward: Loss, backward: Loss, rate: float) -> Loss | None:
+    """(1 - q) Q + q P against Q, which some mechanism attains; it is built where it is asked for."""
+    return poisson_pair(forward, backward, rate)[0].below()
 
 
 def _top(loss: Loss) -> float:
@@ -311,6 +364,12 @@ def fixed_size_loss(forward: Loss, backward: Loss, rate: float) -> Loss:
     top = float(positive[-1]) if math.isfinite(max(forward.full_top, backward.full_top)) else math.inf
     unsure, least = rate * max(forward.unsure, backward.unsure), _reached(max(forward, backward, key=_top), top)
     source = Formula(profile, fall, infinity, top, unsure, least, forward.leaks or backward.leaks)
-    if same and forward.closed and not forward.pairless and forward.below() is forward:
-        return CutLoss.of(source, edges)
-    return CutLoss.around(source, hull(edges, profile(edges), infinity), None)
+    if same and forward.closed and forward.attained:
+        made = CutLoss.of(source, edges)
+        # One pair has the profile for y > 1 (the law without the unit is that of its replacement: (1 - q) Q + q P
+        # against Q), and another for y < 1: as a whole it holds from above.
+        object.__setattr__(made, "alone", lambda: _one_sided(forward, backward, rate))
+        return made
+    made = CutLoss.around(source, hull(edges, profile(edges), infinity), None)
+    # without the unit the sample's law is that of its replacement: (1 - q) Q + q P against Q
+    return made.sampling(forward, lambda pair: _finite_remove(pair, rate))

@@ -21,13 +21,26 @@ CLOSE = 1.5 ** np.arange(-2.0, 3.0)
 BETWEEN = np.arange(-3.0, 4.0) / 4
 """Where to look between the neighbors of the best order so far."""
 
+FIRST_STEP, LAST_STEP = 1e-12, 1e-3
+"""How far, relatively, one steps up first, and last."""
 
-def minimize(bound: Callable[[float], float], start: float | None = None) -> tuple[float, float]:
+JUMP = 1e-2
+"""An excess beyond which the function may fall in one step, so that a step is not taken in proportion to it."""
+
+SECANTS, SHORT = 4, 1e-7
+"""How often the place is looked for more closely, and how closely it need be known, relatively."""
+
+NEARBY = 0.02
+"""How far from an order, relatively, a function is looked at to see how it bends."""
+
+
+def minimize(bound: Callable[[float], float], start: float | None = None, *, rounds: int = 8) -> tuple[float, float]:
     """Return (order, minimum) of a quasi-convex function: bracket, then golden section; from a start nearby, parabolas.
 
-    The order is good to some percent, which is what bounds need that hold for every order.
+    The order is good to some percent, which is what bounds need that hold for every order; with more rounds of golden
+    section it is better.
     """
-    factor, rounds = (4.0, 8) if start is None else (1.6, 2)
+    factor, rounds = (4.0, rounds) if start is None else (1.6, 2)
     center = 1.0 if start is None else start
     value = bound(center)
     ends = {}
@@ -58,6 +71,16 @@ def minimize(bound: Callable[[float], float], start: float | None = None) -> tup
             at_right = bound(math.exp(right))
     best = min((value, center), (at_left, math.exp(left)), (at_right, math.exp(right)))
     return best[1], best[0]
+
+
+def polish(bound: Callable[[float], float], order: float, value: float) -> float:
+    """Return the least value near an order that is good to some percent: at the lowest point of a parabola."""
+    left, right = bound(order * (1 - NEARBY)), bound(order * (1 + NEARBY))
+    bend = left + right - 2 * value
+    if not 0 < bend < math.inf:
+        return min(value, left, right)
+    step = 0.5 * (left - right) / bend
+    return min(value, left, right, bound(order * (1 + NEARBY * min(max(step, -5.0), 5.0))))
 
 
 def minimize_at_once(bounds: Callable[[Reals], Reals], start: float | None = None) -> float:
@@ -144,12 +167,12 @@ def lowest_below(excess: Callable[[float], float], start: float, least: float, m
             break
         if point >= most:
             return None
-        slope = (low[1] - value) / (point - low[0])
+        slope = (low[1] - value) / (point - low[0]) if value < math.inf else 0.0
         low, guess = (point, value), point + 1.1 * value / slope if slope > 0 else math.inf
         point = most if guess > 4 * most or turn > 6 else min(max(guess, 1.5 * point), 12 * point, most)
     high = point, value
     while high[0] > 1.25 * low[0]:
-        share = low[1] / (low[1] - high[1])
+        share = low[1] / (low[1] - high[1]) if low[1] < math.inf else 0.5
         line, power = low[0] + share * (high[0] - low[0]), low[0] * (high[0] / low[0]) ** share
         if high[0] < 1.15 * line:
             break
@@ -198,4 +221,26 @@ def crossing(excess: Callable[[float], float], above: float, rate: float) -> flo
             high, at_high = middle, value
             at_low *= 0.5 if side == -1 else 1.0
             side = -1
+    return high
+
+
+def step_up(excess: Callable[[float], float], start: float) -> float:
+    """Return a place at or a little above the start where a falling function is at most 0; else the start."""
+    low, at_low = start, excess(start)
+    if not at_low > 0:
+        return start
+    unit = max(start, 1e-3)
+    high = start + (FIRST_STEP if at_low > JUMP else max(FIRST_STEP, 0.1 * at_low)) * unit
+    while (at_high := excess(high)) > 0:
+        if high > start + LAST_STEP * unit:
+            return start
+        low, at_low, high = high, at_high, start + 8 * (high - start)
+    for turn in range(SECANTS):
+        if high - low <= SHORT * unit:
+            break
+        # a secant, and every other time the middle: where the function jumps to 0, secants stand still
+        share = at_low / (at_low - at_high) if turn % 2 == 0 and at_high > -math.inf else 0.5
+        middle = low + min(max(1.05 * share, 0.05), 0.95) * (high - low)
+        value = excess(middle)
+        low, at_low, high, at_high = (middle, value, high, at_high) if value > 0 else (low, at_low, middle, value)
     return high
