@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.plans.statistics import RankedCells
 from discreet.privacy import NeighborRelation
-from discreet.tables.kinds import as_number, is_of_kind
+from discreet.tables.kinds import LONGEST_TEXT, Kind, as_number, is_of_kind
 from tests.plans.hospital import without
 from tests.plans.interpreter import by_key, by_unit, groups_of, rows_of
 
@@ -61,6 +61,8 @@ def fits(value: Any, facts: Facts) -> bool:  # noqa: ANN401 - a cell
         return False
     if facts.kind.numeric:
         return facts.bounds.contains(Fraction(value))
+    if facts.kind is Kind.TEXT:
+        return len(value) <= facts.length <= LONGEST_TEXT
     return facts.bounds.contains(as_number(value)) if facts.kind.temporal else True
 
 

@@ -85,8 +85,8 @@ def rows_of(node: Node, database: Database) -> Rows:
     raise NotImplementedError(type(node))
 
 
-def cell(column: Column, raw: object) -> Value:
-    """Read one cell as its declared kind, within its bounds and keys."""
+def cell(column: Column, raw: object, *, unit: bool = False) -> Value:
+    """Read one cell as its declared kind, within its bounds, keys and length; a unit that is too long is none."""
     value: Any = float(raw) if column.kind is Kind.FLOAT and type(raw) is int else raw
     if isinstance(value, float):
         value = settled(value)
@@ -95,6 +95,8 @@ def cell(column: Column, raw: object) -> Value:
     low, high = column.bounds.lower, column.bounds.upper
     if low is not None and high is not None:
         value = clamped(value, low, high)
+    if isinstance(value, str) and len(value) > (column.max_length or 0):
+        value = None if unit else value[: column.max_length]
     if column.other is not None and value not in (column.keys or ()):
         return column.other
     return value  # type: ignore[no-any-return]
@@ -115,7 +117,9 @@ def _(node: Scan, database: Database) -> Rows:
     table = node.table
     found: Rows = []
     for place, raw in enumerate(database.get(table.name, [])):
-        row = {column.name: cell(column, raw.get(column.name)) for column in table.columns}
+        row = {
+            column.name: cell(column, raw.get(column.name), unit=column.name == table.unit) for column in table.columns
+        }
         unit = None if table.public else raw.get("_row", place) if table.row_is_unit else row[table.unit or ""]
         whole = all(row[column.name] is not None for column in table.columns if not column.nullable)
         if whole and (table.public or unit is not None):

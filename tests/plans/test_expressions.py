@@ -21,7 +21,7 @@ from discreet.plans.expressions.expression import Expression, Operation, settled
 from discreet.plans.facts import Facts
 from discreet.plans.normal import simplified
 from discreet.tables import Bounds, Kind
-from discreet.tables.kinds import INT64, LARGEST_FLOAT, SMALLEST_FLOAT, as_number, is_of_kind
+from discreet.tables.kinds import INT64, LARGEST_FLOAT, LONGEST_TEXT, SMALLEST_FLOAT, as_number, is_of_kind
 from tests.plans.claims import fits
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ OPERATIONS: list[tuple[Callable[[tuple[Expression, ...]], Expression], tuple[tup
     (e.Not, ((Kind.BOOLEAN,),)),
     (e.IntegerDivide, ((Kind.INTEGER,), (Kind.INTEGER,))),
     (e.Case, ((Kind.BOOLEAN,), NUMBERS, (Kind.BOOLEAN,), NUMBERS, NUMBERS)),
+    (e.Case, ((Kind.BOOLEAN,), (Kind.TEXT,), (Kind.TEXT,))),
+    *[(lambda some, at=start: e.Substring(some, at, 2), ((Kind.TEXT,),)) for start in (1, 5)],
     *[(lambda some, d=digits: e.Round(some, d), (NUMBERS,)) for digits in (-2, 0, 1, 15)],
     *[(lambda some, p=power: e.Power(some, p), (NUMBERS,)) for power in (2, 3, 16)],
     (lambda some: e.Bucket(some, (0.0, 0.5, 10.0)), (NUMBERS,)),
@@ -92,11 +94,13 @@ def columns(draw: st.DrawFn, kinds: tuple[Kind, ...]) -> tuple[Facts, Any]:
         bounds = draw(
             st.sampled_from([Bounds(), Bounds(min(around, there), max(around, there)), Bounds(around, around)])
         )
+    length = draw(st.sampled_from([len(value), len(value) + 3, 2000])) if kind is Kind.TEXT else LONGEST_TEXT
     if nullable and draw(st.integers(0, 4)) == 0:
         value = None
-    return Facts(kind, bounds, nullable), value
+    return Facts(kind, bounds, nullable, length=length), value
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(data=st.data())
 def test_results_are_total_and_within_the_claimed_facts(data: st.DataObject) -> None:
@@ -286,3 +290,49 @@ def test_cells_are_checked_against_their_kind() -> None:
     assert not is_of_kind(2**63, Kind.INTEGER)
     assert not is_of_kind(dt.datetime(2024, 1, 1), Kind.DATE)  # noqa: DTZ001
     assert INT64.contains(2**63 - 1)
+
+
+@pytest.mark.parametrize(
+    "expression, length",
+    [
+        (e.Column("x"), 100),
+        (e.Concat((e.Column("x"), e.Column("x"))), 200),
+        (e.Concat((e.Column("x"), e.Literal("ab", Kind.TEXT))), 102),
+        (e.Trim((e.Upper((e.Lower((e.Column("x"),)),)),)), 100),
+        (e.Substring((e.Column("x"),), 91, 30), 10),
+        (e.Substring((e.Column("x"),), 101, 30), 0),
+        (e.Substring((e.Column("x"),), 1, 30), 30),
+        (e.Case((e.Column("p"), e.Column("x"), e.Column("y"))), 100),
+        (e.Case((e.Column("p"), e.Column("y"), e.Literal(None, Kind.TEXT))), 7),
+        (e.Coalesce((e.Column("y"), e.Column("x"))), 100),
+        (e.NullIf((e.Column("y"), e.Column("x"))), 7),
+        (e.Cast((e.Column("n"),), Kind.TEXT), 20),
+        (e.Cast((e.Column("small"),), Kind.TEXT), 3),
+        (e.Cast((e.Column("d"),), Kind.TEXT), 10),
+        (e.Cast((e.Column("p"),), Kind.TEXT), 5),
+        (e.Cast((e.Column("x"),), Kind.TEXT), 100),
+        (e.Literal("ä😀", Kind.TEXT), 2),
+    ],
+    ids=lambda given: repr(given.canonical()) if isinstance(given, Expression) else "",
+)
+def test_lengths_of_texts_follow_expressions(expression: Expression, length: int) -> None:
+    schema = {
+        "x": Facts(Kind.TEXT, length=100),
+        "y": Facts(Kind.TEXT, length=7),
+        "n": Facts(Kind.INTEGER),
+        "small": Facts(Kind.INTEGER, Bounds(-20, 99)),
+        "d": Facts(Kind.DATE),
+        "p": Facts(Kind.BOOLEAN),
+    }
+    assert expression.facts(schema).length == length
+    if expression.facts(schema).kind is Kind.TEXT:
+        assert e.Length((expression,)).facts(schema).bounds == Bounds(0, length)
+
+
+def test_texts_beyond_the_longest_are_refused() -> None:
+    half = {"x": Facts(Kind.TEXT, length=2048), "y": Facts(Kind.TEXT, length=2049)}
+    assert e.Concat((e.Column("x"), e.Column("x"))).facts(half).length == 4096
+    with pytest.raises(QueryRefused, match="may have 4097 characters, and no text here has more than 4096"):
+        e.Concat((e.Column("x"), e.Column("y"))).facts(half)
+    with pytest.raises(QueryRefused, match="a text constant: It has 4097 characters"):
+        e.Literal("a" * 4097, Kind.TEXT).facts({})

@@ -124,6 +124,8 @@ def test_rule_14_rows_meet_their_own_units_rows_only() -> None:
         "SELECT COUNT(*) FROM (SELECT cost FROM visits ORDER BY cost LIMIT 3) q",
         "SELECT COUNT(*) FROM (SELECT RANK() OVER (ORDER BY cost) AS r FROM visits) q WHERE r < 3",
         "SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM visits WHERE urgent)",
+        "SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.patient_id = b.diagnosis",
+        "SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.diagnosis = b.patient_id",
     ):
         with pytest.raises(QueryRefused):
             plan_sql(POLICY, sql)

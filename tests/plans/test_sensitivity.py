@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.plans.expressions import Column
-from discreet.plans.nodes import Aggregate, BoundGroups, BoundRows, GroupKey, Scan, Sensitivity
+from discreet.plans.nodes import Aggregate, BoundGroups, BoundRows, GroupKey, PerUnit, Scan, Sensitivity
 from discreet.plans.statistics import Moment, RowCount, Snapped, Statistic
 from discreet.privacy import NeighborRelation
 from discreet.tables import Column as Declared
@@ -84,3 +84,29 @@ def test_bounds_over_groups_pass_to_coarser_and_finer_groups_in_the_right_direct
     assert counts.sensitivity(RowCount()) == Sensitivity(4, 4, 16)
     fine = Aggregate(limited, (GroupKey("g", (1, 2, 3)), GroupKey("x", tuple(range(-9, 10)))), (RowCount(),))
     assert (fine.groups_per_unit, fine.sensitivity(RowCount())) == (4, Sensitivity(2, 4, 8))
+
+
+def test_a_bound_over_two_columns_says_nothing_of_the_rows_in_a_group_of_one() -> None:
+    """One row for each pair of g and x: a group of g alone holds as many as there are values of x."""
+    single = BoundGroups(BoundRows(Scan(TABLE), 4), ("g", "x"), 4, 1)
+    one, both, other = frozenset({"g"}), frozenset({"g", "x"}), frozenset({"x"})
+    assert [single.rows_in_group(columns) for columns in (one, other, both)] == [4, 4, 1]
+    assert [single.groups_of(columns) for columns in (one, other, both)] == [4, 4, 4]
+    counts = Aggregate(single, (GroupKey("g", (1, 2, 3)),), (RowCount(),))
+    assert counts.sensitivity(RowCount()) == Sensitivity(4, 4, 16)
+
+
+def test_unique_columns_of_a_private_table_are_believed_only_after_a_check() -> None:
+    columns = [Declared("g", keys=[1, 2, 3])]
+    table = Table("t", unit="id", columns=columns, unique=[["id", "g"]])
+    assert (Scan(table).unique, Scan(table).spreads) == (frozenset(), ())
+    assert Scan(table, verified=True).unique == {frozenset({"id", "g"})}
+    public = Table("p", public=True, columns=columns, unique=[["g"]])
+    assert Scan(public).unique == {frozenset({"g"})}
+
+
+def test_rows_of_groups_over_all_units_are_not_unique() -> None:
+    """Grouped by unit and ward, both together are; by ward alone, each unit has a row of its own for it."""
+    rows = BoundRows(Scan(TABLE), 6)
+    assert PerUnit(rows, ("id", "g"), ()).unique == {frozenset({"id", "g"})}
+    assert PerUnit(rows, ("g",), ()).unique == frozenset()

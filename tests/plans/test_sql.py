@@ -444,6 +444,7 @@ def planned(count: int, start: int) -> tuple[int, int]:
     return answered, refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(2))
 def test_random_questions_are_planned_or_refused(block: int) -> None:
     answered, refused = planned(400, start=10_000 + block * 400)

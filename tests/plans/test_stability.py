@@ -21,6 +21,7 @@ from discreet.plans.nodes import (
     BoundRows,
     Filter,
     Join,
+    JoinKind,
     PerUnit,
     Project,
     Scan,
@@ -86,6 +87,7 @@ def test_only_what_is_the_unit_or_null_counts_once_per_unit(asked: str) -> None:
     assert [text for seed in range(20) for text in refuted(plan, seed)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(5))
 def test_random_questions_keep_their_claims(block: int) -> None:
     answered = 0
@@ -116,6 +118,7 @@ LIMITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounding", LIMITS, ids=str)
 def test_every_way_of_limiting_rows_keeps_its_claims(bounding: Bounding) -> None:
     answered = 0
@@ -174,6 +177,17 @@ def finer_groups(self: Node, columns: frozenset[str]) -> int | None:
     return least(self.rows, *(spread.rows for spread in self.spreads if spread.columns >= columns))
 
 
+def overlapping_groups(self: Node, columns: frozenset[str]) -> int | None:
+    """A bound on the rows of groups that share a column with these is taken for one of these."""
+    return least(self.rows, *(spread.rows for spread in self.spreads if spread.columns & columns))
+
+
+def no_group_of_nulls(self: Join) -> tuple[Spread, ...]:
+    """Rows without a partner are forgotten, which a left join keeps with NULLs on its right side."""
+    spreads: tuple[Spread, ...] = HONEST_SPREADS(replace(self, how=JoinKind.INNER))
+    return spreads
+
+
 def never_null(self: Divide, given: tuple[Facts, ...]) -> Facts:
     return replace(HONEST_DIVISION(self, given), nullable=False)
 
@@ -188,8 +202,13 @@ _stale_schema = cached_property(stale)
 _stale_schema.__set_name__(Project, "schema")
 HONEST_SENSITIVITY = Aggregate.sensitivity
 HONEST_DIVISION = Divide.derive
+HONEST_SPREADS = Join.spreads.func  # type: ignore[attr-defined]  # it is derived once
 PER_WARD = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
 WARDS = "(SELECT patient_id, ward AS w FROM visits GROUP BY patient_id, ward) AS q"
+FINER = "(SELECT patient_id, ward AS w, diagnosis AS d FROM visits GROUP BY patient_id, ward, diagnosis) AS q"
+ONE_EACH = """(SELECT patient_id, CASE WHEN age > 40 THEN 'surgery' ELSE 'oncology' END AS w, COUNT(*) AS n
+FROM patients GROUP BY patient_id, w) AS q"""
+MATCHED = f"visits AS v LEFT JOIN {ONE_EACH} ON v.patient_id = q.patient_id AND v.ward = q.w"
 RENAMED = "SELECT patient_id, change - 5 AS cost FROM visits"
 LIES: list[tuple[type, str, object, str]] = [
     (Aggregate, "sensitivity", halved, PER_WARD),
@@ -219,6 +238,8 @@ LIES: list[tuple[type, str, object, str]] = [
     ),
     (Node, "rows_in_group", one_in_group, "SELECT SUM(change) FROM visits"),
     (Node, "rows_in_group", finer_groups, f"SELECT COUNT(w) FROM {WARDS}"),
+    (Node, "rows_in_group", overlapping_groups, f"SELECT w, COUNT(d) FROM {FINER} GROUP BY w"),
+    (Join, "spreads", property(no_group_of_nulls), f"SELECT q.w, COUNT(*) FROM {MATCHED} GROUP BY q.w"),
     (Divide, "derive", never_null, "SELECT COUNT(cost / change) FROM visits"),
     (Ln, "undefined", lambda self, bounds: False, "SELECT COUNT(LN(age)) FROM patients"),  # noqa: ARG005
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import tomllib
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import discreet
 from discreet.errors import ParameterError, PolicyError
 from discreet.privacy import NeighborRelation
 from discreet.tables import Analyst, Bounds, Column, Kind, Policy, Purpose, Table
+from discreet.tables.kinds import is_of_kind
 from discreet.tables.reading import Lines, _facts
 from tests.plans.hospital import TOML
 
@@ -375,6 +377,7 @@ odd: st.SearchStrategy[object] = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(data=st.data(), new=odd)
 def test_whatever_is_written_is_a_policy_or_a_named_mistake(data: st.DataObject, new: object) -> None:
@@ -398,6 +401,7 @@ def test_whatever_is_written_is_a_policy_or_a_named_mistake(data: st.DataObject,
 bounds = st.tuples(st.fractions(-9, 9), st.fractions(-9, 9)).map(lambda pair: Bounds(min(pair), max(pair)))
 
 
+@pytest.mark.slow
 @given(a=bounds, b=bounds, s=st.fractions(0, 1), t=st.fractions(0, 1))
 def test_interval_operations_hold_every_result(a: Bounds, b: Bounds, s: Fraction, t: Fraction) -> None:
     assert a.lower is not None and a.upper is not None and b.lower is not None and b.upper is not None  # noqa: PT018
@@ -417,3 +421,36 @@ def test_interval_operations_hold_every_result(a: Bounds, b: Bounds, s: Fraction
     assert (half + b).contains(x + y)
     assert (half * b).contains(x * y)
     assert (-half).contains(-x)
+
+
+def test_floats_that_products_would_leave_are_no_cells() -> None:
+    inside = [0.0, 1.0, -(2.0**500), 2.0**-500]
+    outside = [2.0**501, -(2.0**501), 2.0**-501, math.inf]
+    assert all(is_of_kind(value, Kind.FLOAT) for value in inside)
+    assert not any(is_of_kind(value, Kind.FLOAT) for value in outside)
+
+
+def test_a_time_with_a_zone_is_no_key() -> None:
+    """The same instant would be several keys."""
+    noon = dt.datetime(2024, 2, 1, 12, tzinfo=dt.UTC)
+    Column("at", type="timestamp", keys=[noon.replace(tzinfo=None)])
+    with pytest.raises(PolicyError):
+        Column("at", type="timestamp", keys=[noon])
+
+
+def test_the_size_of_bounds_is_that_of_either_end() -> None:
+    assert [Bounds(low, high).magnitude for low, high in ((-5, 3), (2, 7), (-9, -1))] == [5, 7, 9]
+    assert Bounds(None, 3).magnitude is None
+
+
+def test_another_neighbor_relation_is_another_policy() -> None:
+    made = [Policy([], epsilon=1, neighbors=relation) for relation in NeighborRelation]
+    assert len({policy.hash for policy in made}) == len(made)
+    assert [Policy.from_json(policy.to_json()).budget.neighbors for policy in made] == list(NeighborRelation)
+
+
+def test_what_is_divided_by_may_be_zero() -> None:
+    assert Bounds(-1, 1).inverse() == Bounds(0, 0).inverse() == Bounds()
+    assert (Bounds(0, 2).inverse(), Bounds(-2, 0).inverse()) == (Bounds(Fraction(1, 2)), Bounds(None, Fraction(-1, 2)))
+    assert Bounds(-4, -2).inverse() == Bounds(Fraction(-1, 2), Fraction(-1, 4))
+    assert (Bounds(-3, 2).absolute(), Bounds(-3, -2).absolute()) == (Bounds(0, 3), Bounds(2, 3))

@@ -63,7 +63,13 @@ def aligned(expression: Expression, schema: Schema) -> Expression:
         return _dated(expression, operands, schema)
     elif isinstance(expression, Add | Subtract):
         return _in_days(expression, operands, schema)
-    return expression.with_operands(operands)
+    return _on(expression, operands)
+
+
+def _on(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
+    """Return the same operation on other operands; the very same where they are, as much is remembered of it."""
+    same = all(new is old for new, old in zip(operands, expression.operands, strict=True))
+    return expression if same else expression.with_operands(operands)
 
 
 def _unified(values: tuple[Expression, ...], schema: Schema) -> tuple[Expression, ...]:
@@ -126,9 +132,9 @@ def _in_days(expression: Expression, operands: tuple[Expression, ...], schema: S
     if kinds == (Kind.INTEGER, Kind.DATE) and not minus:
         left, right = right, left
     elif kinds != (Kind.DATE, Kind.INTEGER):
-        return expression.with_operands(operands)
+        return _on(expression, operands)
     if not isinstance(right, Literal) or not isinstance(right.value, int):
-        return expression.with_operands(operands)
+        return _on(expression, operands)
     moved = AddDays((left,), -right.value if minus else right.value)
     moved.facts(schema)
     if not isinstance(left, Literal) or left.value is None:

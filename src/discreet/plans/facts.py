@@ -1,4 +1,4 @@
-"""What is publicly known about a column or an expression: its kind, its bounds, its nulls, its keys."""
+"""What is publicly known about a column or an expression: its kind, its bounds, its nulls, its keys, its length."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from discreet.tables.bounds import UNBOUNDED, Bounds
-from discreet.tables.kinds import Kind, Value, as_date
+from discreet.tables.kinds import LONGEST_TEXT, Kind, Value, as_date
 
 __all__ = ["ENUMERABLE", "Facts", "Narrowed", "Schema"]
 
@@ -23,7 +23,8 @@ class Facts:
     every value that is not NULL. `nullable` is False only where no row can hold NULL. `domain` lists known values, in
     key order; it says which groups exist, never that no other value occurs: grouping drops what it does not list.
     `unit` marks a column that equals the unit of its row, `single` one that has at most one value besides NULL in all
-    rows of a unit: a column that is the unit, or NULL.
+    rows of a unit: a column that is the unit, or NULL. `length` bounds the code points of a text; it says nothing about
+    other kinds.
 
     >>> Facts(Kind.INTEGER, Bounds(1, 4), nullable=False).keys
     (1, 2, 3, 4)
@@ -37,6 +38,7 @@ class Facts:
     domain: tuple[Value, ...] | None = None
     unit: bool = False
     single: bool = False
+    length: int = LONGEST_TEXT
 
     @property
     def keys(self) -> tuple[Value, ...] | None:
@@ -64,7 +66,7 @@ class Facts:
 
         >>> one, two = Facts(Kind.INTEGER, Bounds(0, 1)), Facts(Kind.INTEGER, Bounds(3, 4), nullable=False)
         >>> one.merged(two)
-        Facts(kind=<Kind.INTEGER: 'integer'>, bounds=Bounds(0, 4), nullable=True, domain=None, unit=False, single=False)
+        Facts(kind=<Kind.INTEGER: 'integer'>, bounds=Bounds(0, 4), nullable=True, domain=None, ...)
         """
         domain: tuple[Value, ...] | None = None
         if self.domain is not None and other.domain is not None:
@@ -74,7 +76,7 @@ class Facts:
             there = other if self.domain == (None,) else self
             bounds, domain = there.bounds, there.domain
         unit = self.unit and other.unit  # two columns with one value per unit each may have two together
-        return Facts(self.kind, bounds, nullable, domain, unit, unit)
+        return Facts(self.kind, bounds, nullable, domain, unit, unit, max(self.length, other.length))
 
 
 Schema: TypeAlias = Mapping[str, Facts]

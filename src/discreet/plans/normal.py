@@ -21,6 +21,7 @@ from discreet.plans.expressions import (
     Multiply,
     Not,
     NotEqual,
+    Operation,
     Or,
 )
 from discreet.plans.nodes import Filter, Node, Project, SemiJoin
@@ -68,8 +69,17 @@ def simplified(expression: Expression) -> Expression:
     >>> simplified(both) == simplified(turned)
     True
     """
-    if not expression.operands:
+    if not isinstance(expression, Operation) or not expression.operands:
         return expression
+    if "simplified" not in expression.memo:
+        found = expression.memo["simplified"] = _simplified(expression)
+        if isinstance(found, Operation):
+            found.memo["simplified"] = found
+    remembered: Expression = expression.memo["simplified"]
+    return remembered
+
+
+def _simplified(expression: Operation) -> Expression:
     operands = tuple(simplified(operand) for operand in expression.operands)
     found = expression if _same(operands, expression.operands) else expression.with_operands(operands)
     if isinstance(found, And | Or):

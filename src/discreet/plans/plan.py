@@ -15,6 +15,7 @@ from discreet.plans.explain import dropped_lines, relation_lines, share_lines, w
 from discreet.plans.expressions import Column, Expression
 from discreet.plans.facts import Facts
 from discreet.plans.images import known_keys
+from discreet.plans.limits import require_small
 from discreet.plans.nodes import Aggregate, GroupKey, Project, Scan
 from discreet.plans.normal import normal, simplified
 from discreet.plans.refusals import refuse
@@ -68,7 +69,8 @@ class Request:
     def released(self) -> dict[str, Facts]:
         """What is known about keys and measures once they were released."""
         below = self.relation.schema
-        keys = {name: Facts(each.facts(below).kind) for name, each in self.keys}
+        known = {name: each.facts(below) for name, each in self.keys}
+        keys = {name: Facts(facts.kind, length=facts.length) for name, facts in known.items()}
         return keys | {name: measure.facts() for name, measure in self.measures}
 
 
@@ -110,6 +112,8 @@ class Plan:
                 why="It asks for rows or keys, not for statistics of many units.",
                 instead="an aggregate, such as COUNT(*), AVG(x) or SUM(x).",
             )
+        answer = [*(value for _, value in self.request.outputs), *(each.value for each in self.request.order)]
+        require_small(sum(value.parts for value in answer), max((value.depth for value in answer), default=0))
         self._require_condition()
         for _, measure in self.request.measures:
             measure.statistics(self.request.relation.schema)  # refuses in the words of the question
@@ -156,8 +160,11 @@ class Plan:
         return tuple(named)
 
     def _name_of(self, expression: Expression, letter: str) -> str:
-        wanted = simplified(expression)
-        return next(name for name, each in self._columns if each == wanted and name[0] == letter)
+        return self._names[letter, simplified(expression)]
+
+    @cached_property
+    def _names(self) -> dict[tuple[str, Expression], str]:
+        return {(name[0], expression): name for name, expression in self._columns}
 
     @cached_property
     def _source(self) -> tuple[Node, int | None]:

@@ -8,18 +8,30 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from discreet.errors import PolicyError
-from discreet.exact import shown
+from discreet.errors import ParameterError, PolicyError
+from discreet.exact import integer, shown
 from discreet.tables.bounds import UNBOUNDED, Bounds
-from discreet.tables.kinds import INT64, LARGEST_FLOAT, SMALLEST_FLOAT, Kind, Value, as_number, is_of_kind, read_value
+from discreet.tables.kinds import (
+    INT64,
+    LARGEST_FLOAT,
+    LONGEST_TEXT,
+    SMALLEST_FLOAT,
+    Kind,
+    Value,
+    as_number,
+    is_of_kind,
+    read_value,
+)
 from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from discreet.exact import Number
 
-__all__ = ["LARGEST_KEY_SET", "Column"]
+__all__ = ["LARGEST_KEY_SET", "USUAL_LENGTH", "Column"]
 
 LARGEST_KEY_SET = 1_000_000
+USUAL_LENGTH = 256
+"""How long texts of a column are at most, in code points, if the policy says nothing and no key is longer."""
 
 # Words of databases and of Python for the types of a policy.
 _ELSEWHERE = {
@@ -42,6 +54,8 @@ class Column:
       `other` if that is given, else they are left out of groups.
     - `null_key`: NULL is a group of its own.
     - `nullable=False`: rows with NULL (or NaN) here are dropped.
+    - `max_length`: longer texts are cut to their first so many code points (256 unless a key is longer, 4096 at most).
+      A unit is never cut, as two units would become one: a row whose unit is longer has none, and is dropped.
 
     >>> Column("ward", keys=["cardiology", "surgery"]).kind, Column("age", lower=0, upper=120).kind
     (<Kind.TEXT: 'text'>, <Kind.INTEGER: 'integer'>)
@@ -53,6 +67,8 @@ class Column:
     keys: tuple[Value, ...] | None
     other: Value
     nullable: bool
+    max_length: int | None
+    """None for what is no text."""
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
         self,
@@ -65,6 +81,7 @@ class Column:
         other: object = None,
         null_key: bool = False,
         nullable: bool = True,
+        max_length: int | None = None,
     ) -> None:
         if not isinstance(name, str) or not name or name.startswith("_") or not name.isprintable():
             msg = f"a column is named {shown(name)}; names are texts of printable characters without a leading _."
@@ -83,6 +100,7 @@ class Column:
             "other": None if other is None else _read(other, kind, f"{name}.other"),
             "nullable": nullable,
         }
+        facts["max_length"] = _max_length(name, kind, facts["keys"], max_length)  # type: ignore[arg-type]  # as read
         if listed is None and (other is not None or null_key):
             word = "other" if other is not None else "null_key"
             msg = f"{name} has {word} but no keys; list the keys, or leave it out."
@@ -105,6 +123,7 @@ class Column:
             **({} if self.keys is None else {"keys": [plain(key) for key in self.keys]}),
             **({} if self.other is None else {"other": plain(self.other)}),
             **({} if self.nullable else {"nullable": False}),
+            **({} if self.max_length is None else {"max_length": self.max_length}),
         }
 
 
@@ -176,6 +195,32 @@ def _kind_of_keys(name: str, keys: list[object]) -> Kind:
         msg = f'{name}.keys are of different kinds; write all of one kind, such as ["1", "2", "other"].'
         raise PolicyError(msg)
     return kinds.pop()  # type: ignore[return-value]  # not None, as above
+
+
+def _usual_length(kind: Kind, keys: tuple[Value, ...] | None) -> int | None:
+    """How long texts are if the policy does not say; every key is held."""
+    if kind is not Kind.TEXT:
+        return None
+    return max([USUAL_LENGTH, *(len(key) for key in keys or () if isinstance(key, str))])
+
+
+def _max_length(name: str, kind: Kind, keys: tuple[Value, ...] | None, given: int | None) -> int | None:
+    """Read how long texts are; a key that is longer would never be met."""
+    usual = _usual_length(kind, keys)
+    if usual is None and given is not None:
+        msg = f"{name} is of type {kind.value} and has max_length; only texts have a length."
+        raise PolicyError(msg)
+    if usual is None:
+        return None
+    try:
+        found = integer(usual if given is None else given, name=f"{name}.max_length", least=1, most=LONGEST_TEXT)
+    except ParameterError as error:
+        raise PolicyError(str(error)) from None
+    longest = max((len(key) for key in keys or () if isinstance(key, str)), default=0)
+    if longest > found:
+        msg = f"{name}.max_length is {found}, and a key has {longest} characters; give at least so many."
+        raise PolicyError(msg)
+    return found
 
 
 def _guess(key: object) -> Kind:

@@ -18,6 +18,7 @@ __all__ = [
     "INT64",
     "LARGEST_FLOAT",
     "LATEST",
+    "LONGEST_TEXT",
     "SMALLEST_FLOAT",
     "Kind",
     "Value",
@@ -37,6 +38,9 @@ LARGEST_FLOAT = math.ldexp(1.0, 500)
 
 SMALLEST_FLOAT = math.ldexp(1.0, -500)
 """No positive float is smaller: a product of two such floats does not underflow, which some engines call an error."""
+
+LONGEST_TEXT = 4096
+"""No text has more code points: what a text costs, in memory and in time, is then bounded for every row."""
 
 EARLIEST, LATEST = dt.date(1, 1, 1), dt.date(9999, 12, 31)
 """Dates outside are NULL."""

@@ -31,6 +31,7 @@ __all__ = ["FILTERS", "Policy"]
 FILTERS = ("pure", "approximate", "zcdp")
 _FORM = 1
 _MOST_GROUPS = 100_000
+_SECONDS = 3600
 
 
 @dataclass(frozen=True, init=False)
@@ -38,8 +39,8 @@ class Policy:
     """What a data owner states once: tables, units, bounds, keys, budget, rights.
 
     The facts are public: they may be printed, hashed and sent to analysts. They are enforced, not believed. Two
-    policies that state the same facts are equal and have the same `hash`; where the data and the ledger lie is not a
-    fact and does not count.
+    policies that state the same facts are equal and have the same `hash`; where the data and the ledger lie, and how
+    many `seconds` a question may take, shape no answer and do not count.
 
     >>> from discreet.tables import Column, Table
     >>> visits = Table("visits", unit="patient_id", rows_per_unit=20, columns=[Column("age", lower=0, upper=120)])
@@ -61,8 +62,10 @@ class Policy:
     analysts: tuple[Analyst, ...]
     purposes: tuple[Purpose, ...]
     most_groups: int
+    seconds: int = field(compare=False)
     source: str | None = field(compare=False)
     ledger: str | None = field(compare=False)
+    ledger_group: bool = field(compare=False)
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
         self,
@@ -80,8 +83,10 @@ class Policy:
         analysts: Iterable[Analyst] = (),
         purposes: Iterable[Purpose] = (),
         most_groups: int = _MOST_GROUPS,
+        seconds: int = _SECONDS,
         source: str | None = None,
         ledger: str | None = None,
+        ledger_group: bool = False,
     ) -> None:
         try:
             budget = Budget(epsilon, delta, neighbors=neighbors)
@@ -101,8 +106,10 @@ class Policy:
             "analysts": _analysts(analysts, known),
             "purposes": _purposes(purposes),
             "most_groups": _whole("limits.groups", most_groups, least=1),
+            "seconds": _whole("limits.seconds", seconds, least=1, most=10**6),
             "source": None if source is None else _text("source.url", source),
             "ledger": None if ledger is None else _text("ledger.url", ledger),
+            "ledger_group": _flag("ledger.group", ledger_group),
         }
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
@@ -207,6 +214,13 @@ class Policy:
         return Policy.from_toml(text, dataset=file.stem)
 
 
+def _flag(name: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        msg = f"{name} is {shown(given)}; it must be true or false."
+        raise PolicyError(msg)
+    return given
+
+
 def _text(name: str, given: object) -> str:
     if not isinstance(given, str) or not given or not given.isprintable():
         msg = f"{name} is {shown(given)}; it must be a text of printable characters."
@@ -214,9 +228,9 @@ def _text(name: str, given: object) -> str:
     return given
 
 
-def _whole(name: str, given: int, *, least: int) -> int:
+def _whole(name: str, given: int, *, least: int, most: int | None = None) -> int:
     try:
-        return integer(given, name=name, least=least)
+        return integer(given, name=name, least=least, most=most)
     except ParameterError as error:
         raise PolicyError(str(error)) from None
 

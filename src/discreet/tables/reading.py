@@ -30,13 +30,13 @@ _ENTRY = re.compile(r"^\s*([\w\"'.-]+)\s*=")
 _SECTIONS = {
     "dataset": ("id", "version"),
     "source": ("url",),
-    "ledger": ("url",),
+    "ledger": ("url", "group"),
     "budget": ("epsilon", "delta", "release_delta", "filter", "delta_conversion", "neighbors"),
-    "limits": ("groups",),
+    "limits": ("groups", "seconds"),
 }
 _TOP = (*_SECTIONS, "population", "tables", "analysts", "purposes", "form")
 _TABLE = ("public", "unit", "unit_kind", "row_is_unit", "rows_per_unit", "unique", "columns")
-_COLUMN = ("type", "lower", "upper", "keys", "other", "null_key", "nullable")
+_COLUMN = ("type", "lower", "upper", "keys", "other", "null_key", "nullable", "max_length")
 _ANALYST = ("may", "tables", "epsilon", "delta")
 _PURPOSE = ("epsilon", "delta")
 
@@ -157,8 +157,10 @@ def _facts(read: Mapping[str, object], lines: Lines) -> dict[str, Any]:
         "dataset": sections["dataset"].get("id"),
         "version": sections["dataset"].get("version"),
         "most_groups": sections["limits"].get("groups"),
+        "seconds": sections["limits"].get("seconds"),
         "source": sections["source"].get("url"),
         "ledger": sections["ledger"].get("url"),
+        "ledger_group": sections["ledger"].get("group"),
     }
     stated = {word: fact for word, fact in given.items() if fact is not None}
     analysts = _analysts(sections["analysts"], lines)

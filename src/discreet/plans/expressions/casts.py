@@ -12,7 +12,7 @@ from discreet.plans.expressions.arithmetic import as_floats, held, numeric_facts
 from discreet.plans.expressions.expression import Strict, refuse_kinds
 from discreet.plans.facts import Facts
 from discreet.tables.bounds import UNBOUNDED, Bounds
-from discreet.tables.kinds import INT64, Kind
+from discreet.tables.kinds import INT64, LONGEST_TEXT, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,8 @@ class Cast(Strict):
             return Facts(Kind.INTEGER, Bounds(0, 1), facts.nullable)
         if pair in {(Kind.DATE, Kind.TIMESTAMP), (Kind.TIMESTAMP, Kind.DATE)}:
             return Facts(self.kind, _in_days(facts.bounds, self.kind), facts.nullable)
-        return Facts(self.kind, UNBOUNDED, nullable=facts.nullable or facts.kind is Kind.TEXT)
+        length = _written(facts) if self.kind is Kind.TEXT else LONGEST_TEXT
+        return Facts(self.kind, UNBOUNDED, nullable=facts.nullable or facts.kind is Kind.TEXT, length=length)
 
     def compute(self, *values: Value) -> Value:
         """Read or convert."""
@@ -110,6 +111,14 @@ class Cast(Strict):
         if Kind.of(value) is self.kind:
             return value
         return _MEANING[Kind.of(value), self.kind](value)
+
+
+def _written(facts: Facts) -> int:
+    """How long the text of a value is: true or false, YYYY-MM-DD, or digits with a sign; ends are the longest."""
+    if facts.kind is Kind.INTEGER:
+        held = facts.bounds if facts.bounds.finite else INT64
+        return max(len(str(int(end))) for end in (held.lower, held.upper) if end is not None)
+    return len("false") if facts.kind is Kind.BOOLEAN else len("2024-02-01")
 
 
 def _rounded(facts: Facts) -> Facts:

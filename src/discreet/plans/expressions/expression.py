@@ -6,10 +6,11 @@ import dataclasses
 import itertools
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.plans.facts import ENUMERABLE, Facts, Narrowed
+from discreet.plans.limits import require_small
 from discreet.plans.refusals import refuse
 from discreet.tables.kinds import LARGEST_FLOAT, SMALLEST_FLOAT, Kind
 
@@ -40,6 +41,12 @@ class Expression(ABC):
     operands: tuple[Expression, ...]
     """The expressions that this one is computed from."""
 
+    parts: int
+    """How many parts it has, written out as a tree."""
+
+    depth: int
+    """How many operations stand within each other."""
+
     @abstractmethod
     def with_operands(self, operands: tuple[Expression, ...]) -> Expression:
         """The same operation on other operands."""
@@ -58,9 +65,11 @@ class Expression(ABC):
 
     def walk(self) -> Iterator[Expression]:
         """Give this expression and everything inside it."""
-        yield self
-        for operand in self.operands:
-            yield from operand.walk()
+        left: list[Expression] = [self]
+        while left:
+            part = left.pop()
+            yield part
+            left += part.operands[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,28 @@ class Operation(Expression):
     """
 
     operands: tuple[Expression, ...]
+    parts: int = field(init=False, repr=False, compare=False)
+    depth: int = field(init=False, repr=False, compare=False)
+    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was derived from the expression alone, so that parts which many expressions share are looked at once."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is too large, as it is put together: everything else may then walk through the whole of it."""
+        parts = self.weight + sum(operand.parts for operand in self.operands)
+        depth = self.levels + max((operand.depth for operand in self.operands), default=0)
+        require_small(parts, depth)
+        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "depth", depth)
+
+    @property
+    def weight(self) -> int:
+        """How many parts the operation itself is written with."""
+        return 1
+
+    @property
+    def levels(self) -> int:
+        """How many operations within each other the operation itself is written as."""
+        return 1
 
     def with_operands(self, operands: tuple[Expression, ...]) -> Self:
         """The same operation on other operands."""
@@ -83,6 +114,12 @@ class Operation(Expression):
 
         What a condition of the rows says about this very expression is in the schema already.
         """
+        remembered: tuple[Schema, Facts] | None = self.memo.get("facts")
+        if remembered is None or remembered[0] is not schema:  # a schema is never changed once it was looked at
+            remembered = self.memo["facts"] = schema, self._derived(schema)
+        return remembered[1]
+
+    def _derived(self, schema: Schema) -> Facts:
         if isinstance(schema, Narrowed) and schema.computed and self in schema.computed:
             return schema.computed[self]
         given = tuple(operand.facts(schema) for operand in self.operands)
@@ -104,8 +141,12 @@ class Operation(Expression):
 
     def canonical(self) -> list[object]:
         """The symbol, the fixed parameters, the operands."""
-        settings = [_plain(getattr(self, field.name)) for field in dataclasses.fields(self) if field.name != "operands"]
-        return [self.symbol, *settings, *(operand.canonical() for operand in self.operands)]
+        if "canonical" not in self.memo:
+            fixed = [each.name for each in dataclasses.fields(self) if each.init and each.name != "operands"]
+            settings = [_plain(getattr(self, name)) for name in fixed]
+            self.memo["canonical"] = [self.symbol, *settings, *(operand.canonical() for operand in self.operands)]
+        found: list[object] = self.memo["canonical"]
+        return found
 
     def _image(self, given: tuple[Facts, ...], found: Facts) -> tuple[Value, ...] | None:
         """Enumerate the results over the operands' known values; numbers have keys by their bounds already."""

@@ -11,7 +11,7 @@ from discreet.plans.expressions.expression import Expression
 from discreet.plans.facts import Facts
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED, Bounds
-from discreet.tables.kinds import Kind, as_number
+from discreet.tables.kinds import LONGEST_TEXT, Kind, as_number
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -35,6 +35,8 @@ class Column(Expression):
 
     name: str
     operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
+    parts: int = field(default=1, init=False, repr=False, compare=False)
+    depth: int = field(default=1, init=False, repr=False, compare=False)
 
     def with_operands(self, operands: tuple[Expression, ...]) -> Expression:  # noqa: ARG002 - there are none
         """A column has no operands."""
@@ -70,6 +72,8 @@ class Literal(Expression):
     value: Value
     kind: Kind
     operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
+    parts: int = field(default=1, init=False, repr=False, compare=False)
+    depth: int = field(default=1, init=False, repr=False, compare=False)
 
     def with_operands(self, operands: tuple[Expression, ...]) -> Expression:  # noqa: ARG002 - there are none
         """A constant has no operands."""
@@ -78,8 +82,15 @@ class Literal(Expression):
     def facts(self, schema: Schema) -> Facts:  # noqa: ARG002 - a constant is the same everywhere
         """Everything is known about a constant."""
         if self.value is None:
-            return Facts(self.kind, UNBOUNDED, nullable=True, domain=(None,))
-        return Facts(self.kind, _point(self.value), nullable=False, domain=(self.value,))
+            return Facts(self.kind, UNBOUNDED, nullable=True, domain=(None,), length=0)
+        length = len(self.value) if isinstance(self.value, str) else LONGEST_TEXT
+        if length > LONGEST_TEXT:
+            refuse(
+                "a text constant",
+                why=f"It has {length} characters, and no text here has more than {LONGEST_TEXT}.",
+                instead="a shorter one.",
+            )
+        return Facts(self.kind, _point(self.value), nullable=False, domain=(self.value,), length=length)
 
     def evaluate(self, row: Mapping[str, Value]) -> Value:  # noqa: ARG002 - a constant is the same everywhere
         """The constant."""

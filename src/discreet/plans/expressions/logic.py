@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from discreet.plans.expressions.comparison import aligned, comparable
 from discreet.plans.expressions.expression import Operation, Strict, refuse_kinds, require_kind
 from discreet.plans.facts import Facts
+from discreet.plans.limits import MOST_CONDITIONS
+from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED
 from discreet.tables.kinds import Kind
 
@@ -37,6 +39,13 @@ class And(_Connective):
 
     __slots__ = ()
     symbol: ClassVar[str] = "and"
+
+    def __post_init__(self) -> None:
+        """Refuse too many conditions."""
+        if len(self.operands) > MOST_CONDITIONS:
+            why = f"More than {MOST_CONDITIONS} conditions are joined by AND."
+            refuse("AND", why=why, instead="x NOT IN ('a', 'b') for x <> 'a' AND x <> 'b', or fewer conditions.")
+        Operation.__post_init__(self)
 
     def apply(self, *values: Value) -> Value:
         """False beats NULL, NULL beats true."""
@@ -98,6 +107,11 @@ class In(Strict):
 
     def __hash__(self) -> int:
         return hash((self.operands, self._typed))
+
+    @property
+    def weight(self) -> int:
+        """One part for each constant."""
+        return 1 + len(self.choices)
 
     @property
     def _typed(self) -> tuple[tuple[type, Value], ...]:

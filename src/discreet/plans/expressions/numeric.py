@@ -256,10 +256,12 @@ class Exp(_Function):
 
 @dataclass(frozen=True, slots=True)
 class Power(Strict):
-    """x to a constant whole power from 2 to 16, by repeated multiplication from the left, as floats.
+    """x to a constant whole power from 2 to 16, as floats: squared and multiplied by x as the exponent's digits say.
 
-    >>> Power((), 3).apply(2)
-    8.0
+    x to the 13 (1101 in binary) is ((x² x)²)² x: five products, each rounded and settled, in this order everywhere.
+
+    >>> Power((), 3).apply(2), Power((), 13).by_base
+    (8.0, (False, True, False, False, True))
     """
 
     symbol: ClassVar[str] = "power"
@@ -278,20 +280,37 @@ class Power(Strict):
         base = as_floats(given[0])
         base = base.absolute() if self.exponent % 2 == 0 else base
         found = base
-        for _ in range(self.exponent - 1):
-            found = Bounds(_product(found.lower, base.lower), _product(found.upper, base.upper)).outward()
+        for with_base in self.by_base:
+            other = base if with_base else found
+            found = Bounds(_product(found.lower, other.lower), _product(found.upper, other.upper)).outward()
         return numeric_facts(Kind.FLOAT, found, nullable=given[0].nullable)
 
     def compute(self, *values: float) -> Value:
         """Multiply, settling on the way as every product is settled."""
         x = found = float(values[0])
-        for _ in range(self.exponent - 1):
-            found = float(settled(found * x) or 0.0)  # type: ignore[arg-type]  # a float stays one
+        for with_base in self.by_base:
+            found = float(settled(found * (x if with_base else found)) or 0.0)  # type: ignore[arg-type]  # a float
         return found
+
+    @property
+    def by_base(self) -> tuple[bool, ...]:
+        """Tell for each product, in their order, whether it is with x; else it is a square."""
+        digits = bin(self.exponent)[3:]  # all but the first
+        return tuple(with_base for digit in digits for with_base in ((False, True) if digit == "1" else (False,)))
+
+    @property
+    def weight(self) -> int:
+        """One part for each product."""
+        return 1 + len(self.by_base)
+
+    @property
+    def levels(self) -> int:
+        """Each product is made of the last."""
+        return len(self.by_base)
 
 
 def _product(x: Fraction | None, y: Fraction | None) -> Fraction | None:
-    """Multiply |x|^n by |y| with the sign of y: the ends of a monotone power."""
+    """Multiply |x| by |y| with the sign of y: the ends of a monotone power, which all have the sign of its base."""
     if x is None or y is None:
         return None
     return abs(x) * y
@@ -311,6 +330,11 @@ class Bucket(Strict):
     symbol: ClassVar[str] = "bucket"
 
     edges: tuple[float, ...]
+
+    @property
+    def weight(self) -> int:
+        """One part for each edge."""
+        return 1 + len(self.edges)
 
     @staticmethod
     def widths(lower: Fraction, upper: Fraction, count: int) -> tuple[float, ...]:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.plans.expressions.expression import Strict, require_kind
 from discreet.plans.facts import Facts
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED, Bounds
-from discreet.tables.kinds import Kind
+from discreet.tables.kinds import LONGEST_TEXT, Kind
 
 if TYPE_CHECKING:
     from discreet.tables.kinds import Value
 
-__all__ = ["Concat", "Length", "Like", "Lower", "Substring", "Trim", "Upper"]
+__all__ = ["Concat", "Length", "Like", "Lower", "Substring", "Trim", "Upper", "piece_pattern"]
 
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _LONGEST = 1000
+_LONGEST_PATTERN = 256
+"""A match takes at most so many steps for each character of a text."""
 
 
 class _TextToText(Strict):
@@ -28,9 +30,9 @@ class _TextToText(Strict):
     __slots__ = ()
 
     def derive(self, given: tuple[Facts, ...]) -> Facts:
-        """A text; its known values are the images of the operand's."""
+        """A text, as long as the operand at most; its known values are the images of the operand's."""
         require_kind(given, {Kind.TEXT}, self.symbol)
-        return Facts(Kind.TEXT, UNBOUNDED, nullable=self.may_be_null(given))
+        return Facts(Kind.TEXT, UNBOUNDED, nullable=self.may_be_null(given), length=given[0].length)
 
 
 class Lower(_TextToText):
@@ -88,6 +90,20 @@ class Concat(_TextToText):
     __slots__ = ()
     symbol: ClassVar[str] = "||"
 
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """A text as long as both together; refused where that may be longer than any text is.
+
+        Were it computed all the same, one row could be made so large that its memory, or its time, told of it.
+        """
+        length = sum(facts.length for facts in given)
+        if all(facts.kind is Kind.TEXT for facts in given) and length > LONGEST_TEXT:
+            refuse(
+                self.symbol,
+                why=f"The text may have {length} characters, and no text here has more than {LONGEST_TEXT}.",
+                instead="SUBSTRING(x, 1, 100) || SUBSTRING(y, 1, 100), or a smaller max_length in the policy.",
+            )
+        return replace(_TextToText.derive(self, given), length=length)
+
     def compute(self, *values: str) -> Value:
         """One after the other."""
         return values[0] + values[1]
@@ -114,7 +130,8 @@ class Substring(_TextToText):
                 why=f"Engines differ on other positions; start is from 1 and length from 0 to {_LONGEST}.",
                 instead="SUBSTRING(x, 1, 3)",
             )
-        return _TextToText.derive(self, given)
+        found = _TextToText.derive(self, given)
+        return replace(found, length=min(self.length, max(0, found.length - self.start + 1)))
 
     def compute(self, *values: str) -> Value:
         """The characters from `start` on."""
@@ -132,9 +149,9 @@ class Length(Strict):
     symbol: ClassVar[str] = "length"
 
     def derive(self, given: tuple[Facts, ...]) -> Facts:
-        """Not negative; open above, as texts have no public length."""
+        """From 0 to the length that is known."""
         require_kind(given, {Kind.TEXT}, self.symbol)
-        return Facts(Kind.INTEGER, Bounds(0, None), nullable=given[0].nullable)
+        return Facts(Kind.INTEGER, Bounds(0, given[0].length), nullable=given[0].nullable)
 
     def compute(self, *values: str) -> Value:
         """The length."""
@@ -156,17 +173,39 @@ class Like(Strict):
     def derive(self, given: tuple[Facts, ...]) -> Facts:
         """A truth value, NULL where x is."""
         require_kind(given, {Kind.TEXT}, self.symbol)
-        if "\\" in self.pattern or len(self.pattern) > _LONGEST:
+        if "\\" in self.pattern or len(self.pattern) > _LONGEST_PATTERN:
             refuse(
                 "LIKE",
-                why=f"A backslash means different things to different engines, and {_LONGEST} characters are enough.",
+                why="A backslash means different things to different engines, and a pattern has at most "
+                f"{_LONGEST_PATTERN} characters.",
                 instead="_ for a single character of any kind.",
             )
         return Facts(Kind.BOOLEAN, UNBOUNDED, nullable=given[0].nullable)
 
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """What stands between the %: the start of the text, what follows one after the other, and its end.
+
+        A single piece is the whole text. Of several % in a row one is as good.
+
+        >>> Like((), "a%%b%").pieces, Like((), "a_").pieces
+        (('a', 'b', ''), ('a_',))
+        """
+        head, *rest = self.pattern.split("%")
+        return (head, *filter(None, rest[:-1]), rest[-1]) if rest else (head,)
+
+    @property
+    def simple(self) -> bool:
+        """Whether at most one piece has to be searched for: then no matcher tries more than once at a place.
+
+        >>> Like((), "a%b").simple, Like((), "%a%").simple, Like((), "a%b%").simple
+        (True, True, False)
+        """
+        return len(self.pieces) <= 2 or (len(self.pieces) == 3 and not self.pieces[0] and not self.pieces[2])
+
     def compute(self, *values: str) -> Value:
         """Match piece by piece: the first occurrence of each piece is the best one, so time stays linear."""
-        head, *rest = self.pattern.split("%")
+        head, *rest = self.pieces
         text = values[0]
         if not rest:
             return _matches(head, text)
@@ -177,14 +216,19 @@ class Like(Strict):
             return False
         inside = text[len(head) : len(text) - len(tail)]
         for piece in middle:
-            found = re.search(_pattern(piece), inside, re.DOTALL)
-            if found is None:
+            there = re.search(piece_pattern(piece), inside, re.DOTALL)
+            if there is None:
                 return False
-            inside = inside[found.end() :]
+            inside = inside[there.end() :]
         return True
 
 
-def _pattern(piece: str) -> str:
+def piece_pattern(piece: str) -> str:
+    r"""Write a piece of a LIKE pattern as a regular expression, in which a point is any character, line ends too.
+
+    >>> piece_pattern("a_(")
+    'a.\\('
+    """
     return "".join("." if char == "_" else re.escape(char) for char in piece)
 
 

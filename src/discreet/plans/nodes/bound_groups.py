@@ -41,6 +41,7 @@ class BoundGroups(Node):
 
     def __post_init__(self) -> None:
         """Refuse limits that keep nothing, unknown keys, and relations without units."""
+        super().__post_init__()
         integer(self.groups, name="groups", least=1)
         if self.limit is not None:
             integer(self.limit, name="limit", least=1)
@@ -58,23 +59,23 @@ class BoundGroups(Node):
         """The child's."""
         return self.child.schema
 
-    @property
+    @cached_property
     def unit_kind(self) -> str | None:
         """The child's."""
         return self.child.unit_kind
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """Groups times rows in each, or the child's."""
         in_each = least(self.limit, self.child.rows_in_group(frozenset(self.keys)))
         return least(self.child.rows, product(self.groups, in_each))
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[frozenset[str]]:
         """Fewer rows repeat no more."""
         return self.child.unique
 
-    @property
+    @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """The new bound, and those of the child."""
         return (Spread(frozenset(self.keys), self.groups, self.limit), *self.child.spreads)

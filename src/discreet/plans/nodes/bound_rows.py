@@ -39,6 +39,7 @@ class BoundRows(Node):
 
     def __post_init__(self) -> None:
         """Refuse limits that keep nothing, and relations without units."""
+        super().__post_init__()
         integer(self.limit, name="limit", least=1)
         if not self.child.private:
             msg = "a public relation has no units whose rows could be bounded."
@@ -54,22 +55,22 @@ class BoundRows(Node):
         """The child's."""
         return self.child.schema
 
-    @property
+    @cached_property
     def unit_kind(self) -> str | None:
         """The child's."""
         return self.child.unit_kind
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """The limit, or fewer."""
         return least(self.limit, self.child.rows)
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[frozenset[str]]:
         """Fewer rows repeat no more."""
         return self.child.unique
 
-    @property
+    @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """Fewer rows spread no further."""
         return self.child.spreads

@@ -20,7 +20,7 @@ from discreet.tables.kinds import Kind, as_number
 if TYPE_CHECKING:
     from discreet.tables.kinds import Value
 
-__all__ = ["Filter"]
+__all__ = ["Filter", "require_truth"]
 
 _EXACT = 2**53
 _DAY = 24 * 60 * 60 * 10**6
@@ -29,6 +29,13 @@ _LIMITS = {
     Kind.DATE: (as_number(dt.date.min), as_number(dt.date.max)),
     Kind.TIMESTAMP: (as_number(dt.date.min) * _DAY, (as_number(dt.date.max) + 1) * _DAY - 1),
 }
+
+
+def require_truth(kind: Kind) -> None:
+    """Refuse a condition that is no truth value."""
+    if kind is not Kind.BOOLEAN:
+        why = f"The condition is of kind {kind.value}, not a truth value."
+        refuse("WHERE", why=why, instead="WHERE column > 0")
 
 
 @dataclass(frozen=True)
@@ -58,16 +65,18 @@ class Filter(Node):
 
     def __post_init__(self) -> None:
         """Refuse a predicate that is no truth value."""
-        kind = self.predicate.facts(self.child.schema).kind
-        if kind is not Kind.BOOLEAN:
-            refuse(
-                "WHERE", why=f"The condition is of kind {kind.value}, not a truth value.", instead="WHERE column > 0"
-            )
+        super().__post_init__()
+        require_truth(self.predicate.facts(self.child.schema).kind)
 
     @property
     def children(self) -> tuple[Node, ...]:
         """The relation that is filtered."""
         return (self.child,)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The predicate."""
+        return (self.predicate,)
 
     @cached_property
     def schema(self) -> dict[str, Facts]:
@@ -77,28 +86,29 @@ class Filter(Node):
         # Columns first: what is computed from them is the narrower for it.
         for narrowing in sorted(known, key=lambda each: not isinstance(each.subject, Column)):
             facts = narrowing.of(narrowing.subject.facts(found))
+            found = Narrowed(found)  # another schema: what was derived from this one is remembered
             if isinstance(narrowing.subject, Column):
                 found[narrowing.subject.name] = facts
             else:
                 found.computed[narrowing.subject] = facts
         return found
 
-    @property
+    @cached_property
     def unit_kind(self) -> str | None:
         """The child's."""
         return self.child.unit_kind
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """No unit gains rows."""
         return self.child.rows
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[frozenset[str]]:
         """Fewer rows repeat no more."""
         return self.child.unique
 
-    @property
+    @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """Fewer rows spread no further."""
         return self.child.spreads

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.plans.expressions.comparison import comparable
+from discreet.plans.limits import MOST_ROWS_JOINED
 from discreet.plans.nodes.node import Node, Spread, product
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import Bounds
@@ -74,8 +75,9 @@ class Join(Node):
        public row, so a unit has at most as many rows as before. With LEFT, the private side is the left one. Engines
        leave out public rows that repeat all the same: a table may change after it was checked.
     3. Private with private of the same kind, on the unit and perhaps more: a unit's rows meet only its own. With at
-       most k1 and k2 rows there are at most k1 * k2 pairs (with LEFT, a row without a partner counts as one, and k2
-       >= 1). If the other columns contain, together with the unit, a set that is unique on the right, at most k1.
+       most k1 and k2 rows there are at most k1 * k2 pairs, of which a million are allowed (with LEFT, a row without a
+       partner counts as one, and k2 >= 1). If the other columns contain, together with the unit, a set that is unique
+       on the right, at most k1.
 
     Whole numbers beyond 2**53 do not stay apart beside floats, as doubles they are equal to several others: such a
     column counts for no unique set.
@@ -97,6 +99,7 @@ class Join(Node):
 
     def __post_init__(self) -> None:
         """Refuse the shapes that bound nothing."""
+        super().__post_init__()
         left, right = self.left, self.right
         require_joinable(left, right, self.on)
         if left.private and right.private:
@@ -105,6 +108,12 @@ class Join(Node):
                     "JOIN",
                     why="Rows of one unit would meet rows of another, so one unit could move any number of rows.",
                     instead=f"a join that contains the unit, such as ON a.{_unit(left)} = b.{_unit(right)}.",
+                )
+            if self.rows is not None and self.rows > max(MOST_ROWS_JOINED, left.rows or 0):
+                refuse(
+                    "JOIN",
+                    why=f"One unit may have {self.rows} pairs of rows there, more than {MOST_ROWS_JOINED}.",
+                    instead="a subquery grouped by the unit on one side, or fewer rows_per_unit in the policy.",
                 )
         elif left.private and not _single(right, left, [(theirs, ours) for ours, theirs in self.on]):
             self._refuse_many([theirs for _, theirs in self.on])
@@ -139,12 +148,12 @@ class Join(Node):
             f"r.{name}": facts.or_null().computed() if missing else facts for name, facts in self.right.schema.items()
         }
 
-    @property
+    @cached_property
     def unit_kind(self) -> str | None:
         """That of the private side."""
         return self.left.unit_kind or self.right.unit_kind
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """See the three shapes above."""
         left, right = self.left, self.right
@@ -153,7 +162,7 @@ class Join(Node):
             return left.rows if single else product(left.rows, right.rows)
         return left.rows if left.private else right.rows
 
-    @property
+    @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """A private side's groups are not more after a join; rows for each may be, unless partners are single."""
         found = []

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from discreet.plans.limits import require_small
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from discreet.plans.expressions import Expression
     from discreet.plans.facts import Facts
 
 __all__ = ["Node", "Spread", "least"]
@@ -49,6 +52,26 @@ class Node(ABC):
     (True, 20, ['BoundRows', 'Scan'])
     """
 
+    def __post_init__(self) -> None:
+        """Refuse what is too large, before anything is derived: what is shared counts as often as it is used."""
+        require_small(self.parts, self.depth)
+
+    @cached_property
+    def parts(self) -> int:
+        """How many parts the relation has, written out as a tree: nodes, and what their expressions are made of."""
+        own = 1 + sum(expression.parts for expression in self.expressions)
+        return own + sum(child.parts for child in self.children)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many nodes stand upon each other."""
+        return 1 + max((child.depth for child in self.children), default=0)
+
+    @property
+    def expressions(self) -> Sequence[Expression]:
+        """What the node itself computes of each row."""
+        return ()
+
     @property
     @abstractmethod
     def children(self) -> tuple[Node, ...]:
@@ -69,12 +92,12 @@ class Node(ABC):
     def rows(self) -> int | None:
         """The most rows that one unit can have, or None."""
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[frozenset[str]]:
         """Sets of columns that never repeat, in the whole relation."""
         return frozenset()
 
-    @property
+    @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """What is known about a unit's rows over groups of columns."""
         return ()
@@ -111,9 +134,11 @@ class Node(ABC):
 
     def walk(self) -> Iterator[Node]:
         """Give this node and everything below it."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        left: list[Node] = [self]
+        while left:
+            node = left.pop()
+            yield node
+            left += node.children[::-1]
 
     @cached_property
     def key(self) -> str:

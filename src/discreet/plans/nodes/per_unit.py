@@ -10,6 +10,7 @@ from discreet.plans.nodes.node import Node, Spread
 from discreet.plans.refusals import refuse
 
 if TYPE_CHECKING:
+    from discreet.plans.expressions import Expression
     from discreet.plans.facts import Facts
     from discreet.plans.statistics.per_unit import UnitStatistic
 
@@ -42,6 +43,7 @@ class PerUnit(Node):
 
     def __post_init__(self) -> None:
         """Refuse relations without units and two columns of one name; derive the facts once."""
+        super().__post_init__()
         if not self.child.private:
             refuse(
                 "GROUP BY", why="A public table has no units to group by.", instead="the public columns as they are."
@@ -57,6 +59,11 @@ class PerUnit(Node):
         """The relation whose rows are summarized."""
         return (self.child,)
 
+    @property
+    def expressions(self) -> list[Expression]:
+        """What is aggregated."""
+        return [each.operand for _, each in self.statistics if each.operand is not None]
+
     @cached_property
     def schema(self) -> dict[str, Facts]:
         """The keys' facts, and those derived for the statistics."""
@@ -66,12 +73,12 @@ class PerUnit(Node):
             name: statistic.facts(below, in_group) for name, statistic in self.statistics
         }
 
-    @property
+    @cached_property
     def unit_kind(self) -> str | None:
         """The child's."""
         return self.child.unit_kind
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """One per group of a unit; the unit's own column makes no groups."""
         return self.child.groups_of(self._inner)
@@ -81,12 +88,12 @@ class PerUnit(Node):
         """The keys that can differ within a unit."""
         return frozenset(name for name in self.keys if not self.child.schema[name].unit)
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[frozenset[str]]:
         """The keys together, if one of them is the unit."""
         return frozenset({frozenset(self.keys)}) if len(self._inner) < len(self.keys) else frozenset()
 
-    @property
+    @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """One row for each value of the keys of a unit."""
         return (Spread(self._inner, self.rows, 1),)

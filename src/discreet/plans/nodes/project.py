@@ -39,6 +39,7 @@ class Project(Node):
 
     def __post_init__(self) -> None:
         """Refuse two columns of one name; derive the facts once, so that wrong kinds are refused here."""
+        super().__post_init__()
         names = [name for name, _ in self.columns]
         for name in names:
             if names.count(name) > 1:
@@ -50,27 +51,32 @@ class Project(Node):
         """The relation that is computed from."""
         return (self.child,)
 
+    @property
+    def expressions(self) -> list[Expression]:
+        """The columns."""
+        return [expression for _, expression in self.columns]
+
     @cached_property
     def schema(self) -> dict[str, Facts]:
         """Facts derived from the expressions."""
         return {name: expression.facts(self.child.schema) for name, expression in self.columns}
 
-    @property
+    @cached_property
     def unit_kind(self) -> str | None:
         """The child's."""
         return self.child.unit_kind
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """One row for each."""
         return self.child.rows
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[frozenset[str]]:
         """The sets of which every column is passed on."""
         return frozenset(kept for columns in self.child.unique if (kept := self._passed(columns)) is not None)
 
-    @property
+    @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """The spreads of which every column is passed on."""
         return tuple(

@@ -53,6 +53,7 @@ class SemiJoin(Node):
 
     def __post_init__(self) -> None:
         """Refuse to compare a unit's rows with other units' rows."""
+        super().__post_init__()
         require_joinable(self.left, self.right, self.on)
         if self.right.private and not (self.left.private and on_unit(self.left, self.right, self.on)):
             refuse(
@@ -71,22 +72,22 @@ class SemiJoin(Node):
         """The left side's."""
         return self.left.schema
 
-    @property
+    @cached_property
     def unit_kind(self) -> str | None:
         """The left side's."""
         return self.left.unit_kind
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """No unit gains rows."""
         return self.left.rows
 
-    @property
+    @cached_property
     def unique(self) -> frozenset[frozenset[str]]:
         """Fewer rows repeat no more."""
         return self.left.unique
 
-    @property
+    @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """Fewer rows spread no further."""
         return self.left.spreads

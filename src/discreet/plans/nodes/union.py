@@ -38,6 +38,7 @@ class UnionAll(Node):
 
     def __post_init__(self) -> None:
         """Refuse sides that do not fit."""
+        super().__post_init__()
         ours, theirs = list(self.left.schema.values()), list(self.right.schema.values())
         if len(ours) != len(theirs) or any(a.kind is not b.kind for a, b in zip(ours, theirs, strict=False)):
             refuse(
@@ -63,12 +64,12 @@ class UnionAll(Node):
         pairs = zip(self.left.schema.items(), self.right.schema.values(), strict=True)
         return {name: ours.merged(theirs) for (name, ours), theirs in pairs}
 
-    @property
+    @cached_property
     def unit_kind(self) -> str | None:
         """That of both sides."""
         return self.left.unit_kind
 
-    @property
+    @cached_property
     def rows(self) -> int | None:
         """The sum."""
         left, right = self.left.rows, self.right.rows

@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.plans.expressions import Column, IsNull, Not
 from discreet.plans.nodes import Filter, Keep, Node, SemiJoin
 from discreet.plans.sql.measures import contains_aggregate
-from discreet.plans.sql.reading import only, refuse_part
+from discreet.plans.sql.reading import chained, only, refuse_part
 
 if TYPE_CHECKING:
     from discreet.plans.sql.scope import Named, Scope
@@ -26,8 +26,8 @@ class Reader(Protocol):
     def scope(self, select: exp.Select, named: dict[str, Named]) -> Scope:
         """Read FROM, JOIN and WHERE."""
 
-    def condition(self, scope: Scope, condition: exp.Expression, named: dict[str, Named]) -> Scope:
-        """Apply a condition."""
+    def conditions(self, scope: Scope, conditions: list[exp.Expression], named: dict[str, Named]) -> Scope:
+        """Apply conditions that must all hold."""
 
 
 def conjuncts(node: exp.Expression) -> list[exp.Expression]:
@@ -35,7 +35,7 @@ def conjuncts(node: exp.Expression) -> list[exp.Expression]:
     if isinstance(node, exp.Paren):
         return conjuncts(node.this)
     if isinstance(node, exp.And):
-        return [*conjuncts(node.this), *conjuncts(node.expression)]
+        return [part for operand in chained(node) for part in conjuncts(operand)]
     return [node]
 
 
@@ -123,15 +123,16 @@ def _exists(reader: Reader, scope: Scope, node: exp.Expression, keep: Keep, name
             if not column.is_star and scope.find(column) is None:
                 inner.column(column)  # refuses a name that is in neither
     pairs: list[tuple[str, str]] = []
+    alone: list[exp.Expression] = []
     where = select.args.get("where")
     for condition in [] if where is None else conjuncts(where.this):
         if all(inner.find(column) is not None for column in condition.find_all(exp.Column)):
-            inner = reader.condition(inner, condition, named)
+            alone.append(condition)
         else:
             pairs.append(_correlated(scope, inner, condition))
     if not pairs:
         refuse_part(node, "It does not depend on the row.", "EXISTS (SELECT 1 FROM b WHERE b.unit = a.unit)")
-    return SemiJoin(scope.node, inner.node, tuple(pairs), keep)
+    return SemiJoin(scope.node, reader.conditions(inner, alone, named).node, tuple(pairs), keep)
 
 
 def _correlated(outer: Scope, inner: Scope, condition: exp.Expression) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from discreet.plans.sql.constants import (
     whole_of,
 )
 from discreet.plans.sql.intervals import moved
-from discreet.plans.sql.reading import only, refuse_part
+from discreet.plans.sql.reading import chained, only, refuse_part
 from discreet.plans.sql.refused import OTHER_DATE, REFUSED, SCALAR_SUBQUERY
 from discreet.tables.kinds import Kind
 
@@ -106,6 +106,15 @@ def _pair(kind: type[e.Operation], *extra: str) -> Rule:
     def rule(scalars: Scalars, node: exp.Expression) -> Expression:
         only(node, "this", "expression", *extra)
         return kind((scalars.translate(node.this), scalars.translate(node.expression)))
+
+    return rule
+
+
+def _chain(kind: type[e.Operation]) -> Rule:
+    """AND and OR of any number of operands."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        return kind(tuple(scalars.translate(each) for each in chained(node)))
 
     return rule
 
@@ -463,8 +472,8 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.LTE: _pair(e.LessOrEqual),
     exp.GT: _turned(e.Less),
     exp.GTE: _turned(e.LessOrEqual),
-    exp.And: _pair(e.And),
-    exp.Or: _pair(e.Or),
+    exp.And: _chain(e.And),
+    exp.Or: _chain(e.Or),
     exp.Not: _single(e.Not),
     exp.Is: _is,
     exp.Between: _between,

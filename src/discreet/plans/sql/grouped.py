@@ -48,13 +48,17 @@ class Grouped(Scalars, Generic[Part]):
         self.aliases: dict[str, Expression] = {}
         self.ambiguous: set[str] = set()
         self._forms: dict[str, str] = {}
+        self._known: dict[str, Facts] = {}
 
     @property
     def schema(self) -> Schema:
         """What is known about keys and parts."""
-        below = self.scope.node.schema
-        keys = {name: expression.facts(below) for name, expression in self.keys.items()}
-        return keys | {name: self.facts(part) for name, part in self.parts.items()}
+        if len(self._known) < len(self.keys) + len(self.parts):  # another dictionary: schemas are not changed
+            below = self.scope.node.schema
+            keys = {name: expression.facts(below) for name, expression in self.keys.items()}
+            new = {name: self.facts(part) for name, part in self.parts.items() if name not in self._known}
+            self._known = keys | self._known | new
+        return self._known
 
     def expression(self, node: exp.Expression) -> Expression:
         """Translate, align and check against what is known about keys and parts."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
+from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import shown
+from discreet.plans.limits import DEEPEST, MOST_PARTS
 from discreet.plans.refusals import refuse
 from discreet.tables.kinds import is_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from sqlglot import Token
 
 __all__ = ["DIALECTS", "only", "part", "read_expression", "read_statement", "refuse_part"]
 
@@ -28,7 +32,19 @@ logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 _SPELLED = "dialect"
 _EXAMPLE = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
 _LONGEST = 50_000
-_MOST_PARTS = 5_000
+_DEEPEST = 32
+"""So many parentheses, brackets and CASEs stand within each other at most: the parser takes 23 calls for each."""
+_DEEPEST_TREE = 3 * DEEPEST
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_ONE_AFTER_THE_OTHER = {
+    (TokenType.R_BRACKET, TokenType.L_BRACKET),
+    (TokenType.R_PAREN, TokenType.DOT),
+    (TokenType.ARRAY, TokenType.LT),
+    (TokenType.MAP, TokenType.LT),
+    (TokenType.STRUCT, TokenType.LT),
+}
+"""x[1][1], x.f().f() and ARRAY<ARRAY< are trees as deep as they are long, and the parser's time grows faster."""
 _LONGEST_PART = 80
 
 
@@ -52,10 +68,14 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
         tokens = language.tokenize(text)
         if any(token.comments for token in tokens):
             refuse("a comment", why="Comments and hints are not read.", instead="the question without it.")
+        if _nesting(tokens) > _DEEPEST:
+            _refuse_nesting()
         statements = [statement for statement in language.parser().parse(tokens, text) if statement is not None]
     except QueryRefused:
         raise
-    except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, TypeError, KeyError):
+    except RecursionError:  # other words may be nested as well: NOT NOT NOT x
+        _refuse_nesting()
+    except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError):
         # The parser's own message quotes the text and may be long; where it stands is enough.
         why = f"It is not understood as {dialect} SQL."
         others = " or ".join(f"dialect={each!r}" for each in DIALECTS if each != dialect)
@@ -63,10 +83,62 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
         refuse("the question", why=why, instead=instead)
     if len(statements) != 1:
         refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
-    if sum(1 for _ in statements[0].walk()) > _MOST_PARTS:
-        refuse("the question", why=f"It has more than {_MOST_PARTS} parts.", instead="a smaller one.")
+    _require_small(statements[0])
     statements[0].meta[_SPELLED] = dialect
     return _known_names(statements[0])  # type: ignore[arg-type]  # an expression
+
+
+def _nesting(tokens: list[Token]) -> int:
+    """Count how many parentheses, brackets and CASEs stand within each other, or after each other as one value."""
+    deepest = depth = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        deepest = max(deepest, depth)
+    kinds = [token.token_type for token in tokens]
+    return max(deepest, sum(pair in _ONE_AFTER_THE_OTHER for pair in pairwise(kinds)))
+
+
+def _refuse_nesting() -> NoReturn:
+    why = f"More than {_DEEPEST} parentheses, subqueries or CASEs stand within each other, or other words do."
+    refuse("the question", why=why, instead="a flatter question; WITH gives a subquery a name.")
+
+
+def _require_small(statement: exp.Expr) -> None:
+    """Refuse what has too many parts, or is nested so deeply that no function could walk through it by calling itself.
+
+    AND and OR of many parts are chains that lean to the left, which are read as one.
+    """
+    parts, level = 0, [statement]
+    for _ in range(_DEEPEST_TREE):
+        parts += len(level)
+        if parts > MOST_PARTS or not level:
+            break
+        level = [child for node in level for child in _below(node)]
+    if parts > MOST_PARTS:
+        refuse("the question", why=f"It has more than {MOST_PARTS} parts.", instead="a smaller one.")
+    if level:
+        why = f"More than {DEEPEST} operations or subqueries stand within each other; each term of a sum is one."
+        instead = "a flatter question: (a + b) + (c + d) for a + b + c + d."
+        refuse("the question", why=why, instead=instead)
+
+
+def _below(node: exp.Expr) -> list[exp.Expr]:
+    """Give what stands directly in a part, the operands of a chain at once."""
+    return [*chained(node)] if isinstance(node, exp.And | exp.Or) else list(node.iter_expressions())
+
+
+def chained(node: exp.Expression) -> list[exp.Expression]:
+    """Give the operands of a AND b AND c, or of a OR b OR c, in their order.
+
+    >>> [each.sql() for each in chained(read_expression("a AND b AND (c OR d)"))]
+    ['a', 'b', '(c OR d)']
+    """
+    kind, found = type(node), list[exp.Expression]()
+    while type(node) is kind:
+        only(node, "this", "expression")
+        found.append(node.expression)
+        node = node.this
+    return [node, *reversed(found)]
 
 
 _SYNONYMS: dict[str, type[exp.AggFunc]] = {"mean": exp.Avg, "std": exp.Stddev}

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.plans.expressions import Cast, Column, Expression
+from discreet.plans.expressions import And, Cast, Column, Expression
 from discreet.plans.nodes import BoundRows, Filter, Join, JoinKind, Node, PerUnit, Project, Scan, UnionAll
+from discreet.plans.nodes.filter import require_truth
 from discreet.plans.refusals import refuse
 from discreet.plans.sql.conditions import conjuncts, equality, is_semi_join, semi_joined
 from discreet.plans.sql.expressions import Scalars
@@ -112,17 +113,20 @@ class Relations:
         if where is None:
             return found
         only(where, "this")
-        for condition in conjuncts(where.this):
-            found = self.condition(found, condition, named)
-        return found
+        return self.conditions(found, conjuncts(where.this), named)
 
-    def condition(self, scope: Scope, condition: exp.Expression, named: dict[str, Named]) -> Scope:
-        """Apply one of the conditions that WHERE joins by AND."""
-        if contains_aggregate(condition):
-            refuse_part(condition, "WHERE is applied to rows, before aggregates.", "HAVING")
-        if is_semi_join(condition):
-            return scope.on(semi_joined(self, scope, condition, named))
-        return scope.on(Filter(scope.node, Scalars(scope, self.dialect).expression(condition)))
+    def conditions(self, scope: Scope, conditions: list[exp.Expression], named: dict[str, Named]) -> Scope:
+        """Apply the conditions that WHERE joins by AND: one step for those between two subqueries."""
+        plain: list[Expression] = []
+        for condition in conditions:
+            if contains_aggregate(condition):
+                refuse_part(condition, "WHERE is applied to rows, before aggregates.", "HAVING")
+            if is_semi_join(condition):
+                scope, plain = _filtered(scope, plain), []
+                scope = scope.on(semi_joined(self, scope, condition, named))
+            else:
+                plain.append(_truth(Scalars(scope, self.dialect).expression(condition), scope))
+        return _filtered(scope, plain)
 
     def _source(self, node: exp.Expression, named: dict[str, Named]) -> Scope:
         """Read a table, a named query or a subquery in FROM."""
@@ -169,9 +173,7 @@ class Relations:
         if rest and shape is JoinKind.LEFT:
             refuse_part(join, "A LEFT JOIN is answered with equalities only.", _CONDITIONS)
         found = _joined(left, right, Join(left.node, right.node, tuple(pairs), shape), shared)
-        for condition in rest:
-            found = found.on(Filter(found.node, Scalars(found, self.dialect).expression(condition)))
-        return found
+        return _filtered(found, [_truth(Scalars(found, self.dialect).expression(each), found) for each in rest])
 
     def _pairs(
         self, left: Scope, right: Scope, join: exp.Join
@@ -266,11 +268,27 @@ class Relations:
         return UnionAll(*with_floats(left, right))
 
 
+def _truth(condition: Expression, scope: Scope) -> Expression:
+    """Refuse a condition that is no truth value."""
+    require_truth(condition.facts(scope.node.schema).kind)
+    return condition
+
+
+def _filtered(scope: Scope, conditions: list[Expression]) -> Scope:
+    """Keep the rows for which all conditions hold."""
+    if not conditions:
+        return scope
+    return scope.on(Filter(scope.node, conditions[0] if len(conditions) == 1 else And(tuple(conditions))))
+
+
 def _told_apart(select: exp.Select, names: list[str]) -> None:
     """Refuse a name that AS gives if it differs from another in case only: m and M are one name unless quoted."""
     given = [item.args["alias"] for item in select.expressions if isinstance(item, exp.Alias)]
+    alike: dict[str, set[str]] = {}
+    for name in names:
+        alike.setdefault(name.casefold(), set()).add(name)
     for name in [each.name for each in given if not each.args.get("quoted")]:
-        if any(name != other and name.casefold() == other.casefold() for other in names):
+        if len(alike.get(name.casefold(), ())) > 1:
             refuse(
                 name, why="Two columns have this name but for upper and lower case.", instead="another name for one."
             )
