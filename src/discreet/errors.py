@@ -4,6 +4,7 @@
 DiscreetError
 ├── BudgetError                          a cost does not fit into what is left to spend
 ├── EngineError                          an engine could not compute; it never says why in the data's words
+│   └── TimeLimitError                   a question took longer than it may; what it cost stays spent
 ├── LedgerError                          a ledger cannot be read or written, or was tampered with
 ├── ParameterError (also a ValueError)   an argument is outside what is allowed
 ├── PolicyError (also a ValueError)      a policy does not say what it must, or says what it cannot
@@ -30,6 +31,7 @@ __all__ = [
     "PrecisionError",
     "QueryRefused",
     "SizeError",
+    "TimeLimitError",
 ]
 
 
@@ -152,3 +154,25 @@ class SizeError(DiscreetError, MemoryError):
     ...     print(str(error)[:34])
     size is 1000000000000000000: 8e+18
     """
+
+
+class TimeLimitError(EngineError):
+    """A question took longer than it may and was stopped; its cost stays spent, and the owner is told.
+
+    How long a question takes can depend on private rows, so that it ended too late is a bit that no epsilon covers.
+
+    >>> raise TimeLimitError(60)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.TimeLimitError: the question took longer than 60 seconds, which is the limit, and was stopped. ...
+    """
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(
+            f"the question took longer than {seconds} seconds, which is the limit, and was stopped. What it cost stays "
+            "spent, and the owner is told. Ask for less at once, or ask the owner for more time ([limits] seconds)."
+        )
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TimeLimitError, (self.seconds,)

@@ -16,9 +16,8 @@ from pathlib import Path
 from random import Random
 
 from discreet.errors import BudgetError
-from discreet.ledgers import PostgresLedger, SQLiteLedger
+from discreet.ledgers import Entry, PostgresLedger, SQLiteLedger
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from discreet.tables import Policy
 from tests.ledgers.stores import VISITS, Text
 

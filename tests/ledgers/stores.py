@@ -7,8 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from discreet.ledgers import MemoryLedger, PostgresLedger, SQLiteLedger
-from discreet.releases import Entry
+from discreet.ledgers import Entry, MemoryLedger, PostgresLedger, SQLiteLedger
 from discreet.tables import Analyst, Column, Policy, Purpose, Table
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledgers import SQLiteLedger
 from discreet.plans.nodes import BoundRows
 from discreet.privacy import Pure
-from discreet.releases import MemoryPurse, Questions
 from discreet.tables import Analyst, Column, Policy, Table
 
 if TYPE_CHECKING:
@@ -63,16 +62,6 @@ def test_the_same_question_asked_twice_has_one_part_of_the_price(ledger: SQLiteL
     assert (first.repeated, again.repeated) == (False, True)
     assert spent(ledger)["dataset"] == 2
     assert len(list(ledger.entries(kind="reserved"))) == 2
-
-
-def test_a_purse_without_a_memory_is_charged_once_for_the_same_question() -> None:
-    purse = MemoryPurse(policy())
-    with dp.Database(policy(), ROWS, ledger="memory", analyst="ann") as db:
-        asked = [db.sql(COUNT), db.sql(COUNT)]
-        asked = [type(each)(each.plan, each.engine, purse, "ann") for each in asked]
-        one, other = Questions(asked, purse).release(epsilon=2)
-    assert one.to_dicts() == other.to_dicts()
-    assert purse.spent == Pure(2)
 
 
 def test_what_was_answered_before_is_free_and_leaves_its_part_to_the_others(ledger: SQLiteLedger) -> None:

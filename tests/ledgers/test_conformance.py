@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
+from discreet.ledgers import Entry
 from discreet.ledgers import ledger as ledger_module
 from discreet.ledgers.transfer import written
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, Pure
-from discreet.releases import Entry
 from discreet.tables import Analyst, Column, Policy, Table
 from tests.ledgers.stores import NESTED, POLICY, VISITS, ZCDP_POLICY, Text
 
@@ -321,24 +321,6 @@ def test_who_holds_an_older_policy_spends_nothing(place: Place) -> None:
     assert place.open().remaining == Pure("0.5")
 
 
-def test_streams_and_sessions_reserve_everything_at_their_opening(place: Place) -> None:
-    ledger = place.open(POLICY)
-    paid = ledger.reserve(Pure(2), Entry("", ("visits",), kind="stream", asked="daily counts"))
-    assert ledger.remaining == Pure(1)
-    for value in range(3):
-        ledger.add(paid, Text(value))
-    ledger.record(paid, Text("closed"))
-    with pytest.raises(ParameterError, match="has its answer already"):
-        ledger.add(paid, Text(3))
-    assert [line.body["answer"]["value"] for line in ledger.entries(kind="part")] == [0, 1, 2]
-    assert ledger.remaining == Pure(1)
-    question = ledger.reserve(Pure("0.5"), COUNT)
-    with pytest.raises(ParameterError, match="only streams and sessions have parts"):
-        ledger.add(question, Text(1))
-    assert ledger.find(Pure(1), Entry("", ("visits",), kind="stream")) is None
-    assert ledger.verify().ok
-
-
 def test_audits_checks_and_unprotected_releases_cost_nothing(place: Place) -> None:
     ledger = place.open(POLICY)
     ledger.note("audit", "Laplace", {"claimed": "1.0", "shown": "0.41"})
@@ -426,14 +408,6 @@ def test_a_ledger_is_not_copied_and_takes_no_strange_arguments(place: Place) -> 
     for start in (-1, "x", None):
         with pytest.raises(ParameterError, match="start"):
             list(ledger.entries(start=start))
-
-
-def test_a_question_that_calls_itself_a_stream_has_no_parts(place: Place) -> None:
-    ledger = place.open(POLICY)
-    paid = ledger.reserve(Pure(1), COUNT)
-    with pytest.raises(ParameterError, match="only streams and sessions have parts"):
-        ledger.add(replace(paid, entry=replace(COUNT, kind="stream")), Text(1))
-    assert ledger.verify().ok
 
 
 @pytest.mark.parametrize("answer", [Text(float("nan")), Wordless("{"), Wordless(5), "text", None], ids=repr)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.ledgers import MemoryLedger, PostgresLedger, SQLiteLedger
+from discreet.ledgers import Entry, MemoryLedger, PostgresLedger, SQLiteLedger
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from tests.ledgers.crashes import COSTS, policy
 from tests.ledgers.stores import Place, Text
 
@@ -50,6 +49,7 @@ def check(ledger: Ledger, shown: list[str], epsilon: str) -> Fraction:
     return spent.epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_killed_writers_forget_nothing(tmp_path: Path, kills: int, seed: int) -> None:
     file = tmp_path / "hospital.ledger.sqlite"
@@ -59,6 +59,7 @@ def test_killed_writers_forget_nothing(tmp_path: Path, kills: int, seed: int) ->
         check(ledger, found["shown"], "1000")
 
 
+@pytest.mark.slow
 def test_eight_writers_never_spend_more_than_there_is(tmp_path: Path, seed: int) -> None:
     file = tmp_path / "hospital.ledger.sqlite"
     found = crashed(file, 0, "0.5", seed)
@@ -79,6 +80,7 @@ def test_the_check_sees_what_was_shown_and_not_paid_for(shown: str) -> None:
         check(ledger, [], "1/200")
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_killed_writers_forget_nothing_on_a_server(tmp_path: Path, seed: int) -> None:
     address = Place("postgres", tmp_path).address

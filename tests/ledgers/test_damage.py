@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.errors import DiscreetError, LedgerError
-from discreet.ledgers import MemoryLedger, SQLiteLedger, open_ledger, verify_ledger
+from discreet.ledgers import Entry, MemoryLedger, SQLiteLedger, open_ledger, verify_ledger
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from tests.ledgers.stores import NESTED, POLICY, Text
 
 if TYPE_CHECKING:
@@ -319,7 +318,7 @@ import resource, signal, sys
 from discreet.errors import LedgerError
 from discreet.ledgers import SQLiteLedger
 from discreet.privacy import Pure
-from discreet.releases import Entry
+from discreet.ledgers import Entry
 from tests.ledgers.stores import POLICY, Text
 
 ledger = SQLiteLedger(sys.argv[1], POLICY)
@@ -337,6 +336,7 @@ print(taken, *said, sep="|")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [50, 5_000, 60_000, 100_000])
 def test_a_file_that_may_not_grow_forgets_nothing(tmp_path: Path, size: int) -> None:
     """A full disk, as the system tells it: whatever was said to be taken is there when there is space again."""

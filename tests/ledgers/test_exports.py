@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledgers import Line
-from discreet.ledgers.transfer import written
+from discreet.ledgers.transfer import FORMAT, written
 from discreet.privacy import Pure
 from tests.ledgers.stores import NESTED, POLICY
 from tests.ledgers.test_conformance import COUNT, answered, by
@@ -65,7 +65,7 @@ def test_a_wrong_export_is_not_imported(place: Place, fault: str) -> None:
     *entries, end = lines
     head = end.partition('"head":')[2]
     first = Line.from_json(entries[0])
-    newer = Line.after(None, "opened", {**first.body, "format": 2}, first.time)
+    newer = Line.after(None, "opened", {**first.body, "format": FORMAT + 1}, first.time)
     faults: dict[str, list[str]] = {
         "edit": [*entries[:-1], entries[-1].replace('"value":7', '"value":8'), end],
         "swap": [lines[0], lines[2], lines[1], *lines[3:]],

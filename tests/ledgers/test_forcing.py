@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledgers import SQLiteLedger, lock
+from discreet.ledgers import Entry, SQLiteLedger, lock
 from discreet.ledgers import sqlite as sqlite_module
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from discreet.tables import Policy
 from tests.ledgers.stores import COUNT, NESTED, VISITS, Text
 
@@ -206,7 +205,7 @@ def test_an_interrupt_at_any_line_leaves_no_lock_behind(file: Path, act: str) ->
             assert not (ledger._connection is not None and ledger._connection.in_transaction)
             for path in held:
                 with path.open("rb") as handle:
-                    assert lock._is_free(handle.fileno())
+                    assert lock.is_free(handle.fileno())
         assert number > 100
         assert ledger.verify().ok
 

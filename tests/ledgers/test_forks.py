@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.ledgers import SQLiteLedger
+from discreet.ledgers import Entry, SQLiteLedger
 from discreet.ledgers.forking import _Gate
 from discreet.ledgers.line import Draft
 from discreet.ledgers.lock import turn
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from tests.ledgers.stores import POLICY
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ MANY = """
 import faulthandler, os, sys, threading
 from discreet.ledgers import SQLiteLedger
 from discreet.privacy import Pure
-from discreet.releases import Entry
+from discreet.ledgers import Entry
 from discreet.tables import Policy
 
 faulthandler.dump_traceback_later(100, exit=True)
@@ -64,6 +63,7 @@ print(sum(spent), sum(map(bool, failed)), [ledger.verify().ok for ledger in ledg
 """
 
 
+@pytest.mark.slow
 def test_threads_that_fork_at_once_leave_every_ledger_usable(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", MANY, str(tmp_path)], check=False, capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (0, "180 0 [True, True, True]\n", "")

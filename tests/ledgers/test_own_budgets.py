@@ -227,6 +227,7 @@ def step(draw: Random, databases: list[Database]) -> None:
     assert len(asked) > 1 or not any(any(cost.fields().values()) for cost in free[0].charges.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("facts", FILTERS, ids=["pure", "approximate", "zcdp"])
 @pytest.mark.parametrize("seed", range(2))
 def test_previews_are_what_is_charged_whoever_asks_whatever(place: Place, facts: dict[str, Any], seed: int) -> None:

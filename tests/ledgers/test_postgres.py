@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
-from discreet.errors import LedgerError
-from discreet.ledgers import PostgresLedger
+from discreet.errors import BudgetError, LedgerError
+from discreet.ledgers import Entry, PostgresLedger
 from discreet.ledgers import postgres as postgres_module
 from discreet.ledgers.transfer import FORMAT
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from tests.engines.servers import postgres
 from tests.ledgers.stores import POLICY, Place, Text
 
@@ -186,3 +190,75 @@ def test_what_is_reserved_after_an_interrupt_is_durable(tmp_path: Path) -> None:
     first.reserve(Pure(1), Entry("q", ("visits",)))
     assert second.remaining == Pure(2)
     place.close()
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+def test_the_defaults_of_a_role_change_nothing_in_a_race(place: Place, isolation: str) -> None:
+    """Who waited for the lock saw what was there before it waited, and took a new ledger for one of the future."""
+    role = f"racing{place.number}"
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN SUPERUSER".encode())
+        connection.execute(f"ALTER ROLE {role} SET default_transaction_isolation = '{isolation}'".encode())
+        connection.execute(f"ALTER ROLE {role} SET default_transaction_read_only = on".encode())
+    address = place.address.replace("://postgres:", f"://{role}:")
+    assert role in address
+    gate = Barrier(8)
+
+    def spend(number: int) -> int:
+        gate.wait()
+        taken = 0
+        with PostgresLedger(address, POLICY) as ledger:
+            for turn in range(5):
+                with suppress(BudgetError):
+                    ledger.reserve(Pure("0.25"), Entry(f"{number} {turn}", ("visits",)))
+                    taken += 1
+        return taken
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(spend, range(8))) == 12
+    ledger = place.open(POLICY)
+    assert ledger.remaining == Pure(0)
+    assert ledger.verify().ok
+
+
+_SPENDING = """
+import sys
+from discreet.errors import BudgetError
+from discreet.ledgers import Entry, PostgresLedger
+from discreet.privacy import Pure
+from tests.ledgers.stores import POLICY
+
+taken = 0
+with PostgresLedger(sys.argv[1], POLICY) as ledger:
+    try:
+        for turn in range(9):
+            ledger.reserve(Pure("0.25"), Entry(f"{sys.argv[2]} {turn}", ("visits",)))
+            taken += 1
+    except BudgetError:
+        pass
+print(taken)
+"""
+
+
+def test_processes_that_create_and_spend_at_once_share_one_budget(place: Place) -> None:
+    runs = [
+        subprocess.Popen([sys.executable, "-c", _SPENDING, place.address, str(number)], stdout=subprocess.PIPE)
+        for number in range(4)
+    ]
+    assert sum(int(run.communicate(timeout=120)[0]) for run in runs) == 12
+    ledger = place.open(POLICY)
+    assert [len(list(ledger.entries(kind=kind))) for kind in ("opened", "reserved")] == [1, 12]
+    assert ledger.verify().ok
+
+
+def test_nobody_else_may_read_a_ledger_on_a_server(place: Place) -> None:
+    """Also where all tables are granted to everybody by default."""
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        connection.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC")
+        try:
+            place.open(POLICY)
+            query = "SELECT count(*) FROM pg_class c, aclexplode(c.relacl) a WHERE relnamespace = %s::regnamespace AND "
+            rights = connection.execute((query + "a.grantee = 0").encode(), [f"ledger{place.number}"]).fetchone()
+        finally:
+            connection.execute("ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM PUBLIC")
+    assert rights == (0,)

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledgers import MemoryLedger, SQLiteLedger, lock
+from discreet.ledgers import Entry, MemoryLedger, SQLiteLedger, lock
 from discreet.ledgers import sqlite as sqlite_module
 from discreet.ledgers.heads import Head, HeadFile
 from discreet.ledgers.transfer import FORMAT
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from discreet.tables import Policy, Table
 from tests.ledgers.stores import COUNT, POLICY, Text
 
@@ -244,7 +243,7 @@ def test_a_newer_format_asks_for_an_upgrade(file: Path) -> None:
 def test_what_the_system_says_becomes_a_sentence(
     file: Path, error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(*_: object) -> None:
+    def failing(*_: object, **__: object) -> None:
         raise error
 
     with SQLiteLedger(file) as ledger:
@@ -383,7 +382,7 @@ import os, sys
 from discreet.errors import ParameterError
 from discreet.ledgers import SQLiteLedger
 from discreet.privacy import Pure
-from discreet.releases import Entry
+from discreet.ledgers import Entry
 from tests.ledgers.stores import COUNT, POLICY, Text
 ledger = SQLiteLedger(sys.argv[1], POLICY)
 paid = ledger.reserve(Pure("0.5"), Entry("q", ("visits",)))
@@ -405,6 +404,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_after_a_fork_one_reservation_still_pays_for_one_answer(tmp_path: Path) -> None:
     file = tmp_path / "hospital.ledger.sqlite"
     run = subprocess.run([sys.executable, "-c", FORKED, str(file)], check=True, capture_output=True, text=True)
@@ -418,7 +418,7 @@ import ctypes, os, sys
 from discreet.errors import LedgerError
 from discreet.ledgers import SQLiteLedger
 from discreet.privacy import Pure
-from discreet.releases import Entry
+from discreet.ledgers import Entry
 from tests.ledgers.stores import POLICY
 ledger = SQLiteLedger(sys.argv[1], POLICY)
 child = ctypes.PyDLL(None).fork()
@@ -434,6 +434,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_a_fork_behind_pythons_back_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "hospital.ledger.sqlite"
     run = subprocess.run([sys.executable, "-c", RAW, str(file)], check=True, capture_output=True, text=True)
@@ -451,6 +452,7 @@ with SQLiteLedger(sys.argv[1], POLICY) as ledger:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_create_at_once_create_one_ledger(tmp_path: Path) -> None:
     file = tmp_path / "hospital.ledger.sqlite"
     command = [sys.executable, "-c", CREATED, str(file)]

@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledgers import MemoryLedger, SQLiteLedger
+from discreet.ledgers import Entry, MemoryLedger, SQLiteLedger
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from discreet.tables import Analyst, Policy, Purpose
 from tests.ledgers.stores import VISITS, Text
 
 if TYPE_CHECKING:
-    from discreet.ledgers import Ledger
-    from discreet.releases import Reservation
+    from discreet.ledgers import Ledger, Reservation
 
 COSTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1)])
 WHO = st.sampled_from(["ann", "bob"])

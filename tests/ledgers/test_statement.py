@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.ledgers import MemoryLedger, PostgresLedger, SQLiteLedger, ledger_beside, open_ledger
+from discreet.ledgers import Entry, MemoryLedger, PostgresLedger, SQLiteLedger, ledger_beside, open_ledger
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from discreet.tables import Analyst, Policy
 from tests.ledgers.stores import NESTED, POLICY, ZCDP_POLICY
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def spent() -> MemoryLedger:
@@ -88,10 +84,12 @@ def test_addresses_open_what_they_name(tmp_path: Path) -> None:
         assert open_ledger(POLICY, beside) is beside
         with pytest.raises(ParameterError, match="that of another policy"):
             open_ledger(NESTED, beside)
-    for address in ("other.sqlite", "sqlite:///third.sqlite", tmp_path / "fourth.sqlite"):
-        with open_ledger(POLICY, address, file=file) as found:
+    for address in ("other.sqlite", "sqlite:///third.sqlite", tmp_path / "fourth" / "fourth.sqlite"):
+        folder = tmp_path / Path(address).stem
+        folder.mkdir()
+        with open_ledger(POLICY, address, file=folder / "hospital.toml") as found:
             assert isinstance(found, SQLiteLedger)
-            assert found.path.parent == tmp_path
+            assert found.path.parent == folder
     assert isinstance(open_ledger(POLICY, "memory", file=file), MemoryLedger)
     for wrong in ("mysql://x", 7):
         with pytest.raises(ParameterError, match="ledger is"):

@@ -101,3 +101,9 @@ def test_two_damaged_sums_that_look_alike_do_not_add() -> None:
 
 def test_the_order_of_names_does_not_count() -> None:
     assert normal('{"delta":"0","currency":"zcdp","neighbors":"add_remove","rho":"2/4"}') == text_of(ZCDP("1/2"))
+
+
+def test_a_payment_covers_a_cost_in_all_of_its_numbers() -> None:
+    paid = Approximate(1, "1e-6")
+    assert all(covers(paid, cost) for cost in (paid, Approximate("1/2", "1e-6"), Approximate(1, 0)))
+    assert not any(covers(paid, cost) for cost in (Approximate(2, 0), Approximate("1/2", "1e-5"), Pure(1)))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.ledgers import SQLiteLedger, verify_ledger
+from discreet.ledgers import Entry, SQLiteLedger, verify_ledger
 from discreet.ledgers.line import Line
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from tests.ledgers.stores import NESTED, Text
 
 if TYPE_CHECKING:

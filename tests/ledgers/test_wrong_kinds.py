@@ -11,10 +11,18 @@ import pytest
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.exact import shown
-from discreet.ledgers import MemoryLedger, PostgresLedger, SQLiteLedger, ledger_beside, open_ledger, verify_ledger
+from discreet.ledgers import (
+    Entry,
+    MemoryLedger,
+    PostgresLedger,
+    Session,
+    SQLiteLedger,
+    ledger_beside,
+    open_ledger,
+    verify_ledger,
+)
+from discreet.ledgers.purse import Repeat, Reservation
 from discreet.privacy import ZCDP, Approximate, Pure
-from discreet.releases import Entry
-from discreet.releases.purse import MemoryPurse, Repeat, Reservation
 from tests.ledgers.stores import POLICY, Text
 
 if TYPE_CHECKING:
@@ -69,7 +77,7 @@ ACTS: dict[str, Callable[[Any, Any], object]] = {
     "left for a purpose": lambda ledger, odd: ledger.remaining_for(None, odd),
     "record": lambda ledger, odd: ledger.record(odd, odd),
     "record what": lambda ledger, odd: ledger.record(ledger.reserve(Pure(0), Entry("q", ())), odd),
-    "add": lambda ledger, odd: ledger.add(odd, odd),
+    "session": lambda ledger, odd: Session.open(ledger, odd, odd),
     "note a kind": lambda ledger, odd: ledger.note(odd, "x", {}),
     "note what": lambda ledger, odd: ledger.note("audit", odd, {}),
     "note facts": lambda ledger, odd: ledger.note("audit", "x", odd),
@@ -148,7 +156,6 @@ def test_opening_refuses_what_is_of_another_kind(tmp_path: Path, number: int) ->
         lambda: MemoryLedger(odd),
         lambda: open_ledger(odd),
         lambda: SQLiteLedger(tmp_path / f"{number}.sqlite", odd),
-        lambda: MemoryPurse(odd),
         lambda: PostgresLedger(odd, POLICY),
         lambda: SQLiteLedger.unjoined(odd),
         lambda: verify_ledger(odd, tmp_path / "none.sqlite"),
@@ -163,25 +170,6 @@ def test_opening_refuses_what_is_of_another_kind(tmp_path: Path, number: int) ->
         with pytest.raises(DiscreetError):
             act()
     assert not list(tmp_path.iterdir())
-
-
-def test_a_purse_in_memory_refuses_them_too() -> None:
-    purse: Any = MemoryPurse(POLICY)
-    acts: list[Callable[[Any], object]] = [
-        lambda odd: purse.reserve(odd, Entry("q", ())),
-        lambda odd: purse.reserve(Pure(0), odd),
-        purse.reserve_all,
-        lambda odd: purse.take(odd, []),
-        lambda odd: purse.take([], odd),
-        lambda odd: purse.record(odd, 1),
-        lambda odd: purse.admits(odd, Entry("q", ())),
-        lambda odd: purse.admits(Pure(0), odd),
-        purse.answer,
-    ]
-    for odd in ODD:
-        for act in acts:
-            with suppress(DiscreetError):
-                act(odd)
 
 
 @pytest.mark.parametrize("name", ["hospital.head", "hospital.HEAD"])

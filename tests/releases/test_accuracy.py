@@ -122,6 +122,7 @@ COMPUTED = """SELECT SUM(y) / COUNT(*) AS ratio, 100.0 * COUNT(x) / COUNT(*) AS 
 DRAWS, MOST = 200, 49
 
 
+@pytest.mark.slow
 def test_the_errors_of_what_is_computed_cover_the_truth(db: Database, seed: int) -> None:
     ((exact, _),) = drawn(db, COMPUTED, seed, 1, epsilon=MANY, delta=0)
     missed, missed_by_tenths = dict.fromkeys(exact, 0), dict.fromkeys(exact, 0)

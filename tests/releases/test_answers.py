@@ -209,6 +209,7 @@ def misses(db: Database, price: dict[str, Any], bits: ReplayBits, shrink: float 
 MOST_MISSES = 48
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("price", [{"epsilon": 1, "delta": 0}, {"rho": "0.1"}])
 def test_errors_cover_what_they_say(db: Database, price: dict[str, Any], seed: int) -> None:
     found = misses(db, price, ReplayBits(seed))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from discreet.exact import sqrt_upper
 from discreet.plans.expressions import Column
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
@@ -85,6 +86,7 @@ def test_no_pair_of_neighbors_tells_a_point_better_than_epsilon(
         assert max(loss(law(louder, 0, one), law(louder, 0, other)) for one, other in neighbors(relation)) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", [NeighborRelation.ADD_REMOVE, NeighborRelation.CHANGE_ONE])
 @pytest.mark.parametrize("level", [Fraction(0), Fraction(1)])
 @pytest.mark.parametrize("most", [1, 3])
@@ -214,3 +216,32 @@ def test_of_no_groups_nothing_is_chosen(levels: tuple[str, ...]) -> None:
     asked = tuple(map(Fraction, levels))
     choice = RankChoice.of(asked, POINTS - 1, ONE, NeighborRelation.ADD_REMOVE, epsilon=Fraction(1))
     assert choose(choice, GRID, [], ReplayBits(7)).shape == (0, len(levels))
+
+
+def renyi(first: list[float], second: list[float], order: float) -> float:
+    return math.log(sum(a**order * b ** (1 - order) for a, b in zip(first, second, strict=True))) / (order - 1)
+
+
+def true_rho(choice: RankChoice, pairs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> float:
+    """The largest divergence over its order, between the laws of all these neighbors."""
+    laws = {rows: law(choice, 0, rows) for pair in pairs for rows in pair}
+    orders = (1.001, 1.5, 2.0, 4.0, 16.0)
+    return max(renyi(laws[a], laws[b], order) / order for a, b in pairs for order in orders)
+
+
+def _repeated(rows: tuple[int, ...], times: int) -> tuple[int, ...]:
+    return tuple(row for row in sorted(rows) for _ in range(times))
+
+
+@pytest.mark.parametrize("relation", [NeighborRelation.ADD_REMOVE, NeighborRelation.CHANGE_ONE])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_no_pair_of_neighbors_tells_a_point_better_than_rho(relation: NeighborRelation, rows: int) -> None:
+    """Each unit has so many rows, all alike; of two that are exchanged, all may be in one group."""
+    changed = relation is NeighborRelation.CHANGE_ONE
+    moved = Sensitivity(rows, 2 * rows, 2 * rows**2) if changed else Sensitivity(rows, rows, rows**2)
+    choice = RankChoice.of((Fraction(1, 2),), POINTS - 1, moved, relation, rho=Fraction(1, 4))
+    pairs = [(_repeated(one, rows), _repeated(other, rows)) for one, other in neighbors(relation)]
+    worst = true_rho(choice, pairs) / 0.25
+    assert 0.6 < worst <= 1, worst
+    louder = replace(choice, scales=tuple(scale / sqrt_upper(Fraction(2)) for scale in choice.scales))
+    assert true_rho(louder, pairs) > 0.25, "the partner: the factor 2 of two units in one group is forgotten"

@@ -19,6 +19,7 @@ BUDGETS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget, units", [("zcdp", 12), ("approximate", 0), ("pure", 12)])
 def test_every_accepted_question_is_answered(budget: str, units: int) -> None:
     policy = Policy.from_toml(TOML.replace("epsilon = 3\ndelta = 1e-6", BUDGETS[budget]))

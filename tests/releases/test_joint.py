@@ -94,6 +94,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows, levels, limit", CASES)
 def test_tuples_are_drawn_by_their_law(rows: Rows, levels: tuple[Fraction, ...], limit: int, seed: int) -> None:
     joint = tiny(levels, Fraction(2 * math.lcm(*(level.denominator for level in levels))), limit)

@@ -27,6 +27,7 @@ MEASURES = {
 }
 
 
+@pytest.mark.slow
 def test_a_release_has_no_larger_error_than_its_preview() -> None:
     """A thousand rows: even, all at one end, half at each."""
     random = Random(3)

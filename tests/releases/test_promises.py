@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
 import discreet as dp
 from discreet.engines import Aggregates
-from discreet.errors import BudgetError, EngineError, ParameterError
+from discreet.errors import BudgetError, DiscreetError, EngineError, ParameterError
+from discreet.ledgers import MemoryLedger, Repeat
 from discreet.mechanisms import DiscreteLaplace, PartitionSelection
 from discreet.plans import Bounding, plan_sql
 from discreet.privacy import ZCDP, Pure
-from discreet.releases import MemoryPurse, Question
+from discreet.releases import Question
 from discreet.releases.choices import RankChoice, pure_rho
 from discreet.releases.protection import Price, Protection, _rho_of
 from discreet.releases.question import _selected
 from discreet.releases.recipe import Recipe
-from discreet.tables import Column, Policy, Table
+from discreet.tables import Column, Policy, Purpose, Table
 from tests.noise.replay import ReplayBits
 from tests.plans.hospital import POLICY, TOML, database, without
 from tests.releases.exact import aggregates_of
 
 if TYPE_CHECKING:
     from discreet.plans.nodes import Aggregate
+    from discreet.privacy.currencies import Currency
     from tests.plans.interpreter import Database
 
 PURE = Policy.from_toml(TOML.replace("delta = 1e-6", ""))
@@ -172,55 +176,61 @@ class Told:
         return Prepared(self)
 
 
-class ToldPurse(MemoryPurse):
+class ToldLedger(MemoryLedger):
     events: list[str]
 
-    def take(self, costs: Any, repeats: Any) -> Any:  # noqa: ANN401 - as the purse
+    def take(self, costs: Any, repeats: Any) -> Any:  # noqa: ANN401 - as the ledger
         self.events.append("reserve")
         return super().take(costs, repeats)
 
-    def record(self, reservation: Any, answer: object) -> str:  # noqa: ANN401 - as the purse
+    def record(self, reservation: Any, answer: Any) -> str:  # noqa: ANN401 - as the ledger
         self.events.append("record")
         return super().record(reservation, answer)
 
 
 def told(
     rows: Database, policy: Policy = PURE, sql: str = KNOWN[1], *, living: bool = True, working: bool = True
-) -> tuple[Question, Told, ToldPurse]:
+) -> tuple[Question, Told, ToldLedger]:
     source = Told(rows, living=living, working=working)
-    purse = ToldPurse(policy)
-    purse.events = source.events
-    return Question(plan_sql(policy, sql), source, purse), source, purse  # type: ignore[arg-type]
+    ledger = ToldLedger(policy)
+    ledger.events = source.events
+    return Question(plan_sql(policy, sql), source, ledger), source, ledger  # type: ignore[arg-type]
+
+
+def spent(ledger: MemoryLedger) -> Currency:
+    """What was taken from the dataset's budget."""
+    return ledger.statement.whole.spent
 
 
 def test_promise_3_reserve_before_the_engine_runs_and_record_after() -> None:
-    question, engine, purse = told(database(Random(1)))
+    question, engine, ledger = told(database(Random(1)))
     answer = question.release(epsilon=1)
     assert engine.events == ["alive", "reserve", "run", "record"]
-    assert purse.spent == Pure(1)
-    assert purse.answer(purse.entries[0]) is answer
+    assert spent(ledger) == Pure(1)
+    assert [line.body["answer"] for line in ledger.entries(kind="recorded")] == [json.loads(answer.to_json())]
 
 
 def test_promise_3_no_refund_after_a_failure_and_no_charge_before() -> None:
-    question, engine, purse = told(database(Random(1)), working=False)
+    question, engine, ledger = told(database(Random(1)), working=False)
     with pytest.raises(EngineError):
         question.release(epsilon=1)
-    assert purse.spent == Pure(1)
+    assert spent(ledger) == Pure(1)
     assert engine.events == ["alive", "reserve", "run"]
-    question, engine, purse = told(database(Random(1)), living=False)
+    question, engine, ledger = told(database(Random(1)), living=False)
     with pytest.raises(EngineError):
         question.release(epsilon=1)
-    assert (purse.spent, engine.events) == (Pure(0), ["alive"])
+    assert (spent(ledger), engine.events) == (Pure(0), ["alive"])
 
 
 def test_a_budget_that_is_spent_refuses_before_the_engine_runs() -> None:
-    question, engine, purse = told(database(Random(1)))
+    question, engine, ledger = told(database(Random(1)))
     question.release(epsilon="2.5")
     engine.events.clear()
+    other = Question(plan_sql(PURE, KNOWN[0]), engine, ledger)  # type: ignore[arg-type]
     with pytest.raises(BudgetError):
-        question.release(epsilon="0.6")
+        other.release(epsilon="0.6")
     assert engine.events == ["alive", "reserve"]
-    assert purse.remaining == Pure("0.5")
+    assert ledger.remaining == Pure("0.5")
 
 
 HALF = Policy.from_toml(TOML.replace("delta = 1e-6", "delta = 0.5").replace("rows_per_unit = 3", "rows_per_unit = 900"))
@@ -244,6 +254,7 @@ def share_shown(selection: PartitionSelection, aggregates: Aggregates, seed: int
     return sum(bool(_selected(selection, aggregates, bits)[1]) for _ in range(draws)) / draws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit, epsilon, delta", [LAPLACE, GAUSSIAN])
 def test_promise_6_a_unit_alone_in_g_keys_is_seen_with_at_most_delta(
     limit: Bounding, epsilon: int, delta: str, seed: int
@@ -257,6 +268,7 @@ def test_promise_6_a_unit_alone_in_g_keys_is_seen_with_at_most_delta(
     assert abs(share_shown(selection, aggregates, seed) - 0.1) < SIX
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit, epsilon, delta", [LAPLACE, GAUSSIAN])
 def test_promise_6_a_threshold_for_each_key_alone_is_caught(
     limit: Bounding, epsilon: int, delta: str, seed: int
@@ -272,7 +284,7 @@ def test_promise_7_explanations_and_previews_do_not_look_at_data() -> None:
     for sql in [*KNOWN, *UNKNOWN]:
         texts = set()
         for data in (rows, without(rows, "p0"), nobody):
-            question, engine, purse = told(data, POLICY, sql)
+            question, engine, ledger = told(data, POLICY, sql)
             texts.add(
                 (
                     question.explain(),
@@ -281,7 +293,7 @@ def test_promise_7_explanations_and_previews_do_not_look_at_data() -> None:
                 )
             )
             assert engine.events == []
-            assert purse.spent == ZCDP(0)
+            assert spent(ledger) == ZCDP(0)
         assert len(texts) == 1
 
 
@@ -319,17 +331,47 @@ def test_promise_17_the_answer_holds_no_exact_number() -> None:
 
 
 def test_the_system_source_makes_answers_differ() -> None:
-    question, _, _ = told(database(Random(5)), sql="SELECT SUM(cost) AS n FROM visits")
-    assert len({question.release(epsilon="0.1").to_dicts()[0]["n"] for _ in range(5)}) == 5
+    asked = [told(database(Random(5)), sql="SELECT SUM(cost) AS n FROM visits")[0] for _ in range(5)]
+    assert len({question.release(epsilon="0.1").to_dicts()[0]["n"] for question in asked}) == 5
 
 
 def test_rights_come_first() -> None:
     policy = Policy.from_toml(TOML + '\n[analysts.ann]\nmay = ["explain", "preview"]\n')
     source = Told(database(Random(1)))
     with pytest.raises(ParameterError, match="may not explain"):
-        Question(plan_sql(policy, KNOWN[0]), source, MemoryPurse(policy), "bob")  # type: ignore[arg-type]
-    question = Question(plan_sql(policy, KNOWN[0]), source, MemoryPurse(policy), "ann")  # type: ignore[arg-type]
+        Question(plan_sql(policy, KNOWN[0]), source, MemoryLedger(policy), "bob")  # type: ignore[arg-type]
+    question = Question(plan_sql(policy, KNOWN[0]), source, MemoryLedger(policy), "ann")  # type: ignore[arg-type]
     question.preview(epsilon=1)
     with pytest.raises(ParameterError, match="may not release"):
         question.release(epsilon=1)
     assert source.events == []
+
+
+def test_of_several_stored_answers_each_is_owed() -> None:
+    """Two answers, of which an analyst has seen neither and a purpose the first."""
+    analyst, purpose = ("analyst", "ada"), ("purpose", "care")
+    unseen = (frozenset({analyst}), frozenset({analyst, purpose}))
+    repeat = Repeat(({}, {}), Pure(3), numbers=(1, 2), costs=(Pure(1), Pure(2)), unseen=unseen)
+    assert repeat.owed == {analyst: Pure(3), purpose: Pure(2)}
+    assert repeat.only([1]).owed == {analyst: Pure(2), purpose: Pure(2)}
+
+
+def test_rows_of_two_databases_do_not_meet() -> None:
+    """Each has a budget of its own: a join of both would be paid from one."""
+    policy = Policy([Table("t", unit="id", rows_per_unit=1, columns=[Column("x", lower=0, upper=1)])], epsilon=1)
+    rows = {"t": pd.DataFrame({"id": ["a"], "x": [1]})}
+    with dp.Database(policy, rows, ledger="memory") as one, dp.Database(policy, rows, ledger="memory") as two:
+        with pytest.raises(ParameterError, match="database"):
+            one.table("t").join(two.table("t"), "id")
+        with pytest.raises(ParameterError, match="database"):
+            one.table("t").union_all(two.table("t"))
+
+
+def test_a_database_is_opened_for_a_purpose_of_its_policy_alone() -> None:
+    table = Table("t", unit="id", rows_per_unit=1, columns=[Column("x", lower=0, upper=1)])
+    policy = Policy([table], epsilon=1, purposes=[Purpose("care")])
+    rows = {"t": pd.DataFrame({"id": ["a"], "x": [1]})}
+    for purpose in ("sales", None):
+        with pytest.raises(DiscreetError, match="care"):
+            dp.Database(policy, rows, ledger="memory", purpose=purpose)
+    dp.Database(policy, rows, ledger="memory", purpose="care").close()

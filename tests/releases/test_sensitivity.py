@@ -81,6 +81,7 @@ def shares(plan: Plan, relation: NeighborRelation, rows: Database) -> Iterator[t
             yield isinstance(block, Parts), Fraction(l1, max(claim.l1, 1)), Fraction(l2, max(claim.l2_squared, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_no_neighbor_moves_a_block_farther_than_claimed(relation: NeighborRelation) -> None:
     found = []

@@ -122,6 +122,7 @@ PRICES: list[tuple[Policy, list[dict[str, Any]]]] = [
 MOST_MISSES = 72
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy, prices", PRICES)
 def test_releases_combine_by_inverse_variance(policy: Policy, prices: list[dict[str, Any]], seed: int) -> None:
     values, reach, alone = combined(policy, "SELECT COUNT(*) AS n FROM visits", prices, seed)

@@ -55,6 +55,7 @@ def column(cells: list[Any]) -> Any:  # noqa: ANN401 - as an engine gives it
     return np.array(cells) if all(type(each) is int for each in cells) else cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", GROUPS)
 def test_groups_come_in_the_order_of_their_keys_whatever_the_engine_says(keys: str) -> None:
     plan, groups = asked(keys), GROUPS[keys]

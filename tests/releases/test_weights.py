@@ -172,6 +172,7 @@ def neighbors() -> list[tuple[tuple[Rows, ...], tuple[Rows, ...]]]:
     return [((one, two), ((*one, a), (*two, b))) for one, two, a, b in pairs if a <= b]
 
 
+@pytest.mark.slow
 def test_histogram_and_choices_together_tell_no_more_than_their_price() -> None:
     choice = RankChoice.of(HALF, CELLS - 1, TWO, NeighborRelation.ADD_REMOVE, epsilon=Fraction(2), several=True)
     assert choice.pooled is not None
@@ -225,6 +226,7 @@ def test_cells_are_drawn_by_their_weights(seed: int) -> None:
     assert chi_square(counts, laws(Weights.even(0, CELLS - 1, 0), choice, (rows,))[0]) > 45.0
 
 
+@pytest.mark.slow
 def test_tuples_are_drawn_by_their_weights(seed: int) -> None:
     """Against the definition: rows at any points of their cells, and every tuple of points by its miss."""
     rows, levels, draws = (1, 1, 2), (Fraction(1, 4), Fraction(3, 4)), 3000

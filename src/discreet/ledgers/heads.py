@@ -54,7 +54,7 @@ class HeadFile:
     """A file with the head of a ledger, rewritten in place after each entry.
 
     It is written after the entry is durable and not forced to disk itself: after a power cut it may name an older
-    entry, which is still part of the ledger.
+    entry, which is still part of the ledger. Its owner alone may read it, and with `group` its group.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -65,6 +65,7 @@ class HeadFile:
     """
 
     path: Path
+    group: bool | None = None
 
     def read(self) -> Head | None:
         """The head that was written last; None if there is none."""
@@ -87,7 +88,7 @@ class HeadFile:
         """
         data = f"{head.number:0{_WIDTH}d} {head.hash}\n".encode()
         try:
-            with opened(self.path) as file:
+            with opened(self.path, group=self.group) as file:
                 handle = file.fileno()
                 hold(handle, _WAIT_SECONDS)
                 before = os.read(handle, len(data) + 1)

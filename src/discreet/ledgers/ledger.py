@@ -14,6 +14,15 @@ from discreet.ledgers.amounts import added, covers, least, left_of, read_text, s
 from discreet.ledgers.heads import Head
 from discreet.ledgers.line import Draft, Line, now
 from discreet.ledgers.page import MemoryPage
+from discreet.ledgers.purse import (
+    Entry,
+    Repeat,
+    Reservation,
+    require_costs,
+    require_entry,
+    require_repeats,
+    require_reservation,
+)
 from discreet.ledgers.records import (
     about,
     changes,
@@ -28,21 +37,12 @@ from discreet.ledgers.records import (
     table_names,
     terms_of,
 )
-from discreet.ledgers.rules import apply, seen, verified_tables
+from discreet.ledgers.rules import SESSIONS, apply, seen, verified_tables
 from discreet.ledgers.statement import Statement
 from discreet.ledgers.sums import sum_text, within
 from discreet.ledgers.terms import DATASET, Limits, Terms
 from discreet.ledgers.transfer import FORMAT, checked, copy_into, written
 from discreet.ledgers.verification import Verification, verified
-from discreet.releases.purse import (
-    Entry,
-    Repeat,
-    Reservation,
-    require_costs,
-    require_entry,
-    require_repeats,
-    require_reservation,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,17 +53,18 @@ if TYPE_CHECKING:
     from discreet.ledgers.heads import HeadFile
     from discreet.ledgers.line import Charge, Scope
     from discreet.ledgers.page import Page, State
+    from discreet.ledgers.purse import Released
+    from discreet.ledgers.vaults import Vault
     from discreet.privacy.currencies import Currency
-    from discreet.releases.purse import Released
     from discreet.tables import Policy
 
 __all__ = ["KINDS", "Ledger"]
 
-KINDS = ("question", "stream", "session", "method")
+KINDS = ("question", "method", *SESSIONS)
 """What a reservation pays for."""
 
-_NOTES = ("audit", "check", "unprotected")
-_WRITTEN = ("opened", "policy", "reserved", "recorded", "part", "shared", *_NOTES)
+_NOTES = ("audit", "check", "stopped", "unprotected")
+_WRITTEN = ("opened", "policy", "reserved", "recorded", "shared", "lease", "step", "part", "closed", *_NOTES)
 _OWN_WORDS = frozenset({"analyst", "charges", "clock", "purpose", "question", "reservation", "reservations", "what"})
 _CHUNK = 1000
 
@@ -86,6 +87,9 @@ class Ledger(ABC):
     >>> ledger.find(Pure("0.3"), Entry("0f3a", ("visits",))).cost, ledger.remaining
     (Pure(epsilon=0.4), Pure(epsilon=0.6))
     """
+
+    _vault: Vault
+    """Where sessions keep what nobody else may read."""
 
     def __init__(
         self,
@@ -224,16 +228,26 @@ class Ledger(ABC):
 
     def record(self, reservation: Reservation, answer: Released) -> str:
         """Keep the answer of a reservation, once, and give the head of the ledger. Only then may it be shown."""
-        return self._answer(reservation, "recorded", answer)
-
-    def add(self, reservation: Reservation, part: Released) -> str:
-        """Keep one value of a stream or session whose whole cost was reserved at its opening."""
-        return self._answer(reservation, "part", part)
+        require_reservation(reservation)
+        record = released_record(answer)
+        with self._page(write=True) as page:
+            line = page.line(reservation.number)
+            known = line is not None and line.kind == "reserved" and "session" not in line.body
+            if line is None or not known or f"{line.number}:{line.hash}" != reservation.head:
+                msg = f"reservation {reservation.number} is not of this ledger; reserve first."
+                raise ParameterError(msg)
+            if page.is_recorded(reservation.number):
+                msg = f"reservation {reservation.number} has its answer already; a cost pays for one. Reserve again."
+                raise ParameterError(msg)
+            body = {"reservation": reservation.number, "answer": record}
+            body |= {"question": line.question, "charges": line.body["charges"]}
+            head = self._append(page, Draft.of("recorded", body))
+        return str(head)
 
     # What an owner needs
 
     def note(self, kind: str, what: str, facts: Mapping[str, object]) -> str:
-        """Keep a public fact at cost 0: an `audit` beside its claim, an owner's `check`, an `unprotected` release.
+        """Keep a public fact at cost 0: an `audit`, an owner's `check`, an `unprotected` release, a `stopped` question.
 
         >>> from discreet.ledgers import MemoryLedger
         >>> from discreet.tables import Policy
@@ -576,24 +590,3 @@ class Ledger(ABC):
         lines = self._answers(page, entry.question)
         own = [line for line in lines if all(line.reservation in seen(page, entry.question, *s) for s in whose[1:])]
         return Reservation(head.number, cost, entry, tuple(line.body["answer"] for line in own), str(head))
-
-    def _answer(self, reservation: Reservation, kind: str, answer: Released) -> str:
-        require_reservation(reservation)
-        record = released_record(answer)
-        with self._page(write=True) as page:
-            line = page.line(reservation.number)
-            if line is None or line.kind != "reserved" or f"{line.number}:{line.hash}" != reservation.head:
-                msg = f"reservation {reservation.number} is not of this ledger; reserve first."
-                raise ParameterError(msg)
-            if page.is_recorded(reservation.number):
-                msg = f"reservation {reservation.number} has its answer already; a cost pays for one. Reserve again."
-                raise ParameterError(msg)
-            what = line.body.get("what")  # as it was paid, not as given now
-            if kind == "part" and what not in {"stream", "session"}:
-                msg = f"reservation {line.number} is for a {what}; only streams and sessions have parts."
-                raise ParameterError(msg)
-            body = {"reservation": reservation.number, "answer": record}
-            if kind == "recorded":
-                body |= {"question": line.question, "charges": line.body["charges"]}
-            head = self._append(page, Draft.of(kind, body))
-        return str(head)

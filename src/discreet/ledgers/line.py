@@ -144,8 +144,8 @@ class Line:
 
     The kinds: `opened` (the first entry: dataset, relation, filter), `policy` (an edit), `reserved` (a cost was taken),
     `recorded` (the answer to a reservation), `part` (one value of a stream or session), `shared` (a stored answer was
-    shown to somebody else, in whose budgets it counts), `audit`, `check`, and `unprotected` (a release without any
-    guarantee).
+    shown to somebody else, in whose budgets it counts), `stopped` (a question took longer than it may), `audit`,
+    `check`, and `unprotected` (a release without any guarantee).
 
     >>> first = Line.after(None, "audit", {"claimed": "1"}, "2026-01-01T00:00:00.000000Z")
     >>> Line.read(first.text, first.hash) == first, first.number
@@ -255,6 +255,7 @@ class Line:
             "shared": f"answer to entries {', '.join(map(str, facts.get('reservations', ())))}",
             "audit": f"{facts.get('what', '')}: claimed {facts.get('claimed')}, shown ≥ {facts.get('shown')}",
             "check": str(facts.get("what", "")),
+            "stopped": str(facts.get("what", "")),
             "unprotected": f"{facts.get('what', '')}: no guarantee",
         }
         cost = "" if self.cost is None else f" {self.cost!r}"

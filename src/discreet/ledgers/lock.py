@@ -6,8 +6,11 @@ import errno
 import os
 import time
 from contextlib import contextmanager
+from functools import partial
 from io import FileIO
 from typing import TYPE_CHECKING
+
+from discreet.files import made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +21,14 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; SQLite's own lock is then the only one
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["hold", "opened", "turn"]
+__all__ = ["hold", "is_free", "opened", "released", "turn"]
 
 _SHORTEST, _LONGEST = 1e-4, 0.05
 """Who is next looks again after a tenth of what it has waited, but within these bounds, in seconds."""
 
 
 @contextmanager
-def turn(path: str | Path, seconds: float) -> Iterator[None]:
+def turn(path: str | Path, seconds: float, *, group: bool | None = None) -> Iterator[None]:
     """Hold a file's lock for a block; others are let in in the order in which they came.
 
     Two locks in a row, like a turnstile: whoever holds the outer one is next at the inner one, so the process that just
@@ -45,19 +48,30 @@ def turn(path: str | Path, seconds: float) -> Iterator[None]:
         yield
         return
     process = os.getpid()
-    with opened(f"{path}.queue") as queue, opened(f"{path}.lock") as lock:
+    with opened(f"{path}.queue", group=group) as queue, opened(f"{path}.lock", group=group) as lock:
         try:
             fcntl.flock(queue, fcntl.LOCK_EX)
             hold(lock.fileno(), seconds)
             fcntl.flock(queue, fcntl.LOCK_UN)
             yield
         finally:
-            if os.getpid() == process:
-                fcntl.flock(lock, fcntl.LOCK_UN)
+            released(lock.fileno(), process)
 
 
-def opened(path: str | Path) -> FileIO:
-    """Open a file to lock it, and make it if it is not there.
+def released(lock: int, process: int) -> None:
+    """Give a lock back, in the process that took it: a forked child that has the file open would keep it otherwise.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     hold(file.fileno(), 30)
+    ...     released(file.fileno(), os.getpid())
+    """
+    if fcntl is not None and os.getpid() == process:
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def opened(path: str | Path, *, group: bool | None = None) -> FileIO:
+    """Open a file to lock it, and make it if it is not there; who may not read the ledger may not lock it either.
 
     It is an object, which closes itself when nobody holds it: an interrupt may come at any place, also where the file
     is about to be closed, and a bare number that was forgotten would keep its lock until the process ends.
@@ -67,15 +81,23 @@ def opened(path: str | Path) -> FileIO:
     ...     file.closed
     False
     """
-    return FileIO(path, "r+", opener=_made)
+    return FileIO(path, "r+", opener=partial(_made, group=group))
 
 
-def _made(path: str, _: int) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+def _made(path: str, _: int, *, group: bool | None) -> int:
+    return made(path, os.O_RDWR, group=group)
 
 
-def _is_free(lock: int) -> bool:
-    """Take a lock if nobody holds it."""
+def is_free(lock: int) -> bool:
+    """Take the lock of an open file if nobody holds it; closing the file gives it back.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     is_free(file.fileno())
+    True
+    """
+    if fcntl is None:  # pragma: no cover - Windows
+        return True
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -90,10 +112,8 @@ def hold(lock: int, seconds: float) -> None:
     >>> with tempfile.TemporaryFile() as file:
     ...     hold(file.fileno(), 30)
     """
-    if fcntl is None:  # pragma: no cover - Windows
-        return
     start = time.monotonic()
-    while not _is_free(lock):
+    while not is_free(lock):
         waited = time.monotonic() - start
         if waited > seconds:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import LedgerError
 from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.page import MemoryPage, Store
+from discreet.ledgers.vaults import MemoryVault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ class MemoryLedger(Ledger):
     """A ledger in memory, for trying out and for tests: every rule holds, but only until the process ends.
 
     >>> from discreet.privacy import Pure
-    >>> from discreet.releases import Entry
+    >>> from discreet.ledgers import Entry
     >>> from discreet.tables import Policy
     >>> ledger = MemoryLedger(Policy([], epsilon=1))
     >>> _ = ledger.reserve(Pure("0.4"), Entry("", ("visits",), analyst="ann"))
@@ -33,6 +34,7 @@ class MemoryLedger(Ledger):
 
     def __init__(self, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
         self._store = Store()
+        self._vault = MemoryVault()
         self._process = os.getpid()
         self._lock = threading.RLock()
         super().__init__(policy, name="memory", export=export)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +15,13 @@ from discreet.ledgers.memory import MemoryLedger
 from discreet.ledgers.paths import HEAD, read_path
 from discreet.ledgers.postgres import PostgresLedger
 from discreet.ledgers.records import require_policy
+from discreet.ledgers.register import Register, origin_of
 from discreet.ledgers.sqlite import SQLiteLedger
+from discreet.ledgers.transfer import checked
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from discreet.ledgers.verification import Verification
 
@@ -26,7 +31,9 @@ _MEMORY = "memory"
 
 
 def ledger_beside(file: str | Path) -> Path:
-    """Where the ledger of a policy file lies unless the policy says otherwise.
+    """Where the ledger of a policy file is made unless the policy says otherwise.
+
+    A dataset that is known under another name of its file keeps the ledger that it has.
 
     >>> ledger_beside("data/hospital.toml").name
     'hospital.ledger.sqlite'
@@ -95,10 +102,66 @@ def _unjoined(policy: Policy | None, address: str | Path | None, file: str | Pat
     if found == _MEMORY:
         msg = f"the ledger {_MEMORY!r} ends with its process; there is none to look at."
         raise LedgerError(msg)
-    scheme, mark, rest = str(found).partition("://") if found is not None else ("", "", "")
-    if mark and scheme in {"postgresql", "postgres"}:
-        return PostgresLedger.unjoined(str(found), _head_file(file))
-    return SQLiteLedger.unjoined(_path(found, mark, rest, file))
+    place = _Place.of(found, file)
+    if found is None and policy is not None and not place.is_there:
+        known = Register(policy, file=read_path("" if file is None else file, name="file")).ledger()
+        if known is not None and "://" not in known:
+            place = _Place(known, None)
+    return place.unjoined()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a ledger is: a path, or the address of a server and a file here for the head."""
+
+    address: str
+    head: Path | None
+
+    @staticmethod
+    def of(found: str | Path | None, file: str | Path | None) -> _Place:
+        """Read an address; a path is relative to the policy's file."""
+        if not isinstance(found, str | Path | None):
+            msg = f"ledger is {shown(found)}; it must be a Ledger, a path, 'memory' or postgresql://…."
+            raise ParameterError(msg)
+        scheme, mark, rest = str(found).partition("://") if found is not None else ("", "", "")
+        if mark and scheme in {"postgresql", "postgres"}:
+            return _Place(str(found), _head_file(file))
+        if mark and scheme != "sqlite":
+            msg = f"ledger is {shown(scheme)}://…; it must be a path, sqlite:///…, 'memory' or postgresql://…."
+            raise ParameterError(msg)
+        return _Place(str(_path(found, mark, rest, file)), None)
+
+    @property
+    def is_server(self) -> bool:
+        return self.address.startswith(("postgresql://", "postgres://"))
+
+    @property
+    def is_there(self) -> bool:
+        return self.is_server or Path(self.address).exists()
+
+    @property
+    def name(self) -> str:
+        """The place under its one name, without a password."""
+        return PostgresLedger.unjoined(self.address).name if self.is_server else os.path.realpath(self.address)
+
+    def unjoined(self) -> Ledger:
+        if self.is_server:
+            return PostgresLedger.unjoined(self.address, self.head)
+        return SQLiteLedger.unjoined(self.address)
+
+    def open(self, policy: Policy, export: Iterable[str] | None) -> Ledger:
+        if self.is_server:
+            return PostgresLedger(self.address, policy, head_file=self.head, export=export)
+        return SQLiteLedger(self.address, policy, export=export)
+
+    def origin(self, export: Iterable[str] | None) -> str:
+        """Give the first entry of what is there, or of the export that it is made from; "" for a new ledger."""
+        if self.is_there:
+            with self.unjoined() as ledger:
+                origin = origin_of(ledger)
+            if origin:
+                return origin
+        return next((line.hash for line in checked(export)), "") if export is not None else ""
 
 
 def _given(ledger: Ledger, policy: Policy, export: Iterable[str] | None) -> Ledger:
@@ -109,6 +172,19 @@ def _given(ledger: Ledger, policy: Policy, export: Iterable[str] | None) -> Ledg
     if export is not None:
         msg = "export makes a new ledger; give an address where there is none yet."
         raise ParameterError(msg)
+    return ledger
+
+
+def _registered(ledger: Ledger, source: object, file: str | Path | None) -> Ledger:
+    """Enter a ledger that is open already, unless the dataset has another or this one ends with the process."""
+    name = os.path.realpath(ledger.path) if isinstance(ledger, SQLiteLedger) else ""
+    name = ledger.name if isinstance(ledger, PostgresLedger) else name
+    register = Register(ledger.policy, source, file=None if file is None else read_path(file, name="file"))
+    if name:
+        with register.held():
+            origin = origin_of(ledger)
+            register.choose(name, origin, follow=False)
+            register.enter(name, origin)
     return ledger
 
 
@@ -140,6 +216,7 @@ def open_ledger(
     address: str | Path | Ledger | None = None,
     *,
     file: str | Path | None = None,
+    source: object = None,
     export: Iterable[str] | None = None,
 ) -> Ledger:
     """Open the ledger of a policy.
@@ -153,6 +230,9 @@ def open_ledger(
     comes from no file is kept in memory. Paths are relative to the policy's file. A policy file that names `"memory"`
     is refused: whoever opens it next would have the whole budget again. Who wants that gives the address.
 
+    A dataset has one ledger, which is entered in a register beside its data (`source`, or the policy's own): under
+    another name of the policy's file it is found there, and a second one for the same id is refused.
+
     With `export`, the lines of an export, the ledger is made from them, and must not be there yet.
 
     >>> from discreet.tables import Policy
@@ -163,21 +243,18 @@ def open_ledger(
         msg = f"policy is {shown(policy)}; it must be a Policy."
         raise ParameterError(msg)
     if isinstance(address, Ledger):
-        return _given(address, policy, export)
+        return _registered(_given(address, policy, export), source, file)
     found = policy.ledger if address is None else address
     if address is None and file is not None:
         _require_durable(policy)
     if found == _MEMORY or (found is None and file is None):
         return MemoryLedger(policy, export=export)
-    if found is None:
-        return SQLiteLedger(ledger_beside("" if file is None else file), policy, export=export)
-    if not isinstance(found, str | Path):
-        msg = f"ledger is {shown(found)}; it must be a Ledger, a path, 'memory' or postgresql://…."
-        raise ParameterError(msg)
-    scheme, mark, rest = str(found).partition("://")
-    if mark and scheme in {"postgresql", "postgres"}:
-        return PostgresLedger(str(found), policy, head_file=_head_file(file), export=export)
-    if mark and scheme != "sqlite":
-        msg = f"ledger is {shown(scheme)}://…; it must be a path, sqlite:///…, 'memory' or postgresql://…."
-        raise ParameterError(msg)
-    return SQLiteLedger(_path(found, mark, rest, file), policy, export=export)
+    place = _Place.of(found, file)
+    lines = list(export) if isinstance(export, Iterable) and not isinstance(export, str | bytes) else export
+    register = Register(policy, source, file=None if file is None else read_path(file, name="file"))
+    with register.held():
+        name = place.name
+        chosen = register.choose(name, place.origin(lines), follow=found is None)
+        ledger = (place if chosen == name else _Place(chosen, None)).open(policy, lines)
+        register.enter(chosen, origin_of(ledger))
+    return ledger

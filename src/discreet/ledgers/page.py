@@ -109,6 +109,9 @@ class Page(Protocol):
     def is_recorded(self, reservation: int) -> bool:
         """Whether a reservation has its answer."""
 
+    def parts(self, reservation: int) -> list[Line]:
+        """The parts of a session, in order."""
+
 
 _Key = tuple[str, str, str]
 
@@ -222,6 +225,10 @@ class MemoryPage:
     def is_recorded(self, reservation: int) -> bool:
         """Whether a reservation has its answer."""
         return reservation in self._store.recorded
+
+    def parts(self, reservation: int) -> list[Line]:
+        """The parts of a session."""
+        return [line for line in self.lines(reservation, None, "part") if line.reservation == reservation]
 
     def commit(self) -> None:
         """Keep what was written."""

@@ -17,6 +17,7 @@ from discreet.ledgers.ledger import Ledger
 from discreet.ledgers.line import Line
 from discreet.ledgers.page import Filed, State
 from discreet.ledgers.paths import read_path
+from discreet.ledgers.records import require_policy
 from discreet.ledgers.transfer import FORMAT
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from psycopg import Connection, Cursor
 
-    from discreet.ledgers.page import Page
+    from discreet.ledgers.vaults import Lease
     from discreet.tables import Policy
 
 __all__ = ["PostgresLedger"]
@@ -51,6 +52,16 @@ CREATE TABLE state (
 );
 CREATE TABLE format (version integer NOT NULL);
 """
+_SESSIONS = """
+CREATE INDEX parts ON lines (reservation, number) WHERE kind = 'part';
+CREATE TABLE sealed (
+    reservation bigint PRIMARY KEY, seal text NOT NULL, content bytea NOT NULL
+);
+REVOKE ALL ON sealed FROM PUBLIC;
+"""
+"""What format 2 added."""
+_WRITING = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE"
+"""Whatever the role's own default is: who has waited for a lock must see what was written meanwhile."""
 _LEFT_BEHIND: list[object] = []
 """Connections that a fork brought along; they belong to the parent."""
 
@@ -150,6 +161,75 @@ class _Page:
         query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = %s"
         return self._one(query, reservation) is not None
 
+    def parts(self, reservation: int) -> list[Line]:
+        rows = self._all(
+            "SELECT line, hash FROM lines WHERE kind = 'part' AND reservation = %s ORDER BY number", reservation
+        )
+        return [Line.read(*row) for row in rows]
+
+    def put_sealed(self, number: int, seal: str, content: bytes) -> None:
+        query = (
+            "INSERT INTO sealed VALUES (%s, %s, %s) ON CONFLICT (reservation) "
+            "DO UPDATE SET seal = excluded.seal, content = excluded.content"
+        )
+        self._cursor.execute(query, (number, seal, content))
+
+    def drop_sealed(self, number: int) -> None:
+        self._cursor.execute("DELETE FROM sealed WHERE reservation = %s", (number,))
+
+    def sealed(self, number: int, seal: str) -> bytes | None:
+        row = self._one("SELECT content FROM sealed WHERE reservation = %s AND seal = %s", number, seal)
+        return None if row is None else bytes(row[0])
+
+
+class _TableVault:
+    """Sealed states in a table that only the ledger's role may read; they are written with the part they belong to.
+
+    The lease is a lock of the connection, which the server gives back when the connection ends. Should it end while the
+    holder lives, somebody else may take the session over: the fence then keeps the former holder from writing.
+    """
+
+    def __init__(self, ledger: PostgresLedger) -> None:
+        self._ledger = ledger
+        self._held: set[int] = set()  # the server lets one connection take its own lock again
+
+    def hold(self, number: int) -> Lease | None:
+        if number in self._held:
+            return None
+        row = self._lock("SELECT pg_try_advisory_lock(hashtext(%s), %s)", number)
+        if not row:
+            return None
+        self._held.add(number)
+        return _TableLease(self, number)
+
+    def give_back(self, number: int) -> None:
+        self._held.discard(number)
+        self._lock("SELECT pg_advisory_unlock(hashtext(%s), %s)", number)
+
+    def _lock(self, query: str, number: int) -> bool:
+        return self._ledger._advise(query, f"session {number >> 31}", number & 0x7FFFFFFF)  # noqa: SLF001 - its own vault
+
+    def put(self, page: _Page, number: int, seal: str, content: bytes) -> None:
+        page.put_sealed(number, seal, content)
+
+    def get(self, page: _Page, number: int, seal: str) -> bytes | None:
+        return page.sealed(number, seal)
+
+    def settle(self, number: int, seal: str) -> None:
+        """Forget the state of a session that was closed; else the one row was overwritten with its part."""
+        if not seal:
+            self._ledger._forget_sealed(number)  # noqa: SLF001 - its own vault
+
+
+class _TableLease:
+    """A lock of a connection."""
+
+    def __init__(self, vault: _TableVault, number: int) -> None:
+        self._vault, self._number = vault, number
+
+    def close(self) -> None:
+        self._vault.give_back(self._number)
+
 
 class PostgresLedger(Ledger):
     """A ledger in a schema of a PostgreSQL database (16 or newer), for many processes on many machines.
@@ -173,17 +253,32 @@ class PostgresLedger(Ledger):
         head_file: str | Path | None = None,
         export: Iterable[str] | None = None,
     ) -> None:
-        self._attach(address, head_file)
+        require_policy(policy)
+        self._attach(address, head_file, group=None if policy is None else policy.ledger_group)
         super().__init__(policy, name=self._named, heads=self._heads, export=export)
 
-    def _attach(self, address: str, head_file: str | Path | None) -> None:
+    def _attach(self, address: str, head_file: str | Path | None, *, group: bool | None = None) -> None:
         """Know the server, without asking it."""
         self._address, self._schema, self._named = _parts(address)
         self._thread_lock = threading.RLock()
         self._connection: Connection[tuple[Any, ...]] | None = None
         self._process = 0
-        self._heads: HeadFile | None = None if head_file is None else HeadFile(read_path(head_file, name="head_file"))
+        heads = None if head_file is None else read_path(head_file, name="head_file")
+        self._heads: HeadFile | None = None if heads is None else HeadFile(heads, group)
+        self._vault = _TableVault(self)  # type: ignore[assignment]  # the pages it gets are of this ledger
         renew_lock(self)
+
+    def _advise(self, query: str, name: str, number: int) -> bool:
+        """Take or give back an advisory lock of the connection, which is open: a page is, or was just now."""
+        with self._thread_lock:
+            if self._connection is None or self._connection.closed or self._process != os.getpid():
+                return False
+            row = self._connection.execute(query.encode(), (f"discreet {self._schema} {name}", number)).fetchone()
+            return row is not None and bool(row[0])
+
+    def _forget_sealed(self, number: int) -> None:
+        with self._page(write=True) as page:
+            page.drop_sealed(number)
 
     @classmethod
     def unjoined(cls, address: str, head_file: str | Path | None = None) -> PostgresLedger:
@@ -191,6 +286,11 @@ class PostgresLedger(Ledger):
         found = cls.__new__(cls)
         found._attach(address, head_file)  # noqa: SLF001 - of its own class
         return found
+
+    @property
+    def name(self) -> str:
+        """The address without user and password."""
+        return self._named
 
     def close(self) -> None:
         """Close the connection."""
@@ -229,6 +329,7 @@ class PostgresLedger(Ledger):
         from psycopg import sql
 
         place = sql.Identifier(self._schema)
+        cursor.execute(_WRITING)
         cursor.execute("SET synchronous_commit TO on")
         cursor.execute(f"SET lock_timeout TO '{_WAIT_SECONDS}s'")
         cursor.execute(sql.SQL("SET search_path TO {}, pg_catalog").format(place))
@@ -237,9 +338,13 @@ class PostgresLedger(Ledger):
         if cursor.fetchone() == (None,):
             cursor.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(place))
             cursor.execute(_TABLES.encode())
-            cursor.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
+            cursor.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA {} FROM PUBLIC").format(place))
+            cursor.execute("INSERT INTO format VALUES (1)")
         version = cursor.execute("SELECT max(version) FROM format").fetchone()
-        if version is None or version[0] != FORMAT:
+        if version == (1,):
+            cursor.execute(_SESSIONS.encode())
+            cursor.execute("UPDATE format SET version = %s", (FORMAT,))
+        elif version != (FORMAT,):
             msg = f"the ledger {self._named} was written by a newer Discreet. Upgrade Discreet to use it."
             raise LedgerError(msg)
 
@@ -247,7 +352,7 @@ class PostgresLedger(Ledger):
         """Do nothing: the server shows a commit to nobody before it is on disk."""
 
     @contextmanager
-    def _page(self, *, write: bool) -> Iterator[Page]:
+    def _page(self, *, write: bool) -> Iterator[_Page]:
         import psycopg
 
         with self._thread_lock:
@@ -255,6 +360,7 @@ class PostgresLedger(Ledger):
                 connection = self._connected()
                 with connection.transaction(), connection.cursor() as cursor:
                     if write:
+                        cursor.execute(_WRITING)
                         cursor.execute("LOCK TABLE state IN EXCLUSIVE MODE")
                     else:
                         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

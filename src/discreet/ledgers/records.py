@@ -9,8 +9,8 @@ from discreet.errors import LedgerError, ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers.amounts import amount_text
 from discreet.ledgers.line import strict_json
+from discreet.ledgers.purse import Repeat
 from discreet.ledgers.terms import DATASET, Terms
-from discreet.releases.purse import Repeat
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from discreet.ledgers.heads import Head
     from discreet.ledgers.line import Charge, Line, Scope
     from discreet.ledgers.page import Page
+    from discreet.ledgers.purse import Entry, Released
     from discreet.privacy.currencies import Currency
-    from discreet.releases.purse import Entry, Released
 
 __all__ = [
     "about",
@@ -96,7 +96,7 @@ def plain(charges: Iterable[Charge]) -> list[list[object]]:
 def about(entry: Entry) -> dict[str, Any]:
     """What an entry says of the question.
 
-    >>> from discreet.releases.purse import Entry
+    >>> from discreet.ledgers.purse import Entry
     >>> about(Entry("0f3a", ("visits",), "ann"))
     {'question': '0f3a', 'tables': ['visits'], 'analyst': 'ann'}
     """
@@ -143,7 +143,7 @@ def require_policy(policy: Policy | None) -> None:
 def require_texts(entry: Entry) -> None:
     """Refuse an entry that could not be read back: its words must be texts that every store can hold.
 
-    >>> from discreet.releases.purse import Entry
+    >>> from discreet.ledgers.purse import Entry
     >>> require_texts(Entry("0f3a", ("visits",)))
     """
     if not isinstance(entry.question, str) or not (entry.question.isprintable() or not entry.question):

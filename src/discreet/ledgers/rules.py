@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, TypeVar
 
 from discreet.errors import LedgerError
 from discreet.ledgers.line import canonical, strict_json
-from discreet.ledgers.sums import sum_text
+from discreet.ledgers.sums import normal, sum_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.ledgers.line import Line
     from discreet.ledgers.page import Page
 
-__all__ = ["apply", "seen", "verified_tables"]
+__all__ = ["SESSIONS", "apply", "seen", "session_fact", "step_fact", "steps_of", "verified_tables"]
 
 Kind = TypeVar("Kind", int, str)
 
@@ -38,6 +39,8 @@ def apply(line: Line, page: Page) -> None:
     '{"currency": "pure", "epsilon": "1/2", "neighbors": "add_remove"}'
     """
     _keep_facts(line, page)
+    if line.kind in {"reserved", "lease", "part", "step", "closed"}:
+        _keep_session(line, page)
     for scope, name, cost in line.charge_texts:
         if line.kind in {"reserved", "shared"}:
             _add(page, "", scope, name, cost)
@@ -57,6 +60,67 @@ def _keep_facts(line: Line, page: Page) -> None:
     if line.kind == "check":
         final = line.body.get("final") is True
         page.set_fact("verified", canonical(sorted(line.body.get("tables", [])) if final else []))
+
+
+SESSIONS = ("stream", "session")
+"""Kinds of reservations that live: they have a holder, a state, and parts."""
+
+
+def session_fact(question: str, analyst: str | None, purpose: str | None) -> str:
+    """Name the fact that finds a session again, by its name and whose it is.
+
+    >>> session_fact("visits by day", "ann", None)
+    'session ["visits by day","ann",null]'
+    """
+    return f"session {canonical([question, analyst, purpose])}"
+
+
+def step_fact(session: int, question: str) -> str:
+    """Name the fact that finds a step of a session again.
+
+    >>> step_fact(7, "round 1")
+    'step 7 round 1'
+    """
+    return f"step {session} {question}"
+
+
+def steps_of(session: int) -> tuple[str, str, str]:
+    """Name the sum of what the steps of a session cost; its scope is that of no question, whatever that is called.
+
+    >>> steps_of(7)
+    ('session 7', 'session', '')
+    """
+    return f"session {session}", "session", ""
+
+
+def _keep_session(line: Line, page: Page) -> None:
+    """Keep what a session's next holder asks for: who holds it, how many parts it has, which state is the last."""
+    body, number = line.body, line.reservation
+    if line.kind == "reserved":
+        if body.get("session") is True and line.question:
+            page.set_fact(session_fact(line.question, line.analyst, line.purpose), str(line.number))
+        return
+    if line.kind == "lease":
+        page.set_fact(f"lease {number}", str(body["fence"]))
+    if line.kind == "closed":
+        page.set_fact(f"closed {number}", str(line.number))
+    if line.kind == "step":
+        _add(page, *steps_of(number or 0), normal(json.dumps(body["inner"])))
+        if line.question:
+            page.set_fact(step_fact(number or 0, line.question), f"open {line.number}")
+    if line.kind == "part":
+        _keep_part(line, page)
+    if "seal" in body:
+        page.set_fact(f"seal {number}", str(body["seal"]))
+
+
+def _keep_part(line: Line, page: Page) -> None:
+    name = f"parts {line.reservation}"
+    page.set_fact(name, str(int(page.fact(name) or 0) + 1))
+    if "step" in line.body:
+        page.set_fact(f"answered {line.body['step']}", str(line.number))
+        if line.question:
+            page.set_fact(step_fact(line.reservation or 0, line.question), f"part {line.number}")
 
 
 def seen(page: Page, question: str, scope: str, name: str) -> frozenset[int]:

@@ -12,6 +12,7 @@ from io import FileIO
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError
+from discreet.files import made, narrowed
 from discreet.ledgers.forking import rest_before
 from discreet.ledgers.heads import HeadFile
 from discreet.ledgers.ledger import Ledger
@@ -21,6 +22,7 @@ from discreet.ledgers.page import Filed, State
 from discreet.ledgers.paths import HEAD, read_ledger_path
 from discreet.ledgers.records import require_policy
 from discreet.ledgers.transfer import FORMAT, checked, written
+from discreet.ledgers.vaults import FileVault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -39,6 +41,7 @@ _FORKED = (
     "the ledger {} was in use when this process was forked, and SQLite cannot be used here any more; nothing was "
     "spent. Fork first and open the database then, or start a new process."
 )
+_PARTS = "CREATE INDEX parts ON lines (reservation, number) WHERE kind = 'part'"
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {FORMAT};
@@ -53,6 +56,7 @@ CREATE TABLE lines (
 CREATE INDEX answers ON lines (question) WHERE kind = 'recorded';
 CREATE UNIQUE INDEX once ON lines (reservation) WHERE kind = 'recorded';
 CREATE INDEX kinds ON lines (kind, number) WHERE kind NOT IN ('reserved', 'recorded', 'part');
+{_PARTS};
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE amounts (
     topic TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, amount TEXT NOT NULL,
@@ -212,6 +216,10 @@ class _Page:
         query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = ?"
         return self._run(query, (reservation,)).fetchone() is not None
 
+    def parts(self, reservation: int) -> list[Line]:
+        query = "SELECT line, hash FROM lines WHERE kind = 'part' AND reservation = ? ORDER BY number"
+        return [Line.read(*row) for row in self._run(query, (reservation,))]
+
 
 def _state(row: Sequence[object]) -> State:
     number, last, time = row
@@ -230,6 +238,15 @@ def _expected_schema() -> set[tuple[object, ...]]:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_SCHEMA)
         return _schema(connection.execute)
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring a file of an older format up to date, once, whoever comes first."""
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone()[0] < FORMAT:
+        connection.execute(_PARTS)
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
 
 
 def _is_logged(connection: sqlite3.Connection) -> bool:
@@ -259,7 +276,7 @@ class SQLiteLedger(Ledger):
     >>> import tempfile
     >>> from pathlib import Path
     >>> from discreet.privacy import Pure
-    >>> from discreet.releases import Entry
+    >>> from discreet.ledgers import Entry
     >>> from discreet.tables import Policy
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "hospital.ledger.sqlite"
@@ -271,8 +288,8 @@ class SQLiteLedger(Ledger):
     """
 
     def __init__(self, path: str | Path, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
-        heads = self._attach(path)
         require_policy(policy)  # before a file is made
+        heads = self._attach(path, group=None if policy is None else policy.ledger_group)
         if not self._path.exists():
             if export is None:
                 self._refuse_to_forget(policy, heads)
@@ -282,9 +299,10 @@ class SQLiteLedger(Ledger):
                 export = list(written(lines))
             with self._thread_lock:  # nobody forks meanwhile
                 self._begin()
+        self._keep_private()
         super().__init__(policy, name=str(path), heads=heads, export=export)
 
-    def _attach(self, path: str | Path) -> HeadFile:
+    def _attach(self, path: str | Path, *, group: bool | None = None) -> HeadFile:
         """Know the file, without reading it."""
         self._path = read_ledger_path(
             path, name="path"
@@ -297,7 +315,9 @@ class SQLiteLedger(Ledger):
         self._logs = True
         self._log: _Log | None = None  # the write-ahead log, while the connection is open
         self._lost = False  # whether the disk may have dropped a part of the log
-        self._heads: HeadFile | None = HeadFile(self._path.with_suffix(HEAD))
+        self._group = group
+        self._heads: HeadFile | None = HeadFile(self._path.with_suffix(HEAD), group)
+        self._vault = FileVault(self._path.with_name(f"{self._path.name}.sessions"))
         rest_before(self)
         return self._heads
 
@@ -355,6 +375,8 @@ class SQLiteLedger(Ledger):
         """Make the empty file, complete under its name or not at all: whatever lies there later was a ledger."""
         draft = self._path.with_name(f"{self._path.name}.{os.getpid()}.{threading.get_ident()}.new")
         try:
+            draft.unlink(missing_ok=True)  # of a process of the same number that was killed
+            os.close(made(draft, os.O_RDWR | os.O_EXCL, group=self._group))  # SQLite gives its log the same mode
             with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(_SCHEMA)
@@ -370,6 +392,26 @@ class SQLiteLedger(Ledger):
         finally:
             for rest in (draft, *(draft.with_name(draft.name + end) for end in ("-wal", "-shm"))):
                 rest.unlink(missing_ok=True)
+
+    def _keep_private(self) -> None:
+        """Take from others what they may do with the ledger's files, which earlier versions let everybody read.
+
+        The file comes first: SQLite makes new logs as it is.
+        """
+        file = os.path.realpath(self._file)
+        beside = (f"{file}-wal", f"{file}-shm", f"{self._file}.lock", f"{self._file}.queue")
+        for each in (file, *beside, self._path.with_suffix(HEAD)):
+            try:
+                private = narrowed(each, group=self._group)
+            except FileNotFoundError:
+                continue
+            if not private:
+                msg = (
+                    f"others may read or write {each}, a file of the ledger, and this user cannot change that. Its "
+                    "owner can: chmod 600, on a disk that knows such rights. For several users of one group: group = "
+                    "true below [ledger] in the policy."
+                )
+                raise LedgerError(msg)
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None:
@@ -399,6 +441,8 @@ class SQLiteLedger(Ledger):
                 what += ". Give the right file." if application != _APPLICATION else ". Upgrade Discreet to use it."
                 msg = f"the file {self._path} {what}"
                 raise LedgerError(msg)
+            if version < FORMAT:
+                _upgrade(found)
             self._connection, self._process = found, os.getpid()
         return self._connection
 
@@ -406,7 +450,7 @@ class SQLiteLedger(Ledger):
     def _page(self, *, write: bool) -> Iterator[_Page]:
         with self._worded(), self._thread_lock:
             if write:
-                with turn(self._file, _WAIT_SECONDS):
+                with turn(self._file, _WAIT_SECONDS, group=self._group):
                     self._rescue()
                     page = yield from self._transaction("BEGIN IMMEDIATE")
                 self._force()

@@ -67,7 +67,7 @@ class Statement:
 
     >>> from discreet.ledgers import MemoryLedger
     >>> from discreet.privacy import Pure
-    >>> from discreet.releases import Entry
+    >>> from discreet.ledgers import Entry
     >>> from discreet.tables import Policy
     >>> ledger = MemoryLedger(Policy([], epsilon=2, dataset="hospital"))
     >>> _ = ledger.reserve(Pure("0.5"), Entry("", ("visits",), analyst="ann"))

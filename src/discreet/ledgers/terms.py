@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
 from discreet.ledgers.amounts import text_of
-from discreet.privacy import Budget
-from discreet.releases.purse import budget_filter
+from discreet.privacy import ZCDP, Approximate, ApproximateFilter, Budget, Pure, PureFilter, ZCDPFilter
+from discreet.privacy.convert import zcdp_allowance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.privacy.filters import Filter
     from discreet.tables import Policy, Table
 
-__all__ = ["DATASET", "Limits", "Terms"]
+__all__ = ["DATASET", "Limits", "Terms", "budget_filter"]
 
 DATASET: Scope = ("dataset", "")
 
@@ -174,3 +174,21 @@ class Limits:
         epsilon = whole.epsilon if found.epsilon is None else found.epsilon
         delta = whole.delta if found.delta is None else found.delta
         return budget_filter(policy, Budget(epsilon, delta, neighbors=whole.neighbors))
+
+
+def budget_filter(policy: Policy, budget: Budget) -> Filter[Any]:
+    """Build the filter of a budget in the policy's currency: the dataset's own, an analyst's or a purpose's.
+
+    For `zcdp` the policy's share of delta pays for the conversion, and the limit is the largest rho that converts.
+
+    >>> from discreet.tables import Policy
+    >>> policy = Policy([], epsilon=3, filter="approximate")
+    >>> budget_filter(policy, policy.budget).limit
+    Approximate(epsilon=3)
+    """
+    if policy.filter == "pure":
+        return PureFilter(Pure(budget.epsilon, neighbors=budget.neighbors))
+    if policy.filter == "approximate":
+        return ApproximateFilter(Approximate(budget.epsilon, budget.delta, neighbors=budget.neighbors))
+    limit: ZCDP = zcdp_allowance(budget, share=policy.delta_conversion / policy.budget.delta)
+    return ZCDPFilter(limit)

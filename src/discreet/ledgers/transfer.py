@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "checked", "copy_into", "written"]
 
-FORMAT = 1
-"""Raised when an older version could no longer read a ledger."""
+FORMAT = 2
+"""Raised when an older version could no longer read a ledger; 2 has sessions. What is older is brought up to it."""
 
 
 def written(lines: Iterable[Line]) -> Iterator[str]:
@@ -62,7 +62,7 @@ def checked(export: Iterable[str]) -> list[Line]:
             texts.append(text)
     lines = [_line(place, text) for place, text in enumerate(texts[:-1], start=1)]
     _require_end(texts, lines)
-    if lines and lines[0].body.get("format", FORMAT) != FORMAT:
+    if lines and lines[0].body.get("format", FORMAT) not in range(1, FORMAT + 1):
         msg = "the export was written by a newer Discreet. Upgrade Discreet to import it."
         raise LedgerError(msg)
     page = MemoryPage.empty()

@@ -11,7 +11,7 @@ from discreet.exact import counted
 from discreet.ledgers.amounts import covers, read_text
 from discreet.ledgers.line import NOTHING
 from discreet.ledgers.page import MemoryPage
-from discreet.ledgers.rules import apply
+from discreet.ledgers.rules import apply, steps_of
 from discreet.ledgers.terms import Limits, Terms
 from discreet.tables import Policy
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.ledgers.heads import Head
     from discreet.ledgers.line import Line
     from discreet.ledgers.page import Filed, Page
+    from discreet.privacy.currencies import Currency
 
 __all__ = ["NO_LEDGERS_ENTRY", "Verification", "verified"]
 
@@ -60,7 +61,7 @@ class _Walk:
     page: MemoryPage
     problems: list[str] = field(default_factory=list)
     open: dict[int, object] = field(default_factory=dict)
-    closed: set[int] = field(default_factory=set)
+    sessions: dict[int, Currency] = field(default_factory=dict)
     limits: Limits | None = None
     terms: Terms | None = None
     last: tuple[int, str, str] = (-1, NOTHING, "")
@@ -112,11 +113,15 @@ class _Walk:
             self._policy(line)
         if line.kind == "reserved":
             self.open[line.number] = (line.question, line.body["charges"])
+            if line.body.get("session") is True and line.cost is not None:
+                self.sessions[line.number] = line.cost
         if line.kind in {"recorded", "part"}:
             self._answer(line)
         apply(line, self.page)
         if line.kind in {"reserved", "shared"}:
             self._within_budget(line)
+        if line.kind in {"lease", "step", "part", "closed"}:
+            self._within_session(line)
 
     def _policy(self, line: Line) -> None:
         """A policy brings its limits; what a ledger fixes for ever must follow from it and from those before."""
@@ -139,6 +144,17 @@ class _Walk:
             self.complain(f"entry {line.number} answers entry {reservation}, which is no open reservation.")
         elif line.kind == "recorded" and self.open.pop(reservation) != (line.question, line.body["charges"]):
             self.complain(f"entry {line.number} states another cost or question than its reservation {reservation}.")
+
+    def _within_session(self, line: Line) -> None:
+        """What a session writes belongs to one, and its steps cost no more than was taken for it."""
+        number = -1 if line.reservation is None else line.reservation
+        cost = self.sessions.get(number)
+        if cost is None:
+            self.complain(f"entry {line.number} is of entry {number}, which opened no session.")
+            return
+        spent = self.page.amount(*steps_of(number))
+        if line.kind == "step" and (spent is None or not covers(cost, read_text(spent))):
+            self.complain(f"entry {line.number} spends more than was taken for the session of entry {number}.")
 
     def _within_budget(self, line: Line) -> None:
         for scope, name, _ in line.body["charges"]:

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from discreet.engines import Aggregates, Engine, Prepared
     from discreet.exact import Number
+    from discreet.ledgers.purse import Purse
     from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
     from discreet.noise import BitSource
     from discreet.plans import Plan
     from discreet.privacy.currencies import Currency
-    from discreet.releases.purse import Purse
     from discreet.tables import Value
 
 __all__ = ["Question", "answered"]

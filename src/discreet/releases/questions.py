@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.exact import Number
+    from discreet.ledgers.purse import Purse
     from discreet.releases.answer import Answer
     from discreet.releases.preview import Preview
-    from discreet.releases.purse import Purse
     from discreet.releases.question import Question
 
 __all__ = ["Questions"]

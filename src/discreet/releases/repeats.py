@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
+    from discreet.ledgers.purse import Repeat
     from discreet.plans import Plan
     from discreet.privacy.currencies import Currency
-    from discreet.releases.purse import Repeat
     from discreet.releases.stored import Stored
 
 __all__ = ["alike", "amounts", "shown_again"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -10,23 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
-from discreet.privacy import ZCDP, Approximate, ApproximateFilter, Pure, PureFilter, ZCDPFilter
-from discreet.privacy.convert import zcdp_allowance
-from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from discreet.privacy import Budget
     from discreet.privacy.currencies import Currency
-    from discreet.privacy.filters import Filter
 
 __all__ = [
     "Entry",
-    "MemoryPurse",
     "Purse",
     "Released",
     "Repeat",
     "Reservation",
-    "budget_filter",
     "require_costs",
     "require_entry",
     "require_repeats",
@@ -85,6 +77,7 @@ class Reservation:
     objects: the new answer is combined with it.
     `head` names the last entry of the ledger by its hash.
 
+    >>> from discreet.privacy import Pure
     >>> Reservation(0, Pure(1), Entry("0f3a", ())).cost
     Pure(epsilon=1)
     """
@@ -103,6 +96,7 @@ class Repeat:
     Of each release `numbers` has the reservation that paid for it, `costs` what it cost, and `unseen` in which budgets
     of who asks and what for it does not count yet; `limited` are those of these budgets that have a limit.
 
+    >>> from discreet.privacy import Pure
     >>> bob = frozenset({("analyst", "bob")})
     >>> found = Repeat(({}, {}), Pure(3), "", (1, 5), (Pure(1), Pure(2)), (frozenset(), bob))
     >>> found.owed, found.only([0]).owed
@@ -142,8 +136,9 @@ class Repeat:
 class Purse(Protocol):
     """Whoever keeps the budget; ledgers are purses.
 
+    >>> from discreet.ledgers import MemoryLedger
     >>> from discreet.tables import Policy
-    >>> purse: Purse = MemoryPurse(Policy([], epsilon=1))
+    >>> purse: Purse = MemoryLedger(Policy([], epsilon=1))
     >>> purse.remaining
     Pure(epsilon=1)
     """
@@ -181,119 +176,11 @@ class Purse(Protocol):
         A repeat is what `look` gave, or the part of it that is shown.
         """
 
+    def note(self, kind: str, what: str, facts: Mapping[str, object]) -> str:
+        """Keep a public fact for the owner, at cost 0."""
+
     def record(self, reservation: Reservation, answer: Released) -> str:
         """Keep the answer that a reservation paid for; once. Give the hash of the last entry, if there is one."""
-
-
-class MemoryPurse:
-    """The policy's budget, enforced within one process; it remembers costs and no answers, so a repeat costs again.
-
-    The filter is the policy's: sums of epsilon (`pure`), of epsilon and delta (`approximate`), or of rho and delta
-    (`zcdp`, whose limit is the largest that converts to the policy's epsilon and delta). All three hold for costs that
-    are chosen after seeing earlier answers. When the process ends, what was spent is forgotten; budgets of analysts and
-    purposes are not kept. `discreet.ledgers` holds purses that do more.
-
-    >>> from discreet.tables import Policy
-    >>> purse = MemoryPurse(Policy([], epsilon=1))
-    >>> purse.reserve(Pure("0.4"), Entry("0f3a", ())).number, purse.remaining
-    (0, Pure(epsilon=0.6))
-    >>> purse.reserve(Pure("0.7"), Entry("0f3a", ()))
-    Traceback (most recent call last):
-    ...
-    discreet.errors.BudgetError: Pure(epsilon=0.7) does not fit: Pure(epsilon=0.6) is left of Pure(epsilon=1). Ask ...
-    """
-
-    def __init__(self, policy: Policy) -> None:
-        if not isinstance(policy, Policy):
-            msg = f"policy is {shown(policy)}; it must be a Policy."
-            raise ParameterError(msg)
-        self._filter: Filter[Any] = budget_filter(policy, policy.budget)
-        self._lock = threading.Lock()
-        self._reserved: list[Reservation] = []
-        self._answers: dict[int, object] = {}
-
-    @property
-    def remaining(self) -> Currency:
-        """What may still be spent in one piece."""
-        found: Currency = self._filter.remaining
-        return found
-
-    def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
-        """What may still be spent: the dataset's budget is the only one."""
-        del analyst, purpose
-        return self.remaining
-
-    @property
-    def spent(self) -> Currency:
-        """What was reserved so far."""
-        found: Currency = self._filter.spent
-        return found
-
-    @property
-    def entries(self) -> tuple[Reservation, ...]:
-        """What was reserved, in order."""
-        return tuple(self._reserved)
-
-    def budgets(self, entry: Entry) -> tuple[tuple[str, str], ...]:
-        """The dataset's budget alone."""
-        del entry
-        return (("dataset", ""),)
-
-    def admits(self, cost: Currency, entry: Entry) -> bool:
-        """Tell whether a cost would fit now."""
-        require_entry(entry)
-        return bool(self._filter.admits(cost))
-
-    def affords(self, charges: Mapping[tuple[str, str], Currency]) -> bool:
-        """Tell whether a charge to the dataset would fit now; other budgets are not kept."""
-        return all(self._filter.admits(charge) for (scope, _), charge in charges.items() if scope == "dataset")
-
-    def look(self, cost: Currency, entry: Entry) -> Repeat | None:
-        """Find nothing: a purse keeps no answers for others to see."""
-        del cost, entry
-        return None
-
-    def reserve(self, cost: Currency, entry: Entry) -> Reservation:
-        """Take a cost, or raise BudgetError."""
-        return self.reserve_all([(cost, entry)])[0]
-
-    def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
-        """Take several costs, or none and raise BudgetError."""
-        costs = require_costs(costs)
-        with self._lock:
-            after = self._filter
-            for cost, _ in costs:
-                after = after.spend(cost)
-            start = len(self._reserved)
-            found = [Reservation(start + place, cost, entry) for place, (cost, entry) in enumerate(costs)]
-            self._filter = after
-            self._reserved += found
-        return tuple(found)
-
-    def take(
-        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
-    ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
-        """Take several costs; there are no repeats."""
-        if require_repeats(repeats):
-            msg = "this purse keeps no answers, so it has no repeats to show; use a ledger of discreet.ledgers."
-            raise ParameterError(msg)
-        return self.reserve_all(costs), ()
-
-    def record(self, reservation: Reservation, answer: object) -> str:
-        """Keep the answer of a reservation."""
-        require_reservation(reservation)
-        with self._lock:
-            known = any(each is reservation for each in self._reserved[reservation.number : reservation.number + 1])
-            if not known or reservation.number in self._answers:
-                msg = f"reservation {reservation.number} is not open in this purse; reserve first, and record once."
-                raise ParameterError(msg)
-            self._answers[reservation.number] = answer
-        return ""
-
-    def answer(self, reservation: Reservation) -> object | None:
-        """Give what was recorded for a reservation; None if nothing was."""
-        require_reservation(reservation)
-        return self._answers.get(reservation.number)
 
 
 _PRICED = "pairs of a cost and its Entry, such as [(Pure(1), Entry(question, tables))]"
@@ -376,21 +263,3 @@ def require_reservation(reservation: Reservation) -> None:
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**63:
         msg = f"the reservation's number is {shown(number)}; it must be what `reserve` gave."
         raise ParameterError(msg)
-
-
-def budget_filter(policy: Policy, budget: Budget) -> Filter[Any]:
-    """Build the filter of a budget in the policy's currency: the dataset's own, an analyst's or a purpose's.
-
-    For `zcdp` the policy's share of delta pays for the conversion, and the limit is the largest rho that converts.
-
-    >>> from discreet.tables import Policy
-    >>> policy = Policy([], epsilon=3, filter="approximate")
-    >>> budget_filter(policy, policy.budget).limit
-    Approximate(epsilon=3)
-    """
-    if policy.filter == "pure":
-        return PureFilter(Pure(budget.epsilon, neighbors=budget.neighbors))
-    if policy.filter == "approximate":
-        return ApproximateFilter(Approximate(budget.epsilon, budget.delta, neighbors=budget.neighbors))
-    limit: ZCDP = zcdp_allowance(budget, share=policy.delta_conversion / policy.budget.delta)
-    return ZCDPFilter(limit)

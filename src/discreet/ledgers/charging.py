@@ -1,0 +1,181 @@
+"""The order of every spend: found again, or alive, reserved, run, recorded, and only then shown."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from discreet.errors import BudgetError, TimeLimitError
+from discreet.ledgers.amounts import covers
+from discreet.ledgers.purse import Repeat
+from discreet.ledgers.stopping import TAKING, interruptible, what_stays
+from discreet.mechanisms.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.ledgers.purse import Entry, Purse, Released, Reservation
+    from discreet.privacy.currencies import Currency
+
+__all__ = ["Spend", "charge", "charge_all"]
+
+Shown = TypeVar("Shown")
+
+
+class Spend(ABC, Generic[Shown]):
+    """Something to be paid for: a question, or one run of a method. `charge_all` calls its methods in their order.
+
+    >>> sorted(Spend.__abstractmethods__)
+    ['chosen', 'ready', 'shown', 'shown_again']
+    """
+
+    cost: Currency
+    entry: Entry
+
+    @abstractmethod
+    def chosen(self, repeat: Repeat) -> Repeat | None:
+        """Choose the stored releases that answer this for its cost; None if it is to be computed anew."""
+
+    @abstractmethod
+    def ready(self) -> Callable[[Reservation], Released]:
+        """Do whatever may fail before anything is spent; the function then computes, and adds noise."""
+
+    @abstractmethod
+    def shown(self, released: Released, paid: Reservation, head: str) -> Shown:
+        """Show what was just recorded, with the head of the ledger after it."""
+
+    @abstractmethod
+    def shown_again(self, repeat: Repeat) -> Shown:
+        """Show stored releases."""
+
+    def advice(self) -> str:
+        """Say what would still fit, where this does not."""
+        return ""
+
+
+@dataclass(frozen=True)
+class _Run(Spend[Release[Any]]):
+    """One run of a method, whose release is found again by its question."""
+
+    cost: Currency
+    entry: Entry
+    run: Callable[[Reservation], Release[Any]]
+
+    def chosen(self, repeat: Repeat) -> Repeat | None:
+        """Take one that cost enough, as releases of methods do not combine; one that is free for who asks, if any."""
+        enough = [place for place, cost in enumerate(repeat.costs) if covers(cost, self.cost)]
+        return repeat.only([min(enough, key=lambda place: len(repeat.unseen[place]))]) if enough else None
+
+    def ready(self) -> Callable[[Reservation], Release[Any]]:
+        return self.run
+
+    def shown(self, released: Released, paid: Reservation, head: str) -> Release[Any]:
+        del paid, head
+        return released  # type: ignore[return-value]  # what `run` gave
+
+    def shown_again(self, repeat: Repeat) -> Release[Any]:
+        return Release.from_json(json.dumps(repeat.answers[0]))
+
+
+def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservation], Release[Any]]) -> Release[Any]:
+    """Release what a method computes, for a cost: the one way for whatever is no question of a database.
+
+    What was released before under the same `entry.question`, for at least this cost, is shown again and nothing runs.
+    Otherwise the cost is reserved durably, `run` gets the reservation (with which rows on loan can be read), and what
+    it gives is recorded and only then returned. If it fails, the cost stays spent, as a refund would depend on data.
+
+    >>> from discreet.ledgers import Entry, MemoryLedger
+    >>> from discreet.mechanisms import Laplace
+    >>> from discreet.privacy import Pure
+    >>> from discreet.tables import Policy
+    >>> ledger = MemoryLedger(Policy([], epsilon=1))
+    >>> laplace, entry = Laplace(sensitivity=1, epsilon="0.4"), Entry("how many", ("visits",), kind="method")
+    >>> first = charge(ledger, Pure("0.4"), entry, lambda paid: laplace.release(7))
+    >>> again = charge(ledger, Pure("0.4"), entry, lambda paid: laplace.release(7))
+    >>> first == again, ledger.remaining
+    (True, Pure(epsilon=0.6))
+    """
+    return charge_all(purse, [_Run(cost, entry, run)])[0]
+
+
+def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
+    """Release several things from one purse, all or none.
+
+    What was released before for at least its cost is shown again, free for the dataset. For the rest the order is
+    fixed: each is made ready, which looks whether its source is alive; all costs are taken together, those of showing
+    stored releases to somebody else among them; each is computed, recorded, and shown. What fails after the costs were
+    taken stays spent, as a refund would depend on the data.
+
+    >>> from discreet.ledgers import MemoryLedger
+    >>> from discreet.tables import Policy
+    >>> charge_all(MemoryLedger(Policy([], epsilon=1)), [])
+    []
+    """
+    stored = [_found(purse, spend) for spend in spends]
+    known = [(spend, repeat) for spend, repeat in zip(spends, stored, strict=True) if repeat is not None]
+    new, twins = _parted([spend for spend, repeat in zip(spends, stored, strict=True) if repeat is None])
+    runs = [spend.ready() for spend in new]
+    with interruptible(TAKING):
+        paid, repeats = _taken(purse, new, known)
+    shown: dict[int, Shown] = {}
+    with interruptible(lambda: what_stays([(spend.cost, partial(_found, purse, spend)) for spend in new])):
+        for (spend, wanted), repeat in zip(known, repeats, strict=True):
+            dearest_first = repeat.only([repeat.numbers.index(number) for number in wanted.numbers])
+            shown[id(spend)] = spend.shown_again(dearest_first)
+        for spend, run, reservation in zip(new, runs, paid, strict=True):
+            released = _in_time(purse, run, reservation)
+            head = purse.record(reservation, released)
+            shown[id(spend)] = spend.shown(released, reservation, head)
+            for twin in twins.get(id(spend), ()):
+                records = (json.loads(released.to_json()), *reservation.earlier)
+                shown[id(twin)] = twin.shown_again(Repeat(records, reservation.cost, head))
+    return [shown[id(spend)] for spend in spends]
+
+
+def _in_time(purse: Purse, run: Callable[[Reservation], Released], paid: Reservation) -> Released:
+    """Compute; where the time is over, the owner finds it in the ledger, and the cost stays spent."""
+    try:
+        return run(paid)
+    except TimeLimitError as error:
+        what = f"entry {paid.number} took longer than {error.seconds} seconds"
+        purse.note("stopped", what, {"entry": paid.number, "seconds": error.seconds})
+        raise
+
+
+def _found(purse: Purse, spend: Spend[Any]) -> Repeat | None:
+    """Find what was released before and answers this for its cost."""
+    repeat = purse.look(spend.cost, spend.entry)
+    return None if repeat is None else spend.chosen(repeat)
+
+
+def _parted(spends: Sequence[Spend[Shown]]) -> tuple[list[Spend[Shown]], dict[int, list[Spend[Shown]]]]:
+    """Part what is to be paid from what is the same, of the same asker: that shares the first one's release."""
+    first: dict[tuple[object, ...], Spend[Shown]] = {}
+    twins: dict[int, list[Spend[Shown]]] = {}
+    new = []
+    for spend in spends:
+        entry = spend.entry
+        who = (entry.question, entry.analyst, entry.purpose, *spend.cost.fields().values())
+        if entry.question and who in first:
+            twins.setdefault(id(first[who]), []).append(spend)
+        else:
+            first[who] = spend
+            new.append(spend)
+    return new, twins
+
+
+def _taken(
+    purse: Purse, new: Sequence[Spend[Shown]], known: Sequence[tuple[Spend[Shown], Repeat]]
+) -> tuple[Sequence[Reservation], Sequence[Repeat]]:
+    """Take all costs; a refusal says what would still fit."""
+    spends = [*new, *(spend for spend, _ in known)]
+    try:
+        costs = [(spend.cost, spend.entry) for spend in new]
+        return purse.take(costs, [(repeat, spend.entry) for spend, repeat in known])
+    except BudgetError as error:
+        more = f"The {len(spends)} questions were refused together." if len(spends) > 1 else spends[0].advice()
+        msg = f"{error} {more}".rstrip()
+        raise BudgetError(msg) from None
