@@ -7,14 +7,16 @@ import gc
 import json
 import pickle
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 import pytest
 
+import discreet
 from discreet.engines import open_engine
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import DuckDB, describing
 from discreet.engines.sql.text import written
 from discreet.engines.sql.words import call, select, string, table, try_cast
 from discreet.errors import EngineError, ParameterError
@@ -23,7 +25,6 @@ from discreet.tables import Column, Policy, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from discreet.engines import Aggregates
 
@@ -184,3 +185,36 @@ def test_a_public_table_that_repeats_is_refused() -> None:
     DuckDB(policy, {"wards": pa.table({"ward": ["a", "b", None, None]})}).close()
     with pytest.raises(ParameterError, match="more than once"):
         DuckDB(policy, {"wards": pa.table({"ward": ["a", "b", "a"]})})
+
+
+def test_no_connection_draws_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Percent and time of a private question would reach the screen of who asked; every connection is made quiet."""
+    made = []
+    real = duckdb.connect
+
+    def connect(*given: object, **named: object) -> object:
+        found = real(*given, **named)  # type: ignore[arg-type]
+        for setting in SILENT:
+            found.execute(f"SET {setting} = true")  # as in a notebook
+        made.append(found)
+        return found
+
+    monkeypatch.setattr(duckdb, "connect", connect)
+    with DuckDB(POLICY, DATA), describing._connected():
+        assert len(made) == 2
+        for connection in made:
+            settings = ", ".join(f"current_setting('{setting}')" for setting in SILENT)
+            assert connection.execute(f"SELECT {settings}").fetchone() == (False, False)
+
+
+SILENT = ("enable_progress_bar", "enable_progress_bar_print")
+
+
+def test_all_connections_to_duckdb_are_in_two_places() -> None:
+    folder = Path(discreet.__file__).parent
+    made = [file.name for file in folder.rglob("*.py") if "duckdb.connect(" in _without_examples(file)]
+    assert sorted(made) == ["describing.py", "engine.py"]
+
+
+def _without_examples(file: Path) -> str:
+    return "\n".join(line for line in file.read_text().splitlines() if not line.lstrip().startswith(">>>"))

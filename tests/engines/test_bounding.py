@@ -18,9 +18,11 @@ import pytest
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.store import _Guess
+from discreet.engines.keys import fresh_key, read_key
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.statistics import count_rows
 from discreet.engines.sql.words import alias, binary, column, number, over, select
+from discreet.errors import ParameterError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
 from tests.engines.conformance import opened
@@ -271,3 +273,15 @@ def test_little_memory_gives_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> N
         with DuckDB(policy, {"visits": table}, rank_key=KEY, threads=1, memory=memory) as engine:
             found.append(opened(engine.prepare(aggregate).run(), aggregate))
     assert found[0] == found[1]
+
+
+def test_a_key_of_ranks_is_fresh_and_of_full_length() -> None:
+    """Who knows it, or guesses it, tells which rows of a unit are kept."""
+    fresh = {fresh_key() for _ in range(3)}
+    assert len(fresh) == 3
+    assert {len(key) for key in fresh} == {32}
+    assert read_key(bytes(32)) == bytes(32)
+    assert read_key(None) != read_key(None)
+    for short in (b"", b"short", bytes(31)):
+        with pytest.raises(ParameterError):
+            read_key(short)

@@ -206,5 +206,5 @@ def test_a_temporary_folder_without_space_is_named(monkeypatch: pytest.MonkeyPat
         raise duckdb.IOException
 
     monkeypatch.setattr(duckdb, "connect", full)
-    with pytest.raises(EngineError, match=r"a temporary store cannot be made in .* Free some space there"):
+    with pytest.raises(EngineError, match=r"a temporary store cannot be made in .* Free some space"):
         DuckDB(POLICY, DATA)

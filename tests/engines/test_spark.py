@@ -124,7 +124,7 @@ def set_to(**settings: str) -> Iterator[Any]:
             session.conf.set(name, value)
 
 
-def counts(policy: Policy, session: Any, sql: str, **more: Path) -> dict[tuple[object, ...], list[int]]:  # noqa: ANN401
+def counts(policy: Policy, session: Any, sql: str, **more: Any) -> dict[tuple[object, ...], list[int]]:  # noqa: ANN401
     with Spark(policy, session, rank_key=KEY, **more) as engine:
         aggregate = plan_sql(policy, sql).aggregate
         found = engine.prepare(aggregate).run()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from random import Random
 from threading import Barrier
-from typing import TYPE_CHECKING
 
 import psycopg
 import pyarrow.parquet as pq
@@ -17,6 +17,7 @@ from discreet.engines.spark import Spark
 from discreet.engines.spark.store import SparkStore
 from discreet.engines.sql.keeping import kept_mark, kept_name
 from discreet.errors import EngineError
+from discreet.files import PrivateFolder
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
 from tests.engines.conformance import differences
@@ -24,9 +25,6 @@ from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed
 from tests.engines.servers import fill_postgres, postgres, spark_session
 from tests.plans import interpreter
 from tests.plans.hospital import POLICY, TOML, database
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LATER = Policy.from_toml('dataset = { version = "2" }\n' + TOML)
 QUESTION = plan_sql(POLICY, "SELECT ward, COUNT(*), SUM(cost) FROM visits GROUP BY ward").aggregate
@@ -140,6 +138,55 @@ def test_several_engines_open_a_new_store_at_once(reader: str) -> None:
 
 
 @pytest.mark.engine
+def test_nobody_else_reads_a_store_whatever_is_granted_by_default(reader: str) -> None:
+    """Roles that let others read all tables that they will ever make granted copies of private rows, and the key."""
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA discreet")
+        connection.execute("GRANT ALL ON SCHEMA discreet TO PUBLIC")
+        connection.execute("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO curious, PUBLIC")
+    try:
+        with Postgres(POLICY, reader, schema="ranked", store=postgres()) as engine:
+            engine.prepare(QUESTION).run()
+            name = next(each for each in stored() if each.startswith("kept_"))
+    finally:
+        with psycopg.connect(postgres(), autocommit=True) as connection:
+            connection.execute("ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM curious, PUBLIC")
+            connection.execute("GRANT USAGE ON SCHEMA discreet TO curious")
+    for query in (f"SELECT * FROM discreet.{name}", "SELECT rank_key FROM discreet.about"):
+        with psycopg.connect(as_role("curious")) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(query.encode())
+    with psycopg.connect(postgres()) as connection:
+        query = "SELECT has_schema_privilege('public', 'discreet', 'USAGE')"
+        assert connection.execute(query).fetchone() == (False,)
+
+
+@pytest.mark.engine
+def test_rows_of_an_earlier_version_are_in_no_file_of_the_server(reader: str) -> None:
+    """Nor is the key of their ranks. The server's log of changes and its backups are its keeper's."""
+    mark = "erased-7f3a9c"
+    table = Table("t", unit="id", rows_per_unit=2, columns=[Column("id", type="text")])
+    first, second = (Policy([table], epsilon=1, version=version) for version in "12")
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        connection.execute("CREATE TABLE ranked.t AS SELECT 'p' || i AS id FROM generate_series(1, 5) i")
+        connection.execute(f"INSERT INTO ranked.t SELECT '{mark}' FROM generate_series(1, 5)")
+        connection.execute("GRANT SELECT ON ranked.t TO reading")
+        ((where,),) = connection.execute("SHOW data_directory").fetchall()
+    base = Path(str(where)) / "base"
+
+    def holders(text: bytes) -> int:
+        with psycopg.connect(postgres(), autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+        return sum(text in each.read_bytes() for each in base.rglob("*") if each.is_file())
+
+    with Postgres(first, reader, schema="ranked", store=postgres()) as engine:
+        engine.prepare(plan_sql(first, "SELECT COUNT(*) FROM t").aggregate).run()
+        key = engine._kept.key  # type: ignore[union-attr]
+    assert (holders(mark.encode()), holders(key)) == (2, 1)  # the source, and the store
+    with Postgres(second, reader, schema="ranked", store=postgres()):
+        assert (holders(mark.encode()), holders(key)) == (1, 0)
+
+
+@pytest.mark.engine
 def test_who_owns_the_schema_of_a_store_need_not_be_able_to_create_one(reader: str) -> None:
     with psycopg.connect(postgres()) as connection:
         connection.execute("CREATE SCHEMA discreet AUTHORIZATION curious")
@@ -192,7 +239,7 @@ def test_spark_engines_fill_one_store_at_once(tmp_path: Path) -> None:
     with Spark(POLICY, sessions[0], folder=tmp_path, rank_key=KEY) as engine, ThreadPoolExecutor(1) as pool:
         gate = Barrier(1)
         assert [first, second] == [*pool.map(asked, [engine])] * 2
-    assert list(store.glob("unfinished_*")) == []
+    assert list(store.glob("discreet-private-*")) == []
 
 
 @pytest.mark.parametrize("left", ["", "{", "[]", "{}", '{"version": "1", "rank_key": "no"}'])
@@ -204,3 +251,26 @@ def test_a_store_whose_description_is_broken_is_begun_anew(left: str, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["about.json"]
     assert SparkStore(tmp_path, POLICY, None, "second").key == begun.key
     assert stat.S_IMODE((tmp_path / "about.json").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode, private", [(0o755, 0o700), (0o777, 0o770), (0o2770, 0o2770)])
+def test_nobody_but_its_group_may_read_a_folder_that_was_there(tmp_path: Path, mode: int, private: int) -> None:
+    """Workers of a cluster may be other users; Spark's files have the mask of whoever writes them."""
+    tmp_path.chmod(mode)
+    SparkStore(tmp_path, POLICY, None, "first")
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == private
+
+
+def test_what_killed_processes_left_in_a_store_is_swept(tmp_path: Path) -> None:
+    """Also within a version: rows that nobody reads would stay as long as it does."""
+    begun = SparkStore(tmp_path, POLICY, None, "first")
+    kept = f"kept_0_1_{kept_mark(POLICY, begun.key)}"
+    for name in (kept, "kept_0_1_0123456789abcdef", "unfinished_kept_0_1_x", "discreet-private-1-abcdefgh"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows").write_text("erased")
+    (tmp_path / "about_0123.json").write_text("{}")
+    with PrivateFolder(tmp_path) as living:
+        SparkStore(tmp_path, POLICY, None, "second")
+        assert {each.name for each in tmp_path.iterdir()} == {"about.json", kept, living.name}
+    begun.drop()
+    assert [each.name for each in tmp_path.iterdir()] == ["about.json"]

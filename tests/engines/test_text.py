@@ -75,6 +75,7 @@ def by_sqlglot(statement: SQL, dialect: str) -> str:
     return statement.sql(dialect=dialect, unsupported_level=ErrorLevel.RAISE, normalize_functions=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_statement_is_word_for_word_what_sqlglot_writes(
     dialect: type[Dialect], seed: int, monkeypatch: pytest.MonkeyPatch

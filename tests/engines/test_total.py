@@ -113,6 +113,7 @@ def patched(monkeypatch: pytest.MonkeyPatch, dialect: type, written: Callable[[S
     monkeypatch.setattr(dialect, "layered", lambda _, query: written(unconditional(query)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", [flattened, lambda query: query], ids=["flat", "layered"])
 def test_duckdb_computes_every_row(written: Callable[[SQL], SQL], monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     patched(monkeypatch, DuckDBDialect, written)
@@ -123,6 +124,7 @@ def test_duckdb_computes_every_row(written: Callable[[SQL], SQL], monkeypatch: p
         assert failures(engine, hospital.POLICY, random_questions(seed, 60)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_postgres_computes_every_row(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     from discreet.engines.postgres import Postgres

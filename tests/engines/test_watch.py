@@ -9,7 +9,7 @@ import weakref
 import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.duckdb.watch import Watch
+from discreet.engines.sql.watch import Watch
 from discreet.tables import Column, Policy, Table
 
 POLICY = Policy([Table("people", row_is_unit=True, columns=[Column("age", lower=0, upper=120)])], epsilon=1)
@@ -46,6 +46,15 @@ def test_a_later_question_has_its_own_limit() -> None:
     stopped.clear()  # a slow machine may have been interrupted before
     with watch.limited():
         assert stopped.wait(60)
+    watch.close()
+
+
+def test_what_goes_on_is_interrupted_again() -> None:
+    """An interrupt between two statements stops neither; Spark cancels jobs, and the next one may not have begun."""
+    times = threading.Semaphore(0)
+    watch = Watch(0.01, times.release)
+    with watch.limited():
+        assert all(times.acquire(timeout=60) for _ in range(2))
     watch.close()
 
 

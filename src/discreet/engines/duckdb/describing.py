@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from discreet.engines.duckdb.quiet import quiet
 from discreet.errors import ParameterError
 from discreet.exact import shown
 
@@ -138,7 +139,7 @@ def _text(file: Path) -> str:
 def _connected() -> DuckDBPyConnection:
     import duckdb
 
-    return duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
+    return quiet(duckdb.connect(":memory:", config={"autoinstall_known_extensions": False}))
 
 
 def _asked(connection: DuckDBPyConnection, text: str, file: Path) -> list[tuple[object, ...]]:

@@ -21,11 +21,13 @@ from discreet.engines.sql.words import (
     string,
     try_cast,
 )
+from discreet.plans.expressions.text import piece_pattern
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.engines.sql.binding import Binding, Cell, Unread
+    from discreet.plans.expressions import Like
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
 
@@ -50,8 +52,8 @@ class DuckDBDialect(Dialect):
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
             *("floor", "greatest", "hash", "isnan", "lead", "least", "length", "ln", "max", "min", "nullif", "power"),
-            *("rank", "regexp_full_match", "row_number", "sha256", "sqrt", "substring", "sum", "translate", "trim"),
-            "trunc",
+            *("rank", "regexp_full_match", "row_number", "sha256", "sqrt", "strlen", "substring", "sum", "translate"),
+            *("trim", "trunc"),
         }
     )
     types: ClassVar[dict[Kind, str]] = {
@@ -171,6 +173,19 @@ class DuckDBDialect(Dialect):
         """TRY_CAST; the year 0 is a year to DuckDB."""
         found = try_cast(value, self.types[kind])
         return self.in_calendar(rows.bind(found), kind) if kind.temporal else found
+
+    def like(self, value: SQL, pattern: Like) -> SQL:
+        """Constant patterns without _ are matched piece by piece; of others nothing is promised.
+
+        Regular expressions are: they run in all states at once, and never go back.
+        """
+        if pattern.simple or "_" not in pattern.pattern:
+            return Dialect.like(self, value, pattern)
+        return call("regexp_full_match", value, string(".*".join(map(piece_pattern, pattern.pieces))), string("s"))
+
+    def octets(self, value: SQL) -> SQL:
+        """DuckDB's OCTET_LENGTH is for bytes only."""
+        return call("strlen", value)
 
     def date_part(self, part: str, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - the same for both
         """The reference: DuckDB's own parts."""

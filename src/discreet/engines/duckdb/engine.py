@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import weakref
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
 from discreet.engines.duckdb.dialect import DuckDBDialect
-from discreet.engines.duckdb.files import own_files, require_plain
+from discreet.engines.duckdb.files import require_plain
+from discreet.engines.duckdb.quiet import quiet
 from discreet.engines.duckdb.sources import attach, require_inside
-from discreet.engines.duckdb.store import Store
+from discreet.engines.duckdb.store import Store, belongs, forget, is_store
 from discreet.engines.duckdb.undoing import undo
-from discreet.engines.duckdb.watch import Watch
 from discreet.engines.keys import read_key
 from discreet.engines.sql.aside import Aside
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.columns import listed_rows
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.running import SQLEngine
+from discreet.engines.sql.watch import Watch
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import integer, shown
+from discreet.files import PrivateFolder, narrowed, own_files
 from discreet.plans.nodes import Join, Scan
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from discreet.engines.sql.columns import Columns
-    from discreet.engines.sql.relations import Raw
     from discreet.engines.sql.running import Results
     from discreet.plans.nodes import Node
     from discreet.tables import Policy, Table
@@ -43,6 +43,7 @@ __all__ = ["DuckDB"]
 
 
 Found = TypeVar("Found")
+_Settings: TypeAlias = "dict[str, str | bool | int | float | list[str]]"
 _LEAST_MEMORY, _MEMORY_PER_THREAD = 640, 256
 """In megabytes, for the data that the engine holds at a time, if the owner says nothing."""
 _SPARE = 40
@@ -62,8 +63,9 @@ class DuckDB(SQLEngine):
     which is removed. It holds copies of private rows: protect it like the source.
 
     The connection reads the files of the policy's tables and no others, loads no extension, and its settings are
-    locked. `memory` (in megabytes), `threads` and `seconds` (per question) limit it. Unless told otherwise it holds no
-    more than 256 megabytes per thread, or 640, whatever the size of the data; the rest waits in a private folder.
+    locked. `memory` (in megabytes), `threads` and `seconds` (per question, else the policy's) limit it. Unless told
+    otherwise it holds no more than 256 megabytes per thread, or 640, whatever the size of the data; the rest waits in a
+    private folder.
 
     >>> import pyarrow as pa
     >>> from discreet.tables import Column, Policy, Table
@@ -82,12 +84,11 @@ class DuckDB(SQLEngine):
         rank_key: bytes | None = None,
         memory: int | None = None,
         threads: int | None = None,
-        seconds: int = 3600,
+        seconds: int | None = None,
     ) -> None:
-        super().__init__(policy)
-        limit = integer(seconds, name="seconds", least=1, most=10**6)
+        super().__init__(policy, seconds)
         engine = weakref.ref(self)  # the watch must not keep alive an engine that nobody has any more
-        self._watch = Watch(limit, lambda: _interrupt(engine()))
+        self._watch = Watch(self._seconds, lambda: _interrupt(engine(), late=True))
         self._aside = Aside(lambda: _interrupt(engine()))
         self._opened = ExitStack()
         self._sound = 0
@@ -95,31 +96,26 @@ class DuckDB(SQLEngine):
         key = None if rank_key is None else read_key(rank_key)
         used, held = _limits(memory, threads)
         _require_apart(source, store)
-        connected = partial(_connected, store=store, memory=held, threads=used)
-        spare = held * 10**6 * _SPARE // 100 if store is None else 0
-        stored = partial(Store, policy=policy, dialect=DuckDBDialect(), key=key, spare=spare)
+        self._opened.callback(self._aside.close)
+        self._opened.callback(self._watch.close)
+        self._inside = self._opened.enter_context(ExitStack())
+        self._settings = policy, source, None if store is None else Path(store).absolute(), used, held
         try:
-            self._aside.run(lambda: self._open(policy, source, connected, stored))
+            self._aside.run(lambda: self._open(key))
         except BaseException:
             self.close()
             raise
 
-    def _open(
-        self,
-        policy: Policy,
-        source: str | Path | Mapping[str, object],
-        connected: Callable[[Path], DuckDBPyConnection],
-        stored: Callable[[DuckDBPyConnection, dict[str, Raw]], Store],
-    ) -> None:
+    def _open(self, key: bytes | None) -> None:
         """Connect, and find the tables of the policy in the source."""
-        opened = self._opened
+        policy, source, store, threads, memory = self._settings
+        spare = memory * 10**6 * _SPARE // 100 if store is None else 0
+        fits = partial(belongs, policy=policy, key=key)
         with own_files():
-            opened.callback(self._aside.close)
-            opened.callback(self._watch.close)
-            folder = Path(opened.enter_context(_folder()))
-            self._connection = opened.enter_context(connected(folder))
+            folder = self._inside.enter_context(_folder())
+            self._connection = self._inside.enter_context(_connected(folder, store, memory, threads, fits))
             tables = attach(self._connection, policy, source)
-            self._kept = stored(self._connection, tables)
+            self._kept = Store(self._connection, tables, policy, DuckDBDialect(), key, spare=spare)
             self._emitter = Emitter(DuckDBDialect(), self._kept, self._kept.key)
             require_readable(policy, self._emitter)
             repeated(policy, self._emitter, self._checked)
@@ -205,9 +201,20 @@ class DuckDB(SQLEngine):
                 raise EngineError(msg)
 
     def _dropped(self) -> bool:
+        """Delete the store and the temporary folder, and begin anew with the same key."""
+        import duckdb
+
+        key, store = self._kept.key, self._settings[2]
+        if not self._answers():
+            return False
         with suppress(Exception):  # any error of the driver, and all its parents
-            self._kept.drop()
-            return True
+            while True:
+                self._inside.close()
+                if store is not None:
+                    forget(store)
+                with suppress(duckdb.InterruptException):  # one that comes late must not leave a half of it
+                    self._open(key)
+                    return True
         return False
 
     def close(self) -> None:
@@ -217,8 +224,10 @@ class DuckDB(SQLEngine):
             self._opened.close()
 
 
-def _interrupt(engine: DuckDB | None) -> None:
-    """Stop what runs, if the engine is still there."""
+def _interrupt(engine: DuckDB | None, *, late: bool = False) -> None:
+    """Stop what runs, if the engine is still there; `late` if its time is over."""
+    if engine is not None and late:
+        engine._expired = True  # noqa: SLF001 - its own watch
     connection: DuckDBPyConnection | None = getattr(engine, "_connection", None)  # none while it is being opened
     if connection is not None:
         connection.interrupt()
@@ -257,25 +266,28 @@ def _require_apart(source: str | Path | Mapping[str, object], store: str | Path 
         raise ParameterError(msg)
 
 
-def _folder() -> tempfile.TemporaryDirectory[str]:
+def _folder() -> PrivateFolder:
     """Make a private folder for what does not fit into memory."""
     with suppress(OSError):
-        return tempfile.TemporaryDirectory(prefix="discreet-")
+        return PrivateFolder()
     msg = "a temporary folder cannot be made; nothing was spent. Check TMPDIR, and the space there."
     raise EngineError(msg)
 
 
-def _connected(folder: Path, store: str | Path | None, memory: int, threads: int) -> DuckDBPyConnection:
-    import duckdb
-
+def _connected(
+    folder: Path, store: Path | None, memory: int, threads: int, fits: Callable[[DuckDBPyConnection], bool]
+) -> DuckDBPyConnection:
+    """Open the store, or the temporary one; what another version has left is deleted first."""
     spill = folder / "spill"
     spill.mkdir()
-    config: dict[str, str | bool | int | float | list[str]] = {
+    config: _Settings = {
         "allow_community_extensions": False,
         # Parquet's statistics leave NaN out, and may be wrong: for them, DuckDB would drop the test for NaN or a clamp.
         # Of a limit on numbered rows it would make an aggregate that keeps a heap for nearly every row: ten million
         # rows of a million units then take many minutes instead of seconds.
-        "disabled_optimizers": "statistics_propagation,top_n_window_elimination",
+        # To aggregate below a join it writes the columns of all layers into each other, outside of the memory limit:
+        # four times as much for each float operation, 22 GB for POWER(z, 16) as fifteen products.
+        "disabled_optimizers": "statistics_propagation,top_n_window_elimination,partial_aggregate_pushdown",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "memory_limit": f"{memory}MB",
@@ -285,16 +297,43 @@ def _connected(folder: Path, store: str | Path | None, memory: int, threads: int
         "pandas_analyze_sample": 0,  # a column of Python objects is read as text, whatever the objects are
         "temp_directory": str(spill),
     }
-    path = folder / "store.duckdb" if store is None else Path(store).absolute()  # to DuckDB, :memory: is no file
+    if store is None:
+        found = _file(folder / "store.duckdb", config)
+        if found is None:
+            msg = f"a temporary store cannot be made in {str(folder.parent)!r}; nothing was spent. Free some space."
+            raise EngineError(msg)
+        return found
+    found = _stored(store, config)
+    if fits(found):
+        return found
+    found.close()
+    forget(store)
+    return _stored(store, config)
+
+
+def _stored(path: Path, config: _Settings) -> DuckDBPyConnection:
+    """Open a store of an engine's own, which nobody else may read."""
     require_plain(path)
-    found = None
-    with suppress(duckdb.Error):
-        found = duckdb.connect(str(path), config=config)
-    if found is None and store is None:
-        msg = f"a temporary store cannot be made in {str(folder.parent)!r}; nothing was spent. Free some space there."
-        raise EngineError(msg)
-    if found is None:
+    log = path.with_name(f"{path.name}.wal")
+    if not path.exists():
+        log.unlink(missing_ok=True)  # somebody removed a store, and this is a part of it
+    for file in (path, log):
+        if file.exists() and not narrowed(file, group=False):
+            msg = f"store is {shown(str(path))}; others may read it, and this user cannot change that: chmod 600."
+            raise ParameterError(msg)
+    found = _file(path, config)
+    if found is None or not is_store(found):
+        if found is not None:
+            found.close()
         msg = f"store is {shown(str(path))}; it must be a DuckDB file of this engine's own that nobody else has open."
         raise ParameterError(msg)
-    path.chmod(0o600)
     return found
+
+
+def _file(path: Path, config: _Settings) -> DuckDBPyConnection | None:
+    """Open a file by its path, as to DuckDB :memory: is none; None if it cannot be."""
+    import duckdb
+
+    with suppress(duckdb.Error):
+        return quiet(duckdb.connect(str(path), config=config))
+    return None

@@ -9,7 +9,8 @@ The rows are a copy and not a list of the units with too many: a source that cha
 the limit otherwise. They are stored as they are: to compress them would take as long as to find them. Where no file is
 to outlast the engine, they stay in memory as long as they fit in a part of it: to write them takes twice as long.
 
-The file holds copies of private rows and the key of the ranks. It is dropped with the dataset's version.
+The file holds copies of private rows and the key of the ranks. It belongs to one version of the dataset, and is deleted
+with it: DuckDB drops a table by forgetting its blocks, and what they held would stay readable in the file.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ from discreet.engines.sql.words import (
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from duckdb import DuckDBPyConnection
 
     from discreet.engines.sql.dialect import Dialect
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
     from discreet.plans.nodes import Node, Scan
     from discreet.tables import Policy, Table
 
-__all__ = ["Store"]
+__all__ = ["Store", "belongs", "forget", "is_store"]
 
 _HEAVY, _AGAIN = ("temp", "heavy"), ("temp", "again")
 _MARKED, _QUICKLY_MARKED = ("marked_rows",), ("temp", "quickly_marked_rows")
@@ -102,16 +105,12 @@ class Store:
         self._policy = policy
         self._spare = spare
         self._there = set(self._stored())
-        version = described(policy)
-        connection.execute("CREATE TABLE IF NOT EXISTS about (version VARCHAR, rank_key BLOB)")
-        about = connection.execute("SELECT version, rank_key FROM about").fetchall()
-        if len(about) == 1 and about[0][0] == version and key in {None, about[0][1]}:
-            self.key = bytes(about[0][1])
-        else:
-            self.drop()
-            self.key = fresh_key() if key is None else key
-            connection.execute("DELETE FROM about")
-            connection.execute("INSERT INTO about VALUES (?, ?)", [version, self.key])
+        stated = _about(connection)
+        if not stated:
+            stated = [(described(policy), fresh_key() if key is None else key)]
+            connection.execute("CREATE TABLE about (version VARCHAR, rank_key BLOB)")
+            connection.execute("INSERT INTO about VALUES (?, ?)", stated[0])
+        self.key = stated[0][1]
 
     def raw(self, table: Table) -> Raw:
         """Give a stored table of the source."""
@@ -243,11 +242,61 @@ class Store:
         self._connection.execute(f"INSERT INTO {name} {self._dialect.written(visible(rest))}")
         self._connection.execute(f"DROP TABLE {counts}")
 
-    def drop(self) -> None:
-        """Remove all kept rows."""
-        self._there.clear()  # first: rows that an interrupt spares are found again by `fill`
-        for name in self._stored():
-            self._connection.execute(f"DROP TABLE {table(name).sql('duckdb')}")
+
+def _about(connection: DuckDBPyConnection) -> list[tuple[str, bytes]]:
+    """Read what the rows of a store belong to, and the key of its ranks; nothing where it is new."""
+    if "about" not in _tables(connection):
+        return []
+    found = connection.execute("SELECT version, rank_key FROM about").fetchall()
+    return [(str(version), bytes(key)) for version, key in found]
+
+
+def _tables(connection: DuckDBPyConnection) -> set[str]:
+    """Name all that the file of a connection holds."""
+    found = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() UNION ALL "
+        "SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal"
+    ).fetchall()
+    return {str(name) for (name,) in found}
+
+
+def is_store(connection: DuckDBPyConnection) -> bool:
+    """Tell whether the file of a connection holds nothing but what engines store: only such a file may be deleted.
+
+    >>> import duckdb
+    >>> with duckdb.connect() as connection:
+    ...     _ = connection.execute("CREATE TABLE patients (id INTEGER)")
+    ...     is_store(connection)
+    False
+    """
+    names = _tables(connection)
+    return ("about" in names or not names) and all(
+        name in {"about", *_MARKED} or name.startswith("kept_") for name in names
+    )
+
+
+def belongs(connection: DuckDBPyConnection, policy: Policy, key: bytes | None) -> bool:
+    """Tell whether a store is new, or that of this version and policy, with this key.
+
+    >>> import duckdb
+    >>> from discreet.tables import Policy
+    >>> belongs(duckdb.connect(), Policy([], epsilon=1), None)
+    True
+    """
+    names, stated = _tables(connection), _about(connection)
+    if not stated:
+        return not names
+    return len(stated) == 1 and stated[0][0] == described(policy) and key in {None, stated[0][1]}
+
+
+def forget(path: Path) -> None:
+    """Delete the file of a store and the log beside it, the log first: without its file nothing would name its version.
+
+    >>> import pathlib
+    >>> forget(pathlib.Path("nowhere.duckdb"))
+    """
+    for each in (path.with_name(f"{path.name}.wal"), path):
+        each.unlink(missing_ok=True)
 
 
 def _sampled(share: int = _SAMPLED) -> SQL:

@@ -13,6 +13,7 @@ from discreet.tables.kinds import LARGEST_FLOAT, SMALLEST_FLOAT, Kind
 
 if TYPE_CHECKING:
     from discreet.engines.sql.binding import Binding
+    from discreet.plans.expressions import Like
 
 __all__ = ["PostgresDialect"]
 
@@ -46,7 +47,18 @@ class PostgresDialect(Dialect):
                 "min",
                 "mod",
             ),
-            *("nullif", "pg_input_is_valid", "power", "regexp_like", "row_number", "sha256", "sqrt", "substr", "sum"),
+            *(
+                "nullif",
+                "octet_length",
+                "pg_input_is_valid",
+                "power",
+                "regexp_like",
+                "row_number",
+                "sha256",
+                "sqrt",
+                "substr",
+                "sum",
+            ),
             *("translate", "trunc"),
         }
     )
@@ -137,6 +149,14 @@ class PostgresDialect(Dialect):
     def substring(self, value: SQL, start: int, length: int) -> SQL:
         """Code points from a place on."""
         return call("substr", value, number(start), number(length))
+
+    def like(self, value: SQL, pattern: Like) -> SQL:
+        """LIKE gives up for good where a text ends before a piece was found, so it never tries a place again."""
+        return Dialect.like(self, value, pattern)
+
+    def octets(self, value: SQL) -> SQL:
+        """There is a function for it."""
+        return call("octet_length", value)
 
     def date_part(self, part: str, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - the same for both
         """Seconds have a fraction here."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from discreet.engines.sql.words import column as cell
 from discreet.engines.sql.words import select
 from discreet.engines.sql.words import table as named
 from discreet.errors import EngineError, ParameterError
-from discreet.exact import integer
 from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class Postgres(SQLEngine):
     """Questions to the tables of a PostgreSQL database (16 or newer).
 
     `address` is a connection string. Each question runs in a read-only transaction of its own, in one snapshot
-    (REPEATABLE READ), for at most `seconds`. Give a role that may only read the policy's tables: the engine asks
-    for nothing else, and the role makes sure. Tables are in `schema` unless their names say `other.table`.
+    (REPEATABLE READ), for at most `seconds` (or the policy's). Give a role that may only read the policy's tables: the
+    engine asks for nothing else, and the role makes sure. Tables are in `schema` unless their names say `other.table`.
 
     Without `store`, nothing is written to the server, and rows are ranked for each question that limits them. `store`
     is the address of the same database for a second role, which may create a schema: there (`store_schema`) the kept
@@ -80,18 +80,17 @@ class Postgres(SQLEngine):
         address: str,
         *,
         schema: str = "public",
-        seconds: int = 3600,
+        seconds: int | None = None,
         rank_key: bytes | None = None,
         store: str | None = None,
         store_schema: str = "discreet",
     ) -> None:
-        super().__init__(policy)
-        limit = integer(seconds, name="seconds", least=1, most=10**6)
+        super().__init__(policy, seconds)
         with ExitStack() as opened:
-            self._connection = opened.enter_context(closing(_connected(address, limit, _SETTINGS)))
+            self._connection = opened.enter_context(closing(_connected(address, self._seconds, _SETTINGS)))
             self._kept = None
             if store is not None:
-                writer = opened.enter_context(closing(_connected(store, limit, _WRITING)))
+                writer = opened.enter_context(closing(_connected(store, self._seconds, _WRITING)))
                 self._kept = _opened_store(writer, store_schema, policy, (self._connection, schema), rank_key)
             self._catalog = _Catalog(self._connection, policy, schema, self._kept)
             _require_granted(self._connection, policy, self._catalog, "address")
@@ -105,7 +104,13 @@ class Postgres(SQLEngine):
 
     def _store(self, node: Node) -> bool:
         """Limited rows that are missing in the store are stored first."""
-        return self._kept is None or self._kept.fill(node, self._emitter.dialect, self._catalog)
+        import psycopg
+
+        try:
+            return self._kept is None or self._kept.fill(node, self._emitter.dialect, self._catalog)
+        except psycopg.errors.QueryCanceled:
+            self._expired = True
+            return False
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
@@ -130,8 +135,18 @@ class Postgres(SQLEngine):
         try:
             if self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self._connection.rollback()  # an interrupt left a transaction open, and its snapshot is old
+            until = time.monotonic() + self._seconds
             with self._connection.transaction(), self._connection.cursor() as cursor:
-                return [_columns(cursor, text) for text in texts]
+                found = []
+                for place, text in enumerate(texts):
+                    if place:  # the server limits each statement, and a question may have several
+                        left = max(1, int(1000 * (until - time.monotonic())))
+                        cursor.execute(f"SET LOCAL statement_timeout = {left}".encode())
+                    found.append(_columns(cursor, text))
+                return found
+        except psycopg.errors.QueryCanceled:
+            self._expired = True
+            return None
         except psycopg.Error:
             return None
 

@@ -1,7 +1,8 @@
 """A schema of the engine's own on the server: tables cut down to so many rows per unit, once for each version.
 
-It holds copies of private rows and the key of the ranks: nobody but the engine's two roles may read it. What an engine
-did not store for this version, policy and key is removed when it is opened; one that is still open for another finds
+It holds copies of private rows and the key of the ranks: nobody but the engine's two roles may read it, whatever others
+are granted by default. Tables are dropped and emptied as a whole, so that no row waits for a VACUUM. What an engine did
+not store for this version, policy and key is removed when it is opened; one that is still open for another finds
 nothing of its own then, and stores it again under its own names.
 """
 
@@ -50,13 +51,15 @@ class PostgresStore:
                 self._run(f"CREATE SCHEMA {place}")  # IF NOT EXISTS would ask an owner of the schema for more rights
             self._run(f"CREATE TABLE IF NOT EXISTS {about} (version text, rank_key bytea)")
             self._run(f"LOCK TABLE {about}")
+            self._run(f"REVOKE ALL ON SCHEMA {place} FROM PUBLIC")
+            self._revoke(about)
             found = connection.execute(f"SELECT version, encode(rank_key, 'hex') FROM {about}".encode()).fetchall()  # noqa: S608
             known = {str(each): bytes.fromhex(str(text)) for each, text in found}
             if set(known) == {version} and key in {None, known[version]}:
                 self.key = known[version]
             else:
                 self.key = fresh_key() if key is None else key
-                self._run(f"DELETE FROM {about}")  # noqa: S608 - the owner's schema, quoted
+                self._run(f"TRUNCATE {about}")  # deleted rows, and their key, would stay in its file
                 values = f"INSERT INTO {about.replace('%', '%%')} VALUES (%s, %s)"  # noqa: S608
                 connection.execute(values.encode(), [version, self.key])
             self._mark = kept_mark(policy, self.key, source)
@@ -80,7 +83,10 @@ class PostgresStore:
         return named(self._schema, f"{kept_name(self._policy, name, limit)}_{self._mark}")
 
     def fill(self, node: Node, dialect: Dialect, catalog: Catalog) -> bool:
-        """Store what a plan needs and is not there; False if the server failed, and then nothing is half done."""
+        """Store what a plan needs and is not there; False if the server failed, and then nothing is half done.
+
+        What the server stopped after its time is for the engine to tell.
+        """
         import psycopg
 
         emitter = Emitter(dialect, catalog, self.key)
@@ -92,10 +98,22 @@ class PostgresStore:
                     if target.name not in self._tables():
                         rows = dialect.written(visible(emitter.limited(emitter.relation(scan), limit)))
                         self._run(f"CREATE TABLE {self._text(target)} AS {rows}")
+                        self._revoke(self._text(target))
                     self._grant(self._text(target))
+        except psycopg.errors.QueryCanceled:
+            raise
         except psycopg.Error:
             return False
         return True
+
+    def _revoke(self, target: str) -> None:
+        """Let nobody read a new table: a role may have granted all tables that it will ever make to others."""
+        asked = (
+            "SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END "
+            "FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = %s::regclass AND a.grantee <> c.relowner"
+        )
+        for (grantee,) in self._connection.execute(asked, [target]).fetchall():
+            self._run(f"REVOKE ALL ON {target} FROM {grantee}")
 
     def _grant(self, target: str) -> None:
         """Let the reader read; who made the table may have had another one."""

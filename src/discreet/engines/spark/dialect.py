@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.engines.sql.dialect import LIMB, Dialect
 from discreet.engines.sql.words import SQL, any_of, binary, call, case, cast, number, string, try_cast
+from discreet.plans.expressions.text import piece_pattern
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.engines.sql.binding import Binding
+    from discreet.plans.expressions import Like
 
 __all__ = ["SparkDialect"]
 
@@ -40,6 +42,8 @@ class SparkDialect(Dialect):
     """
 
     name: ClassVar[str] = "databricks"
+    most_layers: ClassVar[int] = 80
+    # Beyond some 170, Spark's parser runs out of its stack.
     functions: ClassVar[frozenset[str]] = frozenset(
         {
             *(
@@ -56,6 +60,7 @@ class SparkDialect(Dialect):
                 "exp",
             ),
             *("greatest", "isnan", "lead", "least", "ln", "max", "min", "monotonically_increasing_id", "nullif"),
+            "octet_length",
             *("power", "regexp_like", "rint", "row_number", "sha2", "sqrt", "substring", "sum", "translate", "unhex"),
             *("try_validate_utf8", "unix_micros", *_CHECKED.values(), *(name for name, _ in _PARTS.values())),
         }
@@ -137,6 +142,21 @@ class SparkDialect(Dialect):
     def length(self, value: SQL) -> SQL:
         """The number of code points."""
         return cast(call("char_length", value), "BIGINT")
+
+    def like(self, value: SQL, pattern: Like) -> SQL:
+        r"""LIKE becomes a regular expression that goes back; here each piece is in a group that is never entered again.
+
+        Where a piece is found first is the best place for it, so nothing is lost by not going back.
+        """
+        if pattern.simple:
+            return Dialect.like(self, value, pattern)
+        head, *middle, tail = map(piece_pattern, pattern.pieces)
+        searched = "".join(rf"(?>.*?{piece})" for piece in middle)
+        return call("regexp_like", value, self.text(rf"(?s)\A{head}{searched}.*{tail}\z"))
+
+    def octets(self, value: SQL) -> SQL:
+        """There is a function for it."""
+        return call("octet_length", value)
 
     def date_part(self, part: str, value: SQL, kind: Kind) -> SQL:
         """One function for each part."""

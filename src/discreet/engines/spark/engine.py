@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.columns import listed_rows
 from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
+from discreet.engines.sql.watch import Watch
 from discreet.engines.sql.words import table as named
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import shown
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Spark"]
 
 _SETTINGS = {
+    "spark.sql.analyzer.maxIterations": "1000",  # with 100, which is usual, it gives up at some 50 layers
     "spark.sql.ansi.enabled": "true",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",  # what is kept comes back as it was
@@ -60,8 +63,8 @@ class Spark(SQLEngine):
     NAME.parquet or NAME.csv there, which all workers must see. The settings that meaning depends on (ANSI mode, the
     zone) are set while a question runs, and set back; engines that share a session wait for each other.
 
-    Spark has no snapshots: what a table holds may change between the statements of a question. Give tables that do
-    not change, or a table format with versions.
+    A question runs for at most `seconds` (else the policy's). Spark has no snapshots: what a table holds may change
+    between the statements of a question. Give tables that do not change, or a table format with versions.
 
     Without `store`, rows are ranked for each question that limits them. `store` is a folder of the engine's own, which
     all workers see: there the kept rows of each limit are written once for a version. They are copies of private rows.
@@ -73,7 +76,7 @@ class Spark(SQLEngine):
     discreet.errors.ParameterError: source is 7077; it must be a Spark session, or an address such as spark://host:7077.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each says something of its own about the source or the store
         self,
         policy: Policy,
         source: Any,  # noqa: ANN401 - a session of either kind, or an address
@@ -81,8 +84,9 @@ class Spark(SQLEngine):
         folder: str | Path | None = None,
         rank_key: bytes | None = None,
         store: str | Path | None = None,
+        seconds: int | None = None,
     ) -> None:
-        super().__init__(policy)
+        super().__init__(policy, seconds)
         key = None if rank_key is None else read_key(rank_key)
         if not isinstance(source, str) and not hasattr(source, "sql"):
             msg = f"source is {shown(source)}; it must be a Spark session, or an address such as spark://host:7077."
@@ -93,6 +97,8 @@ class Spark(SQLEngine):
         self._settings = dict(_SETTINGS)
         self._jobs = jobs = _Jobs(self._session, prefix)
         self._aside = Aside(jobs.cancel)
+        engine = weakref.ref(self)  # the watch must not keep alive an engine that nobody has any more
+        self._watch = Watch(self._seconds, lambda: _expire(engine()))
         try:
             self._kept = None if store is None else SparkStore(Path(store), policy, key, prefix)
             files = None if folder is None else Path(folder)
@@ -122,8 +128,13 @@ class Spark(SQLEngine):
 
     def _found(self, texts: Sequence[str]) -> Results | None:
         try:
-            with self._settled():
-                return [_columns_of(self._session.sql(text).toArrow()) for text in texts]
+            with self._settled(), self._watch.limited():
+                found = []
+                for text in texts:
+                    if self._expired:  # what is canceled is a job, and one may have ended just before
+                        return None
+                    found.append(_columns_of(self._session.sql(text).toArrow()))
+                return found
         except Exception:  # noqa: BLE001 - any error of the driver or of the workers
             return None
 
@@ -133,7 +144,7 @@ class Spark(SQLEngine):
 
     def _filled(self, node: Node) -> bool:
         try:
-            with self._settled():
+            with self._settled(), self._watch.limited():
                 if self._kept is not None:
                     self._kept.fill(node, self._emitter.dialect, self._catalog, self._session)
         except Exception:  # noqa: BLE001 - any error of the driver or of the workers
@@ -170,8 +181,16 @@ class Spark(SQLEngine):
         """Stop the session if it was started here."""
         with self._lock:
             self._aside.close()
+            self._watch.close()
             if self._owned:
                 self._session.stop()
+
+
+def _expire(engine: Spark | None) -> None:
+    """Cancel what runs, if the engine is still there: its time is over."""
+    if engine is not None:
+        engine._expired = True  # noqa: SLF001 - its own watch
+        engine._jobs.cancel()  # noqa: SLF001
 
 
 def _identity(session: Any) -> str:  # noqa: ANN401 - of either kind

@@ -1,21 +1,26 @@
 """A folder of the engine's own: tables cut down to so many rows per unit, as Parquet files, once for each version.
 
 The driver and all workers must see it. It holds copies of private rows and the key of the ranks; protect it like the
-source. It is emptied when the dataset's version changes.
+source. It is emptied when the dataset's version changes; what a process that was killed left half written is removed by
+the next one that opens the store.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from discreet.engines.keys import fresh_key
 from discreet.engines.sql.keeping import described, kept_mark, kept_name, limits, visible
 from discreet.engines.sql.relations import Emitter
 from discreet.engines.sql.words import SQL
 from discreet.engines.sql.words import table as named
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.files import PrivateFolder, made, narrowed, sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +50,11 @@ class SparkStore:
         self._prefix = prefix
         self._policy = policy
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shared = bool(folder.stat().st_mode & 0o020)  # with workers that are other users of a group
+        if not narrowed(folder, group=None if shared else False):
+            msg = f"store is {shown(str(folder))}; others may read it, and this user cannot change that: chmod o-rwx."
+            raise ParameterError(msg)
+        sweep(folder)
         about, version = folder / "about.json", described(policy)
         found = _described(about)
         if found.get("version") == version and key in {None, bytes.fromhex(found["rank_key"])}:
@@ -52,11 +62,13 @@ class SparkStore:
         else:
             self.drop()
             self.key = fresh_key() if key is None else key
-            written = folder / f"about_{uuid4().hex}.json"  # renamed, so that nobody finds a half of it
-            written.touch(mode=0o600)
-            written.write_text(json.dumps({"version": version, "rank_key": self.key.hex()}))
-            written.replace(about)
+            with PrivateFolder(folder) as draft:  # renamed, so that nobody finds a half of it
+                written = draft / "about.json"
+                with os.fdopen(made(written, os.O_WRONLY), "w") as file:
+                    file.write(json.dumps({"version": version, "rank_key": self.key.hex()}))
+                written.replace(about)
         self._mark = kept_mark(policy, self.key)
+        self._empty(apart=self._mark)
 
     def kept(self, table: Table, limit: int) -> SQL | None:
         """Give the view of kept rows; `fill` makes it before it is read."""
@@ -66,26 +78,33 @@ class SparkStore:
         return f"{kept_name(self._policy, table, limit)}_{self._mark}"
 
     def fill(self, node: Node, dialect: Dialect, catalog: Catalog, session: Any) -> None:  # noqa: ANN401 - pyspark's
-        """Store what a plan needs and is not there; a file that is only half written has another name.
+        """Store what a plan needs and is not there; what is only half written is in a folder of its own.
 
-        Each writer has a name of its own: two that write into one folder would keep the rows of a unit twice.
+        Each writer has one: two that write into one folder would keep the rows of a unit twice.
         """
         emitter = Emitter(dialect, catalog, self.key)
         for scan, limit in limits(node):
             name = self._name(scan.table.name, limit)
-            path, unfinished = self._folder / name, self._folder / f"unfinished_{name}_{uuid4().hex}"
+            path = self._folder / name
             if not path.exists():
                 rows = dialect.written(visible(emitter.limited(emitter.relation(scan), limit)))
-                try:
-                    session.sql(rows).write.parquet(str(unfinished))
-                    unfinished.rename(path)
-                except Exception:
-                    shutil.rmtree(unfinished, ignore_errors=True)
-                    if not path.exists():  # else another engine has stored the same rows meanwhile
-                        raise
+                with PrivateFolder(self._folder) as draft:
+                    draft.chmod(0o700 | self._folder.stat().st_mode & 0o070)
+                    session.sql(rows).write.parquet(str(draft / name))
+                    with suppress(OSError):  # another engine has stored the same rows meanwhile
+                        (draft / name).rename(path)
             session.read.parquet(str(path)).createOrReplaceTempView(f"{self._prefix}_{name}")
 
     def drop(self) -> None:
         """Remove all kept rows."""
-        for path in [*self._folder.glob("kept_*"), *self._folder.glob("unfinished_*")]:
-            shutil.rmtree(path)
+        self._empty()
+
+    def _empty(self, apart: str | None = None) -> None:
+        """Remove kept rows, but for those with a mark; and what earlier versions left half written."""
+        for path in self._folder.glob("kept_*"):
+            if path.name.rpartition("_")[2] != apart:
+                shutil.rmtree(path)
+        for path in self._folder.glob("unfinished_*"):
+            shutil.rmtree(path, ignore_errors=True)
+        for path in self._folder.glob("about_*.json"):
+            path.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from discreet.engines.sql.text import written
 from discreet.engines.sql.words import (
     SQL,
     all_of,
+    any_of,
     between,
     binary,
     call,
@@ -30,6 +31,7 @@ from discreet.tables.kinds import EARLIEST, LARGEST_FLOAT, LATEST, SMALLEST_FLOA
 
 if TYPE_CHECKING:
     from discreet.engines.sql.binding import Binding, Cell, Unread
+    from discreet.plans.expressions import Like
     from discreet.plans.facts import Facts
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
@@ -68,6 +70,9 @@ class Dialect(ABC):
 
     reads_late: ClassVar[bool] = False
     """Whether `steps` reads a stored double into its bounds and onto a grid at once."""
+
+    most_layers: ClassVar[int] = 500
+    """So many SELECTs may read from each other; more are refused before anything is paid."""
 
     divides_whole: ClassVar[bool] = False
     """Whether // divides 64-bit integers from 0 on, rounded down, as quickly as any operator."""
@@ -264,6 +269,29 @@ class Dialect(ABC):
     def length(self, value: SQL) -> SQL:
         """The number of code points, as a 64-bit integer."""
         return cast(call("length", value), self.types[Kind.INTEGER])
+
+    def like(self, value: SQL, pattern: Like) -> SQL:
+        """Tell whether a text is like a pattern, in so many steps at most as the lengths of both multiplied.
+
+        Many matchers go back to an earlier % where a later piece is missing, and take n**k steps for k of them: a
+        dialect of such an engine writes another match, unless the pattern is simple.
+        """
+        return binary("like", value, self.text("%".join(pattern.pieces)))
+
+    @abstractmethod
+    def octets(self, value: SQL) -> SQL:
+        """The number of bytes of a text, which every engine knows without a look at them: no fewer than code points."""
+
+    def within(self, value: SQL, length: int) -> SQL:
+        """Tell whether a text has so many code points at most; most texts pass by their bytes."""
+        return any_of([self._few_octets(value, length), binary("<=", self.length(value), number(length))])
+
+    def cut(self, value: SQL, length: int) -> SQL:
+        """A text's first so many code points; a text that is short enough is not copied."""
+        return case((self._few_octets(value, length), value), default=self.substring(value, 1, length))
+
+    def _few_octets(self, value: SQL, length: int) -> SQL:
+        return binary("<=", self.octets(value), number(length))
 
     def substring(self, value: SQL, start: int, length: int) -> SQL:
         """So many code points from a place on, counted from 1."""

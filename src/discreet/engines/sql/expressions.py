@@ -184,11 +184,11 @@ def _exp(_: e.Exp, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
 
 
 def _power(operation: e.Power, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
-    """Multiply from the left and settle each product; nothing is known about those on the way."""
+    """Bind and settle each product, so that no text grows; nothing is known about those on the way."""
     x = found = rows.bind(_double(cells[0], rows))
     unknown = Facts(Kind.FLOAT)
-    for _ in range(operation.exponent - 1):
-        found = rows.bind(rows.dialect.settled(binary("*", found, x), unknown, rows))
+    for with_base in operation.by_base:
+        found = rows.bind(rows.dialect.settled(binary("*", found, x if with_base else found), unknown, rows))
     return found
 
 
@@ -212,7 +212,7 @@ def _bucket(operation: e.Bucket, cells: list[Cell], facts: Facts, rows: Writing)
 
 
 def _like(operation: e.Like, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
-    return binary("like", cells[0].sql, rows.dialect.text(operation.pattern))
+    return rows.dialect.like(cells[0].sql, operation)
 
 
 def _substring(operation: e.Substring, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001

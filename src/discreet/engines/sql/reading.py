@@ -46,7 +46,7 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
             x = rows.bind(value)
             whole = binary("=", x, rows.dialect.truncated(x, rows))
             value = case((whole, x), default=rows.dialect.literal(None, Kind.FLOAT))
-    value = converted(value, kind, column.kind, rows)
+    value = _shortened(column, converted(value, kind, column.kind, rows), kind, rows, unit=unit)
     return _listed(column, _clamped(column, value, rows), rows)
 
 
@@ -94,6 +94,18 @@ def _clamped(column: Column, value: SQL, rows: Writing) -> SQL:
         back = as_date if column.kind is Kind.DATE else as_timestamp
         ends = back(low), back(high)
     return clamp(rows.bind(value), *(rows.dialect.literal(end, column.kind) for end in ends))
+
+
+def _shortened(column: Column, value: SQL, kind: Kind, rows: Writing, *, unit: bool) -> SQL:
+    """Cut a text to its public length. A unit that is longer is none: two that begin alike would become one."""
+    most = column.max_length
+    if most is None or Cast((), Kind.TEXT).derive((Facts(kind),)).length <= most:
+        return value  # a number or a date is short
+    x = rows.bind(value)
+    if unit:
+        return case((rows.dialect.within(x, most), x), default=rows.dialect.literal(None, Kind.TEXT))
+    # What is none of the keys becomes `other`, whatever its length.
+    return value if column.other is not None else rows.dialect.cut(x, most)
 
 
 def _listed(column: Column, value: SQL, rows: Writing) -> SQL:

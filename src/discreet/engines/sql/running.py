@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from discreet.engines.aggregates import Aggregates
 from discreet.engines.sql.checks import Declared, declared_facts, most_alike
 from discreet.engines.sql.statements import Statements
-from discreet.errors import EngineError
+from discreet.errors import EngineError, TimeLimitError
+from discreet.exact import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +32,18 @@ class SQLEngine(ABC):
 
     _emitter: Emitter
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, seconds: int | None = None) -> None:
         self._lock = threading.RLock()
+        self._seconds = integer(policy.seconds if seconds is None else seconds, name="seconds", least=1, most=10**6)
+        self._expired = False
         self.policy_hash = policy.hash
 
     @abstractmethod
     def _results(self, texts: Sequence[str]) -> Results | None:
-        """Run texts in one snapshot; None if one fails, as the engine's message may quote private values."""
+        """Run texts in one snapshot; None if one fails, as the engine's message may quote private values.
+
+        Of a failure it is known only whether it was the end of the time, `_expired`.
+        """
 
     def _store(self, node: Node) -> bool:  # noqa: ARG002 - most engines store nothing
         """Store what a plan needs and is not stored; False if the engine failed."""
@@ -60,9 +66,13 @@ class SQLEngine(ABC):
         """Run the statements of a question."""
         child = statements.aggregate.child
         with self._lock:
+            self._expired = False
             stored = self._store(child)
             counted = stored and statements.has_cells and self._few(child)
             results = self._results(statements.parts if counted else statements.texts) if stored else None
+            late = results is None and self._expired
+        if late:
+            raise TimeLimitError(self._seconds)
         if results is None:
             msg = (
                 f"{type(self).__name__} could not compute the question. Nothing is said about why, as the reason could "

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from sqlglot import exp
 
 from discreet.engines.sql.columns import found_places, known_places, whole_numbers
 from discreet.engines.sql.dialect import LIMB
@@ -72,7 +73,7 @@ class Statements:
                 drops = child.pending == _column_of(each.factor.value)  # a row without a value has no cell either
                 rows = emitter.rows(child if drops else emitter.settled(child))
                 queries.append(counted_cells(each, rows, *_keys(aggregate, rows)))
-        parts = tuple(emitter.dialect.written(emitter.dialect.layered(query)) for query in queries)
+        parts = tuple(_written(emitter.dialect.layered(query), emitter.dialect) for query in queries)
         return Statements(aggregate, parts, emitter.dialect)
 
     @cached_property
@@ -250,6 +251,29 @@ def _sums_drop(aggregate: Aggregate, child: Relation) -> Column | None:
         for each in aggregate.statistics
     )
     return value if factors and counts and all(factor.value == value for factor in factors) else None
+
+
+def _written(query: SQL, dialect: Dialect) -> str:
+    """Write a query, unless the engine could not read it: that would be known only after it was paid."""
+    text = dialect.written(query)
+    if text.count("(SELECT ") >= dialect.most_layers and _layers(query) > dialect.most_layers:
+        refuse(
+            "the question",
+            why=f"It takes more than {dialect.most_layers} steps upon each other, more than the engine reads at once.",
+            instead="fewer operations on floats within each other, or fewer subqueries.",
+        )
+    return text
+
+
+def _layers(query: SQL) -> int:
+    """Count how many SELECTs read from each other at most."""
+    most, left = 0, [(query, 0)]
+    while left:
+        part, depth = left.pop()
+        depth += isinstance(part, exp.Select)
+        most = max(most, depth)
+        left += [(child, depth) for child in part.iter_expressions()]
+    return most
 
 
 def _scalars(aggregate: Aggregate, emitter: Emitter) -> SQL:

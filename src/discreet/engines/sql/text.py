@@ -73,13 +73,18 @@ class _Writer:
         self._quote, self._end = _quotes(dialect)
 
     def text(self, part: SQL) -> str:
+        return self._checked(part)(self, part)
+
+    @staticmethod
+    def _checked(part: SQL) -> _Handler:
+        """Give the handler of a part that has no arguments but those that it reads."""
         handler, known = _HANDLERS.get(type(part), _OTHERWISE)
         if known is not None:
             for name, value in part.args.items():
                 if value and name not in known:
                     msg = f"the argument {name} of {type(part).__name__} is not on the list of an engine's constructs"
                     raise ValueError(msg)
-        return handler(self, part)
+        return handler
 
     def listed(self, parts: list[SQL]) -> str:
         return ", ".join([self.text(part) for part in parts])
@@ -236,10 +241,25 @@ class _Writer:
         return f" OFFSET {self.text(part.args['expression'])}"
 
     def select(self, part: SQL) -> str:
+        """Write layer upon layer in a loop: there may be more of them than functions can call themselves."""
+        before, after = "", ""
+        while True:
+            before += f"SELECT {self.listed(part.args['expressions'])} FROM "  # noqa: S608 - what the gate lets through
+            after = self._clauses(part) + after
+            self._checked(part.args["from_"])
+            source = part.args["from_"].args["this"]
+            if type(source) is not exp.Subquery or type(source.args["this"]) is not exp.Select:
+                return before + self.text(source) + after
+            self._checked(source)
+            alias, part = source.args.get("alias"), source.args["this"]
+            self._checked(part)
+            before += "("
+            after = (")" if alias is None else f") AS {self.text(alias)}") + after
+
+    def _clauses(self, part: SQL) -> str:
+        """Write what stands behind FROM."""
         args = part.args
-        found = f"SELECT {self.listed(args['expressions'])}{self.text(args['from_'])}"
-        for each in args.get("joins") or ():
-            found += self.text(each)
+        found = "".join([self.text(each) for each in args.get("joins") or ()])
         for clause in ("where", "group"):
             if args.get(clause):
                 found += self.text(args[clause])

@@ -12,9 +12,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Watch"]
 
+_AGAIN = 1.0
+"""After so many seconds what was interrupted and goes on is interrupted again."""
+
 
 class Watch:
     """Interrupt what takes longer than so many seconds.
+
+    What goes on all the same is interrupted again and again: the first time may have fallen between two statements.
 
     The thread sleeps until the limit of the question that it knows. A later question has a later limit, so it needs no
     wake-up: the thread finds that limit when it wakes, and ends when it finds none.
@@ -63,6 +68,7 @@ class Watch:
                 self._changed.wait(left)
                 left = 0.0 if self._until is None else self._until - time.monotonic()
                 if self._until is not None and left <= 0 and not self._closed:
-                    self._until = None
+                    self._until = time.monotonic() + _AGAIN
+                    left = _AGAIN
                     self._interrupt()
             self._thread = None
