@@ -14,13 +14,15 @@ else
   INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test test-all test-spark fuzz lint format docs pictures bench constraints clean
+.PHONY: help demo test test-slow test-all test-spark fuzz mutants mutants-recent lint format docs pictures bench constraints clean
 
 help:
 	@echo "make demo      a hospital: answers, a budget, a refusal, two attacks"
-	@echo "make test      tests, doctests and the code blocks of the documents"
-	@echo "make test-all  the same with the slow tests"
-	@echo "make fuzz      questions of a grammar, and databases, by the thousands, on DuckDB and PostgreSQL"
+	@echo "make test      quick tests, doctests and the code blocks of the documents, in five minutes"
+	@echo "make test-slow the tests that take more than two seconds each"
+	@echo "make test-all  both, and then fuzz and test-spark"
+	@echo "make fuzz      questions of a grammar, databases and privacy curves, by the thousands"
+	@echo "make mutants   privacy constants changed one at a time: the nearest tests must turn red"
 	@echo "make test-spark  the tests on a Spark cluster of this machine"
 	@echo "make lint      style, types, layers, spelling, dependencies"
 	@echo "make format    let the formatter rewrite the code"
@@ -48,8 +50,10 @@ demo: $(VENV)/.package
 test: $(VENV)/.tools
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not slow and not spark and not fuzz" $(ARGS)
 
-test-all: $(VENV)/.tools test-spark fuzz
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "not spark and not fuzz" $(ARGS)
+test-slow: $(VENV)/.tools
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -m "slow and not spark and not fuzz" tests $(ARGS)
+
+test-all: test test-slow fuzz test-spark
 
 # One process: the cluster is started once. Without a Java on the machine, the one that came with the tools is used.
 test-spark: $(VENV)/.tools
@@ -57,7 +61,16 @@ test-spark: $(VENV)/.tools
 
 # -rP shows the seeds that each block printed. Other seeds: make fuzz ARGS=--fresh-seeds
 fuzz: $(VENV)/.tools
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -rP -m fuzz tests/doors tests/plans $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -rP -m fuzz tests/doors tests/plans tests/privacy/test_fuzz.py $(ARGS)
+
+# Those of changed files: make mutants ARGS="--changed origin/main"
+mutants: $(VENV)/.tools
+	$(BIN)/python -m tests.mutants $(ARGS)
+
+# Those whose file, test or entry the commits of the last day touched, as far as five minutes reach; which come first
+# depends on the commit.
+mutants-recent: $(VENV)/.tools
+	$(BIN)/python -m tests.mutants --recent --minutes 5
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import secrets
+import shutil
 import signal
+import tempfile
 import threading
 from doctest import ELLIPSIS
 from itertools import count
@@ -87,6 +90,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
 
 
+_STATE = tempfile.mkdtemp(prefix="discreet-tests-state-")
+_TESTS = count()
+atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 _KEY_STREAM = bits._key_stream  # noqa: SLF001  the package offers no way in, and none is wanted
 _OF_THE_SOURCE = "tests/noise/test_bits.py"  # these test the system's source itself
 
@@ -99,6 +105,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     precision is the same before each test, too: with the 200 digits of another one, a test would take minutes.
     """
     mpmath.mp.dps = _DIGITS
+    os.environ["XDG_STATE_HOME"] = (
+        f"{_STATE}/{next(_TESTS)}"  # no test enters a ledger in the register of whoever runs it
+    )
     wanted = item.config.getoption("--fresh-seeds") and item.get_closest_marker("fixed_bits") is None
     fresh = wanted or item.nodeid.startswith(_OF_THE_SOURCE)
     bits._key_stream = _KEY_STREAM if fresh else _replayed(item.nodeid)  # type: ignore[assignment]  # noqa: SLF001

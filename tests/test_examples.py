@@ -20,6 +20,7 @@ def run(path: Path) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_the_example_runs(path: Path) -> None:
     assert run(path).strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
@@ -463,7 +464,7 @@ def test_a_ledger_that_was_lost_comes_back_from_its_export(
     first = record(capsys, "query", clinic, COUNT, "--epsilon", "1")
     for path in Path(clinic).parent.glob("clinic.ledger.sqlite*"):
         path.unlink()
-    assert "its head file" in complaint(capsys, 1, "query", clinic, COUNT, "--epsilon", "1")
+    assert "is gone, and a new one" in complaint(capsys, 1, "query", clinic, COUNT, "--epsilon", "1")
     found = record(capsys, "ledger", "import", clinic, str(exported))
     assert (found["entries"], found["head"], found["dataset"]) == (3, before["head"], "clinic")
     assert record(capsys, "verify", clinic) == before
@@ -509,8 +510,30 @@ def test_an_export_is_new_private_and_of_a_ledger_in_order(
     with sqlite3.connect(Path(clinic).with_name("clinic.ledger.sqlite")) as ledger:
         ledger.execute("UPDATE amounts SET amount = replace(amount, '1', '0')")
     assert "not in order" in complaint(capsys, 1, "ledger", "export", clinic, str(target))
-    fresh = exported.with_name("fresh.toml")
+    fresh = exported.parent / "elsewhere" / "fresh.toml"
+    fresh.parent.mkdir()
     fresh.write_text(POLICY)
     assert "there is no ledger" in complaint(capsys, 1, "ledger", "export", str(fresh), str(target))
     assert sorted(path.name for path in exported.parent.glob("*second*")) == []
     assert not fresh.with_name("fresh.ledger.sqlite").exists()
+
+
+def test_nobody_reads_a_policy_while_it_is_rewritten_who_could_not_before(
+    clinic: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A policy may hold the password of a server; its draft was made as the mask says."""
+    Path(clinic).chmod(0o600)
+    seen, real = [], Path.chmod
+
+    def noted(path: Path, mode: int) -> None:
+        seen.append(path.stat().st_mode & 0o777)
+        real(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", noted)
+    usual = os.umask(0o022)
+    try:
+        record(capsys, "version", "new", clinic, "later")
+    finally:
+        os.umask(usual)
+    assert seen == [0o600]
+    assert Path(clinic).stat().st_mode & 0o777 == 0o600

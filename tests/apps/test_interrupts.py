@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -64,6 +65,35 @@ def test_an_interrupt_while_the_engine_computes(town: str, capsys: pytest.Captur
     assert json.loads(capsys.readouterr().out)["repeated"] is False
     assert main(["budget", town, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["accounts"][0]["left"] == {"epsilon": "7"}
+
+
+def test_a_command_that_is_terminated_removes_its_temporary_folder(town: str, tmp_path: Path) -> None:
+    """As with Ctrl-C, also what it says; SIGTERM ended Python at once, and copies of rows stayed."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    command = [sys.executable, "-c", ENDLESS, "query", town, COUNT, "--epsilon", "1"]
+    environment = os.environ | {"TMPDIR": str(place)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "begun\n"
+        assert len(list(place.glob("discreet-*"))) == 1
+        run.send_signal(signal.SIGTERM)
+        out, err = run.communicate(timeout=120)
+    assert (run.returncode, out) == (143, "")
+    assert err.startswith("discreet: interrupted; Pure(epsilon=1) was taken before and stays spent.")
+    assert list(place.iterdir()) == []
+
+
+def test_a_host_keeps_its_own_handler_of_signals(town: str) -> None:
+    def own(*_: object) -> None: ...
+
+    for handler in (own, signal.SIG_IGN, signal.SIG_DFL):
+        before = signal.signal(signal.SIGTERM, handler)
+        try:
+            assert main(["version", "show", town]) == 0
+            assert signal.getsignal(signal.SIGTERM) is handler
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 def stop(*_: object, **__: object) -> None:

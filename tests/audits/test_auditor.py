@@ -193,3 +193,12 @@ def test_the_hockey_stick_is_the_best_event() -> None:
     for epsilon in (0.0, 0.3, 0.9, 2.0):
         best = (events @ one - math.exp(epsilon) * (events @ two)).max()
         assert hockey_stick(one, two, epsilon) == pytest.approx(best, abs=1e-15)
+
+
+def test_two_bounds_in_two_orders_share_the_error(seed: int) -> None:
+    found = audit(
+        laplace(0, "1"), laplace(1, "1"), claim=p.pure(1), draws=2000, confidence="0.9", bits=ReplayBits(seed)
+    )
+    each = (1 - 0.9) / 4
+    assert found.bounds[0] == pytest.approx(chance_at_least(found.hits[0], found.draws, each), rel=1e-9)
+    assert found.bounds[1] == pytest.approx(chance_at_most(found.hits[1], found.draws, each), rel=1e-9)

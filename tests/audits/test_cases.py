@@ -81,7 +81,8 @@ def test_no_claim_is_refuted(case: Case, seed: int) -> None:
     Half of a case's draws: what they miss, the written laws and the broken partners show.
     """
     bits, count = ReplayBits(seed), max(LEAST_DRAWS, case.draws // 2)
-    draws = [case.draw(case.mechanism, value, count, bits) for value in (case.first, case.second)]
+    values = (case.first, case.second, *case.also)
+    draws = [case.draw(case.mechanism, value, count, bits) for value in values]
     found = audit(
         lambda _count, _bits: draws[0],
         lambda _count, _bits: draws[1],
@@ -92,7 +93,7 @@ def test_no_claim_is_refuted(case: Case, seed: int) -> None:
     )
     assert not found.refuted, str(found)
     if case.law is not None:
-        for value, outputs in zip((case.first, case.second), draws, strict=True):
+        for value, outputs in zip(values, draws, strict=True):
             law = case.law(case.mechanism, value)
             assert follows(outputs, law)
             likeliest = max(law, key=lambda outcome: law[outcome])

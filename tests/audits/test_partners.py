@@ -222,6 +222,7 @@ PARTNERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.audit
 @pytest.mark.parametrize("partner", PARTNERS, ids=lambda partner: f"{partner.kind}: {partner.flaw}")
 def test_the_broken_partner_is_refuted(partner: Partner, seed: int) -> None:

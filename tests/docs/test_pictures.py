@@ -23,6 +23,7 @@ def stale(pictures: dict[str, str], folder: Path) -> list[str]:
     return [name for name, text in pictures.items() if committed(name) != text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", scripts())
 def test_the_pictures_are_current(script: str) -> None:
     assert stale(drawn_by(script), FOLDER) == [], "run: python -m docs.pictures"

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from docs.hooks.doctests import fenced
 from docs.hooks.mathml import on_page_content
 
@@ -41,6 +43,7 @@ def is_built(site: Path) -> bool:
     return last.exists() and last.stat().st_mtime > max(each.stat().st_mtime for each in sources)
 
 
+@pytest.mark.slow
 def test_the_site_stands_alone_and_shows_its_formulas(tmp_path: Path) -> None:
     site = ROOT / "site"
     if not is_built(site):

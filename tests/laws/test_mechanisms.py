@@ -246,6 +246,7 @@ def largest_gap(left: Mapping[Any, float | Fraction], right: Mapping[Any, float 
     return max(one_way(left, right), one_way(right, left))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRITTEN)
 def test_post_processing_is_free(case: Case) -> None:
     """Whatever function one looks through, two neighbors are told apart no better than the curve says."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Exponential, Mode, NoisyMax, TopK, exponential
-from discreet.privacy import NeighborRelation
+from discreet.privacy import NeighborRelation, Pure
+from discreet.privacy.relations import Group
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -96,6 +98,7 @@ def test_monotone_noise_is_too_little_for_scores_that_move_apart() -> None:
 SCORES = [0, 1, 3, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism, law",
     [
@@ -112,6 +115,7 @@ def test_choices_follow_their_law(mechanism: Any, law: Callable[[Sequence[float]
     assert not fits(draws, law(SCORES, scale / 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method, law", [("gumbel", softmax), ("peeling", permute_and_flip)])
 def test_the_best_k_are_k_rounds(method: str, law: Callable[[Sequence[float], float], Law], seed: int) -> None:
     mechanism, bits = TopK(2, sensitivity=1, epsilon=2, method=method), ReplayBits(seed)
@@ -126,6 +130,7 @@ def test_the_best_k_with_a_delta_keep_it() -> None:
     assert mechanism.round_epsilon > TopK(20, sensitivity=1, epsilon=1).round_epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors, scale", [(NeighborRelation.ADD_REMOVE, 1), (CHANGE_ONE, 2)])
 def test_the_mode_has_the_noise_of_its_relation(neighbors: NeighborRelation, scale: float, seed: int) -> None:
     mechanism, bits = Mode("abc", epsilon=1, neighbors=neighbors), ReplayBits(seed)
@@ -196,3 +201,13 @@ def test_the_score_gap_holds(noise: str, seed: int) -> None:
     assert mechanism.score_gap(100, 0.9, best=10) <= mechanism.score_gap(100, 0.9)
     chance = 1 - max(c for c in np.linspace(0.01, 0.99, 99) if mechanism.score_gap(100, c, best=10) <= 12)
     assert stats.binomtest(missed, 300, min(1.0, chance), alternative="greater").pvalue > FALSE_ALARM
+
+
+def test_rounds_and_groups_of_units_are_paid_for() -> None:
+    """Three rounds cost three times one, and a group of three moves each count by three."""
+    best = TopK(3, sensitivity=1, round_epsilon="1/2")
+    assert best.claim == Pure("3/2")
+    assert best.privacy.epsilon(0) == pytest.approx(1.5, rel=1e-12)
+    trio = Mode("ab", epsilon=2, neighbors=Group(NeighborRelation.ADD_REMOVE, 3))
+    assert trio._race.scale == Fraction(3, 2)
+    assert Mode("ab", epsilon=2, neighbors=Group(NeighborRelation.CHANGE_ONE, 3))._race.scale == 3

@@ -45,6 +45,7 @@ def test_whole_numbers_of_64_bits(bounds: tuple[int, int], grid: Grid, rows: lis
             assert agrees(clamp, column.tolist(), clamp.steps(column).tolist())
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.floats(), st.none(), st.integers(), st.text(max_size=2), st.booleans())))
 def test_lists_of_anything(rows: list[Any]) -> None:
     clamp = Clamp.of(Fraction(-8), Fraction(100), Grid("0.25"))

@@ -105,6 +105,7 @@ def test_whole_numbers_are_clamped_one_by_one(values: object) -> None:
     assert np.asarray(noisy).ravel().tolist() == [2**62 - 1, -1]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(numbers, min_size=1, max_size=5))
 def test_each_score_is_read_by_itself(scores: list[object]) -> None:

@@ -58,6 +58,7 @@ STATISTICS: dict[str, Callable[[Any, str], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1e-400", "1e-310", "1e-30", "1e-12", "2e-5", "1e9", "1e30", "1e400"])
 @pytest.mark.parametrize("name", STATISTICS)
 def test_an_epsilon_is_refused_or_answered_whatever_the_rows(name: str, epsilon: str) -> None:

@@ -167,6 +167,7 @@ def test_blocks_are_uniform_and_hold_every_row_once() -> None:
     assert min(sizes.values()) > 20  # of 50 expected; below 21 has a chance of 1e-8 per block
 
 
+@pytest.mark.slow
 def test_a_released_bound_tells_the_error() -> None:
     made = LocalSensitivityBound(1, epsilon=2, delta="0.01")
     answers = [made.release((100, 3), bits=ReplayBits(seed)) for seed in range(300)]

@@ -71,6 +71,7 @@ def test_the_exact_audit_refutes_joint_quantiles_without_the_factor_2(relation: 
         assert found.refuted is refuted, str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [[], [0, 1, 1, 2, 3, 3], [1] * 5])
 @pytest.mark.parametrize("exact", [False, True])
 def test_draws_follow_the_law(monkeypatch: pytest.MonkeyPatch, rows: list[int], exact: bool, seed: int) -> None:  # noqa: FBT001
@@ -86,6 +87,7 @@ def test_draws_follow_the_law(monkeypatch: pytest.MonkeyPatch, rows: list[int], 
     assert len(rows) < 6 or not fits(draws, joint_law(rows, 3, shares, scale / 6))
 
 
+@pytest.mark.slow
 def test_floats_that_are_off_are_made_up_for(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """With wrong sums to draw by, most tuples are rejected and the law stays; without the coin it breaks."""
     monkeypatch.setattr(MODULE, "_TIE_POINTS", 0)
@@ -159,6 +161,7 @@ def test_shares_of_many_digits_are_taken() -> None:
     assert JointQuantiles(shares, lower=0, upper=9, epsilon=1).release(rows).value.shape == (30,)
 
 
+@pytest.mark.slow
 def test_hundreds_of_quantiles_stay_within_floats() -> None:
     """There are exp(2000) tuples: their number must not overflow."""
     shares = [f"{k}/601" for k in range(1, 601)]

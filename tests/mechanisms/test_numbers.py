@@ -18,7 +18,7 @@ from discreet.mechanisms.additive import added, unbounded_laplace
 from discreet.mechanisms.norms import converted
 from discreet.mechanisms.values import FARTHEST, limited, snapped
 from discreet.noise import SYSTEM
-from discreet.privacy import NeighborRelation
+from discreet.privacy import ZCDP, NeighborRelation
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -238,6 +238,7 @@ def test_the_classic_formula_breaks_where_it_is_refused() -> None:
     assert Gaussian(1, epsilon=epsilon, delta=1e-5).privacy.delta(epsilon) <= 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [(1, 1, 1, 1), (2, 2), (3, 1), (1, 2, 1)])
 @pytest.mark.parametrize("scale", ["0.5", "2", "10"])
 def test_one_coordinate_that_moves_all_the_way_is_the_worst_for_laplace(split: tuple[int, ...], scale: str) -> None:
@@ -448,3 +449,44 @@ def test_the_staircase_is_the_best_of_its_kind(width: int, epsilon: str) -> None
     chosen = Staircase(width, epsilon=epsilon).near
     assert stairs[chosen - 1] == pytest.approx(min(stairs), rel=1e-12)
     assert min(stairs) <= magnitude(np.exp(-rate * places / width)) * (1 + 1e-12)
+
+
+def delta_of_move(sigma: float, move: tuple[int, ...], epsilon: float) -> float:
+    """The exact delta of discrete Gaussian noise moved by whole numbers, from the law of their inner product alone.
+
+    At x the loss is (|m|^2 - 2 m x) / (2 sigma^2) for a move m: a function of m x, whose law is a convolution.
+    """
+    reach = math.ceil(12 * sigma)
+    weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * sigma**2))
+    law = {0: 1.0}
+    for step in move:
+        added: dict[int, float] = {}
+        for place, chance in law.items():
+            for z, weight in zip(range(-reach, reach + 1), weights / weights.sum(), strict=True):
+                added[place + step * z] = added.get(place + step * z, 0.0) + chance * weight
+        law = added
+    square = sum(step**2 for step in move)
+    losses = ((chance, (2 * place + square) / (2 * sigma**2)) for place, chance in law.items())
+    return math.fsum(chance * max(0.0, -math.expm1(epsilon - loss)) for chance, loss in losses)
+
+
+MOVES = [(1,), (2,), (3,), (1, 1), (2, 1), (2, 2), (1, 1, 1), (1, 1, 1, 1)]
+
+
+@pytest.mark.parametrize("sensitivity", ["1", "1.2", "1.5", "1.9", "2", "2.3", "3"])
+@pytest.mark.parametrize("dimensions", [None, 1, 2])
+def test_no_move_by_whole_numbers_within_the_ball_costs_more(sensitivity: str, dimensions: int | None) -> None:
+    """Both the curve and the claim in rho, against the exact law of every move that two neighbors can make."""
+    sigma = 2
+    made = DiscreteGaussian(sensitivity, sigma=sigma, dimensions=dimensions)
+    within = [
+        move
+        for move in MOVES
+        if sum(step**2 for step in move) <= Fraction(sensitivity) ** 2 and len(move) <= (dimensions or 4)
+    ]
+    assert isinstance(made.claim, ZCDP)
+    assert made.claim.rho >= Fraction(max(sum(step**2 for step in move) for move in within), 2 * sigma**2)
+    for epsilon in (0.0, 0.25, 1.0):
+        worst = max(delta_of_move(sigma, move, epsilon) for move in within)
+        assert made.privacy.delta(epsilon) >= worst * (1 - 1e-9), epsilon
+    assert made.claim.rho <= Fraction(sensitivity) ** 2 / (2 * sigma**2)

@@ -111,6 +111,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("q", ["1/2", "0.1", "1"])
 @pytest.mark.parametrize("far", [ranks._NEGLIGIBLE, -math.log(7)], ids=["all gaps", "tails"])
@@ -131,6 +132,7 @@ def clamp_to(width: int) -> Clamp:
     return Clamp.of(Fraction(0), Fraction(width), Grid(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [RankTarget(1, 0, 2), RankTarget(0, 1, -2), RankTarget(0, 1, -50)])
 def test_ranks_from_either_end_follow_the_law(target: RankTarget, seed: int) -> None:
     rows, bits = np.array([0, 1, 1, 3, 5, 5, 6]), ReplayBits(seed)
@@ -207,6 +209,7 @@ def test_the_exact_audit_refutes_a_recursion_whose_every_level_gets_all_of_epsil
         assert found.refuted is refuted, str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", [ADD_REMOVE, CHANGE_ONE])
 def test_the_recursion_follows_its_law(monkeypatch: pytest.MonkeyPatch, relation: NeighborRelation, seed: int) -> None:
     monkeypatch.setattr(recursion, "_TIE_BITS", 0)

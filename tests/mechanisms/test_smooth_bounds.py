@@ -45,6 +45,7 @@ def keeps_the_inequality(
     )
 
 
+@pytest.mark.slow
 @RELATIONS
 @pytest.mark.parametrize("trim", [0, 1, 2, 5])
 def test_trimmed_means_have_a_list_of_bounds(neighbors: NeighborRelation, trim: int) -> None:
@@ -132,3 +133,23 @@ def test_the_smooth_maximum_is_rounded_up() -> None:
         true = max(Fraction(bound) * Fraction(math.exp(-float(smoothing) * k)) for k, bound in enumerate(bounds))
         found = smooth_maximum(bounds, 5.0, smoothing)
         assert true <= found <= max(true, 5 * Fraction(math.exp(-3 * float(smoothing)))) * (1 + Fraction(1, 2**30))
+
+
+@pytest.mark.parametrize("listed", [1, 4, 900])
+def test_a_list_of_bounds_does_not_forget_what_lies_beyond_it(listed: int) -> None:
+    """All zeros as far as the list goes, the whole width beyond: the bound is what that decays to."""
+    smoothing = Fraction(1, 100)
+    bound = float(smooth_maximum(np.zeros(listed), 8.0, smoothing))
+    assert 8 * math.exp(-listed / 100) <= bound <= 8 * math.exp(-listed / 100) * (1 + 1e-6)
+    kept = float(smooth_maximum(np.array([8.0]), 8.0, smoothing))
+    assert 8 <= kept <= 8 * (1 + 1e-6)
+
+
+def test_more_equal_rows_than_any_list_is_long_still_get_noise() -> None:
+    """60,000 rows of one value at a small epsilon: far away there are data with another median."""
+    made = SmoothQuantile("1/2", lower=0, upper=100, grid=1, epsilon="0.002")
+    few, many = (made.value_and_bound([50] * count)[1] for count in (60_000, 60_001))
+    assert many > 0
+    assert abs(math.log(few / many)) <= made.smoothing
+    whole = 100 * math.exp(-float(made.smoothing) * 30_001)
+    assert float(many) >= whole

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import mpmath as mp
 import numpy as np
@@ -13,8 +14,11 @@ import pytest
 from scipy.special import logsumexp
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.smoothing import Law, SmoothNoise, calibrated, candidates, chosen
+from discreet.mechanisms.smoothing import Law, SmoothNoise, _scaling_epsilon, calibrated, candidates, chosen
 from discreet.privacy import ZCDP, Approximate, Pure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Density = Callable[[mp.mpf], mp.mpf]
 PURE = [
@@ -49,6 +53,9 @@ CONCENTRATED = [
         (Law.POLYPLACE, "7.9", "1/8"),
     )
 ]
+
+
+_A_LITTLE = Fraction(1, 10_000)
 
 
 def real(value: Fraction) -> mp.mpf:
@@ -142,12 +149,14 @@ def name(noise: SmoothNoise) -> str:
     return f"{noise.law.value}-{noise.shape}-{noise.claim!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", PURE, ids=name)
 def test_pure_families_keep_epsilon(noise: SmoothNoise) -> None:
     assert isinstance(noise.claim, Pure)
     assert largest_loss(noise) <= real(noise.claim.epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", PURE[:6], ids=name)
 def test_the_check_sees_half_the_noise(noise: SmoothNoise) -> None:
     assert isinstance(noise.claim, Pure)
@@ -166,24 +175,28 @@ def test_a_tail_that_is_too_light_for_the_smoothing_is_refused() -> None:
         calibrated(Law.POLYPLACE, Fraction(8), Fraction(1, 4), Pure(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", APPROXIMATE, ids=name)
 def test_approximate_families_keep_delta(noise: SmoothNoise) -> None:
     assert isinstance(noise.claim, Approximate)
     assert largest_delta(noise, real(noise.claim.epsilon)) <= real(noise.claim.delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", APPROXIMATE, ids=name)
 def test_the_check_sees_a_quarter_of_the_noise(noise: SmoothNoise) -> None:
     assert isinstance(noise.claim, Approximate)
     assert largest_delta(widened(noise, 4), real(noise.claim.epsilon)) > real(noise.claim.delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", CONCENTRATED, ids=name)
 def test_concentrated_families_keep_rho(noise: SmoothNoise) -> None:
     assert isinstance(noise.claim, ZCDP)
     assert largest_rho(noise) <= real(noise.claim.rho)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", CONCENTRATED, ids=name)
 def test_the_check_sees_a_third_of_the_noise(noise: SmoothNoise) -> None:
     assert isinstance(noise.claim, ZCDP)
@@ -233,3 +246,30 @@ def test_the_choice_is_the_least_noise_of_all(claim: Pure | Approximate | ZCDP) 
 def test_no_noise_keeps_a_promise_below_the_smoothing() -> None:
     with pytest.raises(ParameterError, match="no noise keeps the promise"):
         chosen(Pure(1), Fraction(1))
+
+
+def scaling_delta(noise: SmoothNoise, epsilon: float) -> float:
+    """The exact delta of a change of scale alone, by the trapezoidal rule in arcsinh(z): the worse direction."""
+    places = np.linspace(-14, 14, 100_001)
+    z, k, t = np.sinh(places), float(noise.shape), float(noise.smoothing)
+
+    def logs(value: NDArray[np.float64]) -> NDArray[np.float64]:
+        if noise.law is Law.LAPLACE:
+            return -np.abs(value) - math.log(2)
+        normal = np.arcsinh(k * value) / k
+        return -(normal**2) / 2 - math.log(2 * math.pi) / 2 - np.log1p((k * value) ** 2) / 2
+
+    plain, widened = logs(z), logs(z * math.exp(-t)) - t
+    gaps = (np.exp(a) - np.exp(epsilon + b) for a, b in ((plain, widened), (widened, plain)))
+    return max(float(np.trapezoid(np.maximum(gap, 0) * np.cosh(places), places)) for gap in gaps)
+
+
+@pytest.mark.parametrize("smoothing", ["1/20", "1/5", "1"])
+@pytest.mark.parametrize("law, shape", [(Law.LAPLACE, "1"), (Law.ARCSINH_NORMAL, "2"), (Law.ARCSINH_NORMAL, "3/4")])
+def test_a_smoothing_at_its_limit_keeps_delta(law: Law, shape: str, smoothing: str) -> None:
+    """Where nearly all of epsilon goes to the change of scale, delta is used up to a few percent and no further."""
+    delta = Fraction(1, 10_000)
+    least = _scaling_epsilon(law, float(Fraction(shape)), float(Fraction(smoothing)), float(delta))
+    noise = calibrated(law, Fraction(shape), Fraction(smoothing), Approximate(Fraction(least) * (1 + _A_LITTLE), delta))
+    true = scaling_delta(noise, float(noise.claim.epsilon)) if isinstance(noise.claim, Approximate) else math.inf
+    assert 0.7 < true / delta <= 1

@@ -94,6 +94,7 @@ def neighbor_pairs(
                 yield from (([*rest, row], [*rest, other]) for other in values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda each: each.name)
 @pytest.mark.parametrize("relation", [ADD_REMOVE, CHANGE_ONE])
 def test_one_row_moves_the_sums_by_what_the_noise_was_made_for(
@@ -296,3 +297,14 @@ def test_the_error_of_a_distribution_function_counts_all_noises(branching: int, 
             assert off <= seen[0][0] / max(int(answer.details["count"]), 1)  # type: ignore[call-overload]
     assert seen[0][1] == pytest.approx(0.05 / (60 if size is None else 30))
     assert bound == pytest.approx(min(1.0, seen[0][0] / 100))
+
+
+def test_noise_that_is_given_is_for_the_relation_and_the_move() -> None:
+    """A row of 0 to 3 moves the sum by 3, an exchange by no more, and noise for another relation promises neither."""
+    changed = NeighborRelation.CHANGE_ONE
+    facts: dict[str, Any] = {"lower": 0, "upper": 3, "grid": 1}
+    m.Sum(**facts, noise=m.DiscreteLaplace(3, epsilon=1))
+    with pytest.raises(ParameterError):
+        m.Sum(**facts, noise=m.DiscreteLaplace(2, epsilon=1))
+    with pytest.raises(ParameterError):
+        m.Sum(**facts, noise=m.DiscreteLaplace(100, epsilon=1, neighbors=changed))

@@ -197,6 +197,7 @@ def test_the_optimum_is_that_of_the_paper() -> None:
     assert beyond == pytest.approx((1 - math.exp(-2)) * (1 + 1e-5 / (math.e - 1)) + math.exp(-2) * at, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["optimal", "laplace", "gaussian"])
 @pytest.mark.parametrize("keys", [1, 3, 10])
 @pytest.mark.parametrize("neighbors", [NeighborRelation.ADD_REMOVE, CHANGE_ONE])
@@ -210,6 +211,7 @@ def test_a_unit_alone_in_all_its_keys_is_hidden(method: str, keys: int, neighbor
     assert stats.binom.sf(seen - 1, count, 0.1) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_threshold_per_key_would_be_seen() -> None:
     """The partner: delta for each key instead of for all; with ten keys a unit shows most of the time."""
     alone, bits, count = PartitionSelection(epsilon=1, delta="0.1"), ReplayBits(5), 3000
