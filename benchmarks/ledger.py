@@ -33,13 +33,12 @@ from benchmarks.report import (
     summarize,
     write_document,
 )
-from discreet.ledgers import SQLiteLedger
+from discreet.ledgers import Entry, SQLiteLedger
 from discreet.ledgers.amounts import amount_text
 from discreet.ledgers.line import Draft, Line
 from discreet.ledgers.lock import turn
 from discreet.ledgers.records import about, plain
 from discreet.privacy import Pure
-from discreet.releases import Entry
 from discreet.tables import Policy, Table
 
 if TYPE_CHECKING:

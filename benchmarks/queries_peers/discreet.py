@@ -1,6 +1,6 @@
-"""Discreet: questions in SQL and in Python, with a purse that keeps no answers.
+"""Discreet: questions in SQL and in Python, with a ledger that keeps no answers.
 
-A ledger would give the stored answer to a repeated question for free; what is measured is a new answer each time.
+Any other would give the stored answer to a repeated question for free; what is measured is a new answer each time.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from benchmarks.queries_cases import EPSILON, LEVELS, Rows, Statistic
 from discreet.engines import open_engine
+from discreet.ledgers import MemoryLedger
 from discreet.plans import aggregates as agg
 from discreet.plans import plan_sql, table
-from discreet.releases import MemoryPurse, Question
+from discreet.releases import Question
 from discreet.tables import Column, Policy, Table
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from benchmarks.queries_cases import Way
     from discreet.engines import Engine
+    from discreet.ledgers import Released, Reservation
     from discreet.plans import Plan
 
 DISTRIBUTIONS = ("discreet", "duckdb")
@@ -57,18 +59,27 @@ def policy(groups: int | None, bounds: tuple[float, float], rows_per_unit: int |
     return Policy([visits], epsilon=10**9, most_groups=max(groups, 100_000))
 
 
+class Forgetful(MemoryLedger):
+    """A ledger that charges and keeps no answer, so that nothing is ever found again."""
+
+    def record(self, reservation: Reservation, answer: Released) -> str:
+        """Keep nothing."""
+        del reservation, answer
+        return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """A source with its public facts, and a budget without a memory."""
 
     policy: Policy
     engine: Engine
-    purse: MemoryPurse
+    ledger: Forgetful
 
     @staticmethod
     def of(facts: Policy, source: object) -> Asker:
         """Open what `discreet.engines.open_engine` opens."""
-        return Asker(facts, open_engine(facts, source), MemoryPurse(facts))
+        return Asker(facts, open_engine(facts, source), Forgetful(facts))
 
     def sql(self, text: str) -> Question:
         """Plan a question in SQL."""
@@ -76,7 +87,7 @@ class Asker:
 
     def planned(self, plan: Plan) -> Question:
         """Prepare a planned question."""
-        return Question(plan, self.engine, self.purse)
+        return Question(plan, self.engine, self.ledger)
 
     def close(self) -> None:
         """Close the source."""

@@ -11,7 +11,7 @@ from docs.pictures.svg import BLUE, GRAY, INK, Drawing
 STATIONS = [
     ("table", "tables", "the policy says", "what is public"),
     ("plan", "plans", "bounds what one", "person changes"),
-    ("purse", "releases", "reserves the cost,", "durably"),
+    ("ledger", "ledgers", "reserves the cost,", "durably"),
     ("statistic", "engines", "exact, bounded,", "in the engine"),
     ("mechanism", "mechanisms", "noise from a", "privacy curve"),
     ("release", "releases", "value, ±, promise;", "in the ledger"),
@@ -31,6 +31,7 @@ ROOMS = {
     "noise": "bits and exact samplers",
     "privacy": "promises, curves, filters",
     "exact": "fractions, intervals, directed rounding",
+    "files": "private files and folders",
     "errors": "one tree of exceptions",
 }
 EXISTS = f'stroke="{BLUE}" stroke-width="1.5" fill-opacity="0.12" rx="6"'
@@ -40,7 +41,7 @@ PLANNED = f'stroke="{GRAY}" stroke-dasharray="4 3" fill-opacity="0" rx="6"'
 def way() -> str:
     """Draw the stations of an answer from left to right."""
     planned = {layer.strip("()") for row in layers() for layer in row if layer.startswith("(")}
-    drawing = Drawing(900, 130, "The way of an answer: table, plan, purse, statistic, mechanism, release")
+    drawing = Drawing(900, 130, "The way of an answer: table, plan, ledger, statistic, mechanism, release")
     for number, (name, layer, first, second) in enumerate(STATIONS):
         left = 10 + number * 149
         drawing.rectangle((left, 20, 125, 90), BLUE, style=PLANNED if layer in planned else EXISTS)

@@ -74,7 +74,7 @@ class Database:
         self._purpose = purpose
         self._engine = open_engine(policy, source, relative_to=None if file is None else Path(file).parent)
         try:
-            self._ledger = open_ledger(policy, ledger, file=file)
+            self._ledger = open_ledger(policy, ledger, file=file, source=source)
         except BaseException:
             self._engine.close()
             raise

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from discreet.errors import BudgetError, DiscreetError, ParameterError, PolicyError, QueryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["main"]
 
@@ -32,17 +35,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     0 done; 1 failed; 2 asked for something impossible; 3 the question is refused; 4 the budget does not suffice; 5 a
-    check found something wrong; 130 interrupted.
+    check found something wrong; 130 interrupted; 143 ended by SIGTERM.
 
     >>> main(["calibrate", "laplace", "--epsilon", "0.1"])
     scale  10
     0
     """
+    with _terminable() as terminated:
+        try:
+            code = _run(arguments)
+        except KeyboardInterrupt:  # while modules were still being imported
+            sys.stderr.write(f"discreet: {_STOPPED}\n")
+            code = 130
+    return 143 if code == 130 and terminated else code
+
+
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """Let SIGTERM end a command as Ctrl-C does, so that its temporary folder is removed; tell whether it came.
+
+    Left to itself it ends Python at once. Only here: in a program of somebody else's its signals are its own.
+    """
+    came: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    main_thread = threading.current_thread() is threading.main_thread()
+    if not main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield came
+        return
+    signal.signal(signal.SIGTERM, stop)
     try:
-        return _run(arguments)
-    except KeyboardInterrupt:  # while modules were still being imported
-        sys.stderr.write(f"discreet: {_STOPPED}\n")
-        return 130
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -60,6 +60,7 @@ def propose(
     tables: Mapping[str, Mapping[str, str | None]],
     *,
     source: str,
+    dataset: str = "dataset",
     unit: str | None = None,
     public: Mapping[tuple[str, str], PublicFacts] | None = None,
 ) -> Proposal:
@@ -75,7 +76,7 @@ def propose(
     <BLANKLINE>
     """
     fill: list[str] = []
-    parts = [_head(source)]
+    parts = [_head(dataset, source)]
     for name, columns in tables.items():
         if not _allowed(name):
             parts.append(f"{_refused(name)}\n")
@@ -88,11 +89,14 @@ def propose(
     return Proposal("\n".join(parts), tuple(fill))
 
 
-def _head(source: str) -> str:
+def _head(dataset: str, source: str) -> str:
     return f"""\
 # Everything in this file is public: analysts may read it. Take bounds and keys from outside knowledge (the law,
 # a price list, the calendar), never from the data. Lines with FILL IN need you; a column that stays commented out
 # cannot be asked about. Then: discreet check THIS_FILE
+[dataset]
+id = {json.dumps(dataset, ensure_ascii=False)}  # what is spent belongs to it, whatever this file is called
+
 [source]
 url = {json.dumps(source, ensure_ascii=False)}
 

@@ -123,6 +123,8 @@ class Case:
     """Whether the claim is as small as these two laws let it be, so that the exact audit must find no gap."""
     coarse: bool = False
     """Whether draws and law are of a part of what is released, or of cells of it: enough to audit, not to be shown."""
+    also: tuple[Any, ...] = ()
+    """Inputs besides the two on which releases must follow the law: where it shows how wide the noise is."""
     claim: Curve = field(default=None)  # type: ignore[assignment]  # filled in from the mechanism
 
     def __post_init__(self) -> None:

@@ -60,7 +60,9 @@ def init(
     if unit is not None and unit not in known:
         message = f"--unit is {unit!r}, which is no column.{hint(unit, known)}"
         raise ParameterError(message)
-    found = propose(tables, source=_source(data, target), unit=unit, public=_facts(data, tables) if public else None)
+    facts = _facts(data, tables) if public else None
+    dataset = target.stem if target.name != "policy.toml" else target.absolute().parent.name or target.stem
+    found = propose(tables, source=_source(data, target), dataset=dataset, unit=unit, public=facts)
     target.write_text(found.text, encoding="utf-8")
     _tell(target, found, as_json=as_json)
 

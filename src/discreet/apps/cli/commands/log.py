@@ -12,6 +12,7 @@ import typer
 from discreet.apps.cli.opening import PolicyFile, open_books
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import charge_text, screen
+from discreet.exact import counted
 from discreet.ledgers.line import printable
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ app = typer.Typer(add_completion=False)
 
 Last = Annotated[int, typer.Option("--last", min=1, metavar="COUNT", help="How many entries; the newest.")]
 Kind = Annotated[
-    str | None, typer.Option(metavar="KIND", help="Only entries of one kind: reserved, recorded, policy, check, …")
+    str | None,
+    typer.Option(metavar="KIND", help="Only entries of one kind: reserved, recorded, policy, check, stopped, …"),
 ]
 
 
@@ -37,12 +39,21 @@ def log(policy: PolicyFile, *, last: Last = 20, kind: Kind = None, as_json: Json
     """
     with open_books(policy) as ledger:
         lines = deque(ledger.entries(kind=kind), maxlen=last)
+        stopped = sum(1 for _ in ledger.entries(kind="stopped"))
     if as_json:
         for line in lines:
             print_json({"number": line.number, "kind": line.kind, "time": line.time, "hash": line.hash, **line.body})
         return
     for line in lines:
         _show(line)
+    if stopped:
+        typer.echo(
+            textwrap.fill(
+                f"{counted(stopped, 'question')} took longer than the policy lets them. That, and when, is seen by who "
+                "asked, and no epsilon covers it: look at who asks them (--kind stopped).",
+                _width(),
+            )
+        )
 
 
 def _show(line: Line) -> None:

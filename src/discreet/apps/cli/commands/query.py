@@ -35,7 +35,7 @@ def query(asked: Asked, *, as_json: Json = False) -> None:
 
     Example: discreet query hospital.toml "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.5
     """
-    from discreet.releases.stopping import interruptible
+    from discreet.ledgers.stopping import interruptible
 
     with asked.open() as db:
         question = db.sql(asked.sql)

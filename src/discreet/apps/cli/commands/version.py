@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from discreet.apps.cli.opening import PolicyFile, open_books, read_policy
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import left_text
 from discreet.errors import ParameterError
+from discreet.files import made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,9 +135,10 @@ def _edits(text: str, value: str) -> Iterator[str]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all; a link still points to it."""
+    """Write a file as a whole or not at all; a link still points to it, and nobody reads it who could not before."""
     place = path.resolve()
     beside = place.with_name(f".{place.name}.new")
-    beside.write_bytes(content)
+    with os.fdopen(made(beside, os.O_WRONLY | os.O_TRUNC, group=False), "wb") as file:
+        file.write(content)
     beside.chmod(place.stat().st_mode & 0o777)
     beside.replace(place)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cases"]
 
-_EDGES = [each + 2.0**-30 for each in (1.0, 2.0, 3.0, 3.5, 4.5, 5.0, 6.0, 7.0)]
+_EDGES = [4 + each + 2.0**-30 for each in (-0.5, -0.01, -0.003, -0.001, 0.001, 0.003, 0.01, 0.5)]
 
 
 def _counts(mechanism: CountedTrimmedMean, rows: Sequence[int]) -> dict[int, float]:
@@ -52,5 +52,14 @@ def cases() -> tuple[Case, ...]:
     made, alike = CountedTrimmedMean(lower=0, upper=8, epsilon=2), [4] * 30
     return (
         Case("the count of rows", made, [], [8], _counted, draws=400, law=_counts, coarse=True),
-        Case("rows all alike", made, alike, [*alike, 4], in_cells(_EDGES), draws=200, law=_law, coarse=True),
+        Case(
+            "rows all alike",
+            made,
+            alike,
+            [*alike, 4],
+            in_cells(_EDGES),
+            draws=600,
+            law=_law,
+            coarse=True,
+        ),
     )

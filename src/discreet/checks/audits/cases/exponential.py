@@ -22,7 +22,7 @@ def _law(mechanism: Exponential, scores: Sequence[float]) -> dict[int, float]:
 def cases() -> tuple[Case, ...]:
     """Return the pairs."""
     return (
-        Case("one up, the other down", Exponential(1, epsilon=2), [2, 0], [1, 1], law=_law),
+        Case("one up, the other down", Exponential(1, epsilon=2), [2, 0], [1, 1], draws=2_400, law=_law),
         Case("one up, thirty down", Exponential(1, epsilon=2), [4, *[0] * 30], [5, *[-1] * 30], law=_law),
         Case("a count up", Exponential(1, epsilon=1, monotone=True), [3, 3, 2], [3, 4, 2], law=_law),
     )

@@ -29,8 +29,12 @@ def _at(mechanism: JointQuantiles, rows: Sequence[int], count: int, bits: BitSou
 
 
 def _law(mechanism: JointQuantiles, rows: Sequence[int]) -> dict[bool, float]:
-    """All other points miss half of the rows on either side; one row more moves the sum of both by at most 1."""
-    others = (_POINTS - 1) * math.exp(-float(mechanism.epsilon) * len(rows) / 2)
+    """All other points miss half of the rows on either side.
+
+    One row more moves the sum of both by at most 1, a row exchanged by 2.
+    """
+    moved = 1 if mechanism.neighbors is NeighborRelation.ADD_REMOVE else 2
+    others = (_POINTS - 1) * math.exp(-float(mechanism.epsilon) / moved * len(rows) / 2)
     return {True: 1 / (1 + others), False: others / (1 + others)}
 
 
@@ -41,8 +45,19 @@ def cases() -> tuple[Case, ...]:
     plain = JointQuantiles(["1/2"], **small, epsilon=2)  # type: ignore[arg-type]
     exchanged = JointQuantiles(["1/2"], **small, epsilon=2, neighbors=changed)
     heap = JointQuantiles(["1/2"], **wide, epsilon=1)  # type: ignore[arg-type]
+    other = JointQuantiles(["1/2"], **wide, epsilon=1, neighbors=changed)
     return (
         Case("a row more", plain, [0, 1], [0, 1, 1], draws=200),
         Case("a row exchanged", exchanged, [0, 0, 1], [0, 1, 1], draws=200),
         Case("a row more on a heap", heap, [1000] * 15, [1000] * 16, _at, draws=800, law=_law, coarse=True),
+        Case(
+            "a row exchanged on a heap",
+            other,
+            [1000] * 30,
+            [1000] * 29 + [1001],
+            _at,
+            draws=800,
+            law=_law,
+            coarse=True,
+        ),
     )

@@ -21,7 +21,7 @@ def cases() -> tuple[Case, ...]:
     made = LocalSensitivityBound(1, epsilon=6, delta=twentieth, grid=1)
     apart = (Fraction(1, 2), 1), (Fraction(3, 2), 2)  # 1 apart, and 2 if they were snapped first
     return (
-        Case("as far as the bound allows", made, (0, 1), (1, 2), everything, twentieth),
+        Case("as far as the bound allows", made, (0, 1), (1, 2), everything, twentieth, law=_law),
         Case("between points of the grid", made, *apart, everything, twentieth, law=_law),
     )
 

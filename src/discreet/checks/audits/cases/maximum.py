@@ -32,6 +32,6 @@ def cases() -> tuple[Case, ...]:
     return (
         Case("a row more above", plain, [0, 1], [0, 1, 3], law=_law),
         Case("a row more below", plain, [3, 3], [0, 3, 3], law=_law),
-        Case("the only row", plain, [], [3], law=_law),
+        Case("the only row", plain, [], [3], law=_law, also=([0, 1, 3],)),
         Case("a row exchanged", exchanged, [0, 0, 3], [0, 3, 3], law=_law),
     )

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.checks.audits.case import Case
+from discreet.checks.audits.laws import discrete_law
 from discreet.mechanisms import PartitionSelection
+from discreet.mechanisms.thresholds.partition_selection import SelectionMethod
 from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
@@ -51,6 +53,25 @@ def _how_many(
     return np.array([len(mechanism.release(counts, bits=bits).value) for _ in range(draws)])
 
 
+def _how_many_law(mechanism: PartitionSelection, counts: Mapping[str, int]) -> dict[int, float]:
+    """Whole-number noise on each count, which is shown from the threshold on; how many are."""
+    scale, threshold = float(mechanism.scale or 1), mechanism.threshold or 1
+    laplace = mechanism.method is SelectionMethod.LAPLACE
+    law = {0: 1.0}
+    for count in counts.values():
+        noisy = discrete_law(
+            (lambda z: math.exp(-abs(z) / scale)) if laplace else (lambda z: math.exp(-(z**2) / (2 * scale**2))),
+            count,
+            threshold - 1,
+            threshold,
+        )
+        chance = noisy[threshold]
+        law = {
+            many: law.get(many, 0.0) * (1 - chance) + law.get(many - 1, 0.0) * chance for many in range(len(law) + 1)
+        }
+    return law
+
+
 def cases() -> tuple[Case, ...]:
     """Return the pairs."""
     tenth, changed = Fraction(1, 10), NeighborRelation.CHANGE_ONE
@@ -64,7 +85,18 @@ def cases() -> tuple[Case, ...]:
         Case("alone in two keys", made(), *alone, delta=tenth, law=_law, draws=2_000),
         Case("two more of two", made(), {"a": 3, "b": 3}, {"a": 2, "b": 2}, delta=tenth, law=_law),
         Case("exchanged", exchanged, {"a": 1}, {"b": 1}, delta=tenth, law=_law),
-        Case("alone in two keys, Laplace", made("laplace"), *alone, _how_many, tenth, 2_000),
-        Case("one more of many, Laplace", made("laplace", 1), {"a": 5}, {"a": 4}, _how_many, tenth),
-        Case("alone in two keys, Gaussian", made("gaussian"), *alone, _how_many, tenth, 2_000),
+        Case("alone in two keys, Laplace", made("laplace"), *alone, _how_many, tenth, 2_000, _how_many_law),
+        Case(
+            "one more of many, Laplace", made("laplace", 1), {"a": 5}, {"a": 4}, _how_many, tenth, 2_000, _how_many_law
+        ),
+        Case(
+            "alone in two keys, Gaussian",
+            made("gaussian"),
+            *alone,
+            _how_many,
+            tenth,
+            2_000,
+            _how_many_law,
+            also=({"a": 3, "b": 3},),
+        ),
     )

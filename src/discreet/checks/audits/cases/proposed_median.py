@@ -39,6 +39,16 @@ def cases() -> tuple[Case, ...]:
     exchanged = ProposedMedian(1, **facts, neighbors=NeighborRelation.CHANGE_ONE)  # type: ignore[arg-type]
     seen = shown_in_cells(_EDGES)
     return (
-        Case("the median jumps", made, [0, 100], [0, 100, 100], seen, delta=twentieth, law=_law, coarse=True),
+        Case(
+            "the median jumps",
+            made,
+            [0, 100],
+            [0, 100, 100],
+            seen,
+            delta=twentieth,
+            law=_law,
+            coarse=True,
+            also=([50] * 9,),
+        ),
         Case("a row exchanged", exchanged, [50] * 9, [50] * 8 + [100], seen, delta=twentieth, law=_law, coarse=True),
     )

@@ -42,7 +42,17 @@ def cases() -> tuple[Case, ...]:
     exchanged = ProposedScale(2, **facts, neighbors=NeighborRelation.CHANGE_ONE)  # type: ignore[arg-type]
     seen, apart = shown_in_cells(_EDGES, math.log), [30] * 9 + [60] * 9
     return (
-        Case("a row far away", made, [0, 1], [0, 1, 100], seen, delta=twentieth, law=_law, coarse=True),
+        Case("a row far away", made, [0, 1], [0, 1, 100], seen, delta=twentieth, law=_law, coarse=True, also=(apart,)),
         Case("two heaps, a row more", made, apart, [*apart, 100], seen, delta=twentieth, law=_law, coarse=True),
-        Case("a row exchanged", exchanged, [0, 1, 1, 2], [0, 1, 100, 1], seen, delta=twentieth, law=_law, coarse=True),
+        Case(
+            "a row exchanged",
+            exchanged,
+            [0, 1, 1, 2],
+            [0, 1, 100, 1],
+            seen,
+            delta=twentieth,
+            law=_law,
+            coarse=True,
+            also=(apart,),
+        ),
     )

@@ -35,8 +35,13 @@ def _median(mechanism: Quantiles, rows: Sequence[int], count: int, bits: BitSour
 
 
 def _law(mechanism: Quantiles, rows: Sequence[int]) -> dict[bool, float]:
-    """All other points miss the median by half of the rows; one row moves that by a half, and two levels share."""
-    others = _WIDTH * math.exp(-float(mechanism.claim.epsilon) / mechanism.levels * len(rows) / 2)
+    """All other points miss the median by half of the rows; one row moves that by a half, an exchange by 1.
+
+    Two levels share the price.
+    """
+    rate = float(mechanism.claim.epsilon) / mechanism.levels
+    rate /= 1 if mechanism.neighbors is NeighborRelation.ADD_REMOVE else 2
+    others = _WIDTH * math.exp(-rate * len(rows) / 2)
     return {True: 1 / (1 + others), False: others / (1 + others)}
 
 
@@ -48,8 +53,20 @@ def cases() -> tuple[Case, ...]:
         return Quantiles(["1/4", "1/2", "3/4"], lower=0, upper=1, grid=1, epsilon=epsilon, neighbors=neighbors)
 
     heap = Quantiles(["1/4", "1/2", "3/4"], lower=0, upper=_WIDTH, grid=1, epsilon=2)
+    other = Quantiles(["1/4", "1/2", "3/4"], lower=0, upper=_WIDTH, grid=1, epsilon=2, neighbors=changed)
     return (
         Case("a row more", made(2), [0, 1], [0, 1, 1], _shown, draws=400),
         Case("a row exchanged", made(2, changed), [0, 0, 1], [0, 1, 1], _shown, draws=400),
         Case("a row more on a heap", heap, [7] * 83, [7] * 84, _median, draws=400, law=_law, coarse=True),
+        Case(
+            "a row exchanged on a heap",
+            other,
+            [7] * 166,
+            [7] * 165 + [9],
+            _median,
+            draws=400,
+            law=_law,
+            coarse=True,
+            also=([7] * 170,),
+        ),
     )

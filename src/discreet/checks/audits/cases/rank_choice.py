@@ -162,10 +162,18 @@ def cases() -> tuple[Case, ...]:
     two, changed = Sensitivity(1, 2, 2), NeighborRelation.CHANGE_ONE
     quarters = (Fraction(1, 4), Fraction(3, 4))
     first, second, third = _CUTS
+    spread = list(range(0, 16, 3)) * 2
     return (
-        Case("a row more", made((_HALF,)), [[15]], [[3, 15]], draws=2_000, law=_points),
+        Case("a row more", made((_HALF,)), [[15]], [[3, 15]], draws=2_000, law=_points, also=([spread],)),
         Case("a row more, near the end", made((Fraction(0),)), [[15] * 9], [[15] * 9 + [3]], draws=2_000, law=_points),
-        Case("a row in each of two groups", made((_HALF,), two), [[15], [15]], [[3, 15], [3, 15]], law=_points),
+        Case(
+            "a row in each of two groups",
+            made((_HALF,), two),
+            [[15], [15]],
+            [[3, 15], [3, 15]],
+            law=_points,
+            also=([spread, spread],),
+        ),
         Case(
             "a row more, after counts of two groups",
             made((_HALF,), width=1, epsilon=16, several=True),

@@ -27,7 +27,7 @@ def cases() -> tuple[Case, ...]:
     made, seen = ReciprocalCount(epsilon=2), in_cells(_EDGES)
     exchanged = ReciprocalCount(epsilon=2, neighbors=NeighborRelation.CHANGE_ONE)
     return (
-        Case("one and two", made, 1, 2, seen, draws=400, law=_law, coarse=True),
+        Case("one and two", made, 1, 2, seen, draws=1_000, law=_law, coarse=True),
         Case("two and three", made, 2, 3, seen, draws=400, law=_law, coarse=True),
-        Case("exchanged", exchanged, 0, 1, seen, draws=400, law=_law, coarse=True),
+        Case("exchanged", exchanged, 0, 1, seen, draws=2_000, law=_law, coarse=True),
     )

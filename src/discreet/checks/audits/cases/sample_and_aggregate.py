@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.checks.audits.case import Case
+from discreet.checks.audits.laws import discrete_law, flipped, softmax
 from discreet.mechanisms import SampleAndAggregate
 from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Given: TypeAlias = tuple[Sequence[float], Callable[[Sequence[float]], float]]
 
 __all__ = ["cases"]
 
@@ -19,24 +23,53 @@ def _loud(rows: Sequence[float]) -> float:
     return max(rows, default=0.0)
 
 
+def _mean(mechanism: SampleAndAggregate, value: Given) -> dict[float, float]:
+    """The sum over blocks, one of which says the largest row and the others 0, with noise for one block's whole way."""
+    scale, last = 4 / float(mechanism.epsilon), 4 * mechanism.blocks
+    law = discrete_law(lambda z: math.exp(-abs(z) / scale), int(_loud(value[0])), 0, last)
+    return {total / mechanism.blocks: chance for total, chance in law.items()}
+
+
+def _median(mechanism: SampleAndAggregate, value: Given) -> dict[float, float]:
+    """One block: its own point misses the rank by nothing, every other by half a block; an exchange moves that by 1."""
+    weights = [0.0 if point == _loud(value[0]) else -0.5 for point in range(5)]
+    return dict(enumerate(softmax(weights, 2 / float(mechanism.epsilon))))
+
+
+def _mode(mechanism: SampleAndAggregate, value: Given) -> dict[float, float]:
+    """One vote among five points; an exchange takes it from one and gives it to another: 2 / epsilon."""
+    votes = [int(point == _loud(value[0])) for point in range(5)]
+    return dict(enumerate(flipped(votes, 2 / float(mechanism.epsilon))))
+
+
 def cases() -> tuple[Case, ...]:
     """Return the pairs; all rows are in one block, so that the answer moves from bound to bound."""
     few, many = ([0.0], _loud), ([0.0, 4.0], _loud)
-    change = NeighborRelation.CHANGE_ONE
+    facts: dict[str, Any] = {"lower": 0, "upper": 4, "grid": 1}
+    middle, change = ([2.0], _loud), NeighborRelation.CHANGE_ONE
     return (
-        Case("a mean", SampleAndAggregate(1, lower=0, upper=4, grid=1, epsilon=1), few, many, draws=3_000),
-        Case("a mean of two blocks", SampleAndAggregate(2, lower=0, upper=4, grid=1, epsilon=1), few, many, draws=500),
+        Case("a mean", SampleAndAggregate(1, **facts, epsilon=1), few, many, draws=3_000, law=_mean, also=(middle,)),
         Case(
-            "a median",
-            SampleAndAggregate(1, lower=0, upper=4, grid=1, epsilon=2, aggregator="median"),
+            "a mean of two blocks",
+            SampleAndAggregate(2, **facts, epsilon=1),
             few,
             many,
-            draws=500,
+            draws=1_500,
+            law=_mean,
+        ),
+        Case(
+            "a median",
+            SampleAndAggregate(1, **facts, epsilon=8, aggregator="median"),
+            few,
+            many,
+            draws=600,
+            law=_median,
         ),
         Case(
             "a mode",
-            SampleAndAggregate(1, lower=0, upper=4, epsilon=2, aggregator="mode", neighbors=change),
+            SampleAndAggregate(1, **facts, epsilon=4, aggregator="mode", neighbors=change),
             few,
             ([4.0], _loud),
+            law=_mode,
         ),
     )
