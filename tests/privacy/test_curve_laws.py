@@ -38,6 +38,15 @@ def test_json_returns_an_equal_curve(curve: Curve) -> None:
 
 
 @EACH
+def test_the_largest_loss_is_the_epsilon_at_delta_zero(curve: Curve) -> None:
+    """Exact where a part states it, and the same number that the accountant finds."""
+    largest = (curve * 3).largest_loss()
+    truth = (curve * 3).epsilon(0)
+    assert (largest is None) is (truth == math.inf)
+    assert largest is None or truth * (1 - 1e-12) <= largest <= truth * (1 + 1e-9)
+
+
+@EACH
 @pytest.mark.parametrize("delta", [0, 1e-2, 1e-8])
 def test_intervals_are_ordered_and_consistent(curve: Curve, delta: float) -> None:
     lower, upper = curve.interval(delta)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from discreet.privacy.calibration import gaussian_sigma as gaussian_sigma
     from discreet.privacy.calibration import laplace_scale as laplace_scale
     from discreet.privacy.composition import compare as compare
+    from discreet.privacy.costs import Certificates as Certificates
+    from discreet.privacy.costs import Cost as Cost
+    from discreet.privacy.costs import cost_of as cost_of
     from discreet.privacy.currencies import GDP as GDP
     from discreet.privacy.currencies import RDP as RDP
     from discreet.privacy.currencies import ZCDP as ZCDP
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from discreet.privacy.curves import staircase as staircase
     from discreet.privacy.curves import zcdp as zcdp
     from discreet.privacy.filters import AdvancedFilter as AdvancedFilter
+    from discreet.privacy.filters import AnyOf as AnyOf
     from discreet.privacy.filters import ApproximateFilter as ApproximateFilter
     from discreet.privacy.filters import GDPFilter as GDPFilter
     from discreet.privacy.filters import PureFilter as PureFilter
@@ -72,6 +76,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "laplace_scale",
     ),
     "composition": ("compare",),
+    "costs": ("Certificates", "Cost", "cost_of"),
     "curves": (
         "Curve",
         "FixedSize",
@@ -93,7 +98,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "zcdp",
     ),
     "currencies": ("GDP", "RDP", "ZCDP", "Approximate", "Budget", "Pure"),
-    "filters": ("AdvancedFilter", "ApproximateFilter", "GDPFilter", "PureFilter", "RDPFilter", "ZCDPFilter"),
+    "filters": ("AdvancedFilter", "AnyOf", "ApproximateFilter", "GDPFilter", "PureFilter", "RDPFilter", "ZCDPFilter"),
     "meanings": ("Meaning", "meaning"),
     "odometers": ("ApproximateOdometer", "GDPOdometer", "PureOdometer", "RDPOdometer", "ZCDPOdometer"),
     "relations": ("Group", "NeighborRelation"),

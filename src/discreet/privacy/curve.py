@@ -121,7 +121,7 @@ class Curve:
             ideal = replace(self, sampling_error=Fraction(0))
             lower = ideal.interval(chance)[0]
             return lower, max(lower, epsilon_with_error(ideal.epsilon, ideal.delta, chance, self.sampling_error))
-        leak, rest = self._split()
+        leak, rest = self.unfailing()
         if leak:
             return (math.inf, math.inf) if leak > chance else rest.interval((chance - leak) / (1 - leak))
         lower, upper, target = 0.0, 0.0, float_down(chance)
@@ -202,7 +202,7 @@ class Curve:
         if self.sampling_error:
             ideal = replace(self, sampling_error=Fraction(0))
             return ideal.delta_interval(bound)[0], delta_with_error(ideal.delta, bound, self.sampling_error)
-        leak, rest = self._split()
+        leak, rest = self.unfailing()
         if leak:  # delta is leak + (1 - leak) times that of the rest
             low, high = (leak + (1 - leak) * Fraction(end) for end in rest.delta_interval(bound))
             return float_down(low), float_up(high)
@@ -467,8 +467,25 @@ class Curve:
             return (forward,)
         return forward, Direction(tuple((pair[1], count) for pair, count in pairs))
 
-    def _split(self) -> tuple[Fraction, Curve]:
+    def largest_loss(self) -> Fraction | None:
+        """Return an epsilon such that epsilon-DP holds, exactly where all parts state one; None where there is none.
+
+        >>> from discreet import privacy as p
+        >>> (p.laplace(scale=10) * 3).largest_loss(), p.gaussian(sigma=1).largest_loss()
+        (Fraction(3, 10), None)
+        """
+        stated = [(part.pure(), count) for part, count in self.terms]
+        if not self.sampling_error and all(epsilon is not None for epsilon, _ in stated):
+            return sum((count * epsilon for epsilon, count in stated if epsilon), Fraction(0))
+        bound = self.epsilon(0)
+        return None if bound == math.inf else Fraction(bound)
+
+    def unfailing(self) -> tuple[Fraction, Curve]:
         """Return the exact chance that a stated failure happens, and the curve of the rest given that none does.
+
+        >>> from discreet import privacy as p
+        >>> (p.laplace(1) + p.approximate(0, "0.25")).unfailing() == (Fraction(1, 4), p.laplace(1))
+        True
 
         Failures are independent of what else is composed, so delta(e) = leak + (1 - leak) rest.delta(e). With more than
         a few of them their exact product would be long, and the numerics keep them as mass at infinity.
@@ -480,10 +497,11 @@ class Curve:
         for part, count in failing:
             unbroken *= (1 - (part.failure or 0)) ** count
         kept = [(part.kept(), count) for part, count in self.terms]
-        return 1 - unbroken, compose(tuple((part, count) for part, count in kept if part is not None), self.neighbors)
+        rest = tuple((part, count) for part, count in kept if part is not None)
+        return 1 - unbroken, compose(rest, self.neighbors, self.sampling_error)
 
     def _mass_at_infinity(self) -> tuple[float, float]:
-        leak, rest = self._split()
+        leak, rest = self.unfailing()
         if leak:
             low, high = (leak + (1 - leak) * Fraction(end) for end in rest.delta_interval(math.inf))
             return float_down(low), float_up(high)

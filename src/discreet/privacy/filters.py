@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import shown
+from discreet.privacy.costs import INFINITE, Certificates, Cost
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.enclosures import enclose, log, round_down
 from discreet.privacy.readings import as_text, read_delta, read_nonnegative, require_kind
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdvancedFilter",
+    "AnyOf",
     "ApproximateFilter",
     "Filter",
     "GDPFilter",
@@ -39,11 +41,11 @@ __all__ = [
     "ZCDPFilter",
 ]
 
-Cost = TypeVar("Cost", bound=Currency)
+Amount = TypeVar("Amount", bound=Currency)
 
 
 @dataclass(frozen=True, slots=True)
-class Filter(ABC, Generic[Cost]):
+class Filter(ABC, Generic[Amount]):
     """A limit, what was spent of it, and the theorem that makes the sum a promise.
 
     >>> start = PureFilter(Pure(1))
@@ -54,10 +56,10 @@ class Filter(ABC, Generic[Cost]):
 
     currency: ClassVar[type[Currency]]
 
-    limit: Cost
-    spent: Cost
+    limit: Amount
+    spent: Amount
 
-    def _start(self, limit: Cost, spent: Cost | None) -> None:
+    def _start(self, limit: Amount, spent: Amount | None) -> None:
         """Take the limit and the state; a state that was stored and read back is checked like any other input."""
         object.__setattr__(self, "limit", require_kind(limit, self.currency, "limit"))
         object.__setattr__(self, "spent", limit * 0 if spent is None else require_kind(spent, self.currency, "spent"))
@@ -68,14 +70,14 @@ class Filter(ABC, Generic[Cost]):
 
     @property
     @abstractmethod
-    def remaining(self) -> Cost:
+    def remaining(self) -> Amount:
         """What may still be spent in one piece."""
 
     @abstractmethod
-    def _fits(self, spent: Cost, cost: Cost) -> bool:
+    def _fits(self, spent: Amount, cost: Amount) -> bool:
         """Compare a sum with the limit, exactly; number by number, as a sum of deltas may be no promise any more."""
 
-    def admits(self, cost: Cost) -> bool:
+    def admits(self, cost: Amount) -> bool:
         """Tell whether a cost still fits; asking is free.
 
         >>> PureFilter(Pure("0.3")).spend(Pure("0.1")).admits(Pure("0.2"))
@@ -90,7 +92,7 @@ class Filter(ABC, Generic[Cost]):
         require_same_relation(self.limit.neighbors, cost.neighbors)
         return self._fits(self.spent, cost)
 
-    def spend(self, cost: Cost) -> Self:
+    def spend(self, cost: Amount) -> Self:
         """Return the filter after spending, or refuse with what is left.
 
         >>> PureFilter(Pure("0.3")).spend(Pure("0.1")).spend(Pure("0.2")).remaining
@@ -101,7 +103,7 @@ class Filter(ABC, Generic[Cost]):
             raise BudgetError(msg)
         return type(self)(self.limit, self._sum(cost))
 
-    def _sum(self, cost: Cost) -> Cost:
+    def _sum(self, cost: Amount) -> Amount:
         return self.spent + cost
 
 
@@ -375,3 +377,123 @@ class AdvancedFilter:
         return (
             f"AdvancedFilter(epsilon={as_text(self.epsilon)}, delta={as_text(self.delta)}, slack={as_text(self.slack)})"
         )
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class AnyOf:
+    """Several certificates at once: a spend is admitted while at least one of them holds.
+
+    Each certificate is a sum with a limit that alone makes a fully adaptive interaction (epsilon, delta_k)-private.
+    Costs are at least 0, so a certificate that holds at the end held all along. Assign every finished transcript to the
+    first that does: on the transcripts of one certificate the interaction is, step by step, the one under that filter
+    alone, on both neighbors. The inequalities of all certificates add up: the whole is private for epsilon and the sum
+    of the delta_k. Proof: docs/proofs/privacy/any_of.md.
+
+    A spend is added to *all* sums, also to those past their limit: a certificate that does not hold any more never
+    holds again.
+
+    So a budget with a delta buys whatever it buys without one, and small questions still add up by the square root.
+
+    >>> from discreet import privacy as p
+    >>> from discreet.privacy.costs import cost_of
+    >>> start = AnyOf(Certificates.of(p.Budget(epsilon=3, delta=1e-6)))
+    >>> [start.more(cost_of(p.laplace(scale=scale), start.certificates)) for scale in (2, 10, 20)]
+    [6, 40, 149]
+    """
+
+    certificates: Certificates
+    spent: Cost
+    limits: Cost
+
+    def __init__(self, certificates: Certificates, spent: Cost | None = None) -> None:
+        limits = require_kind(certificates, Certificates, "certificates").limits
+        object.__setattr__(self, "certificates", certificates)
+        object.__setattr__(self, "limits", limits)
+        object.__setattr__(self, "spent", limits * 0 if spent is None else require_kind(spent, Cost, "spent"))
+        if not any(self._holding(self.spent)):
+            msg = "spent is past every limit; no filter ever admits that."
+            raise ParameterError(msg)
+
+    @property
+    def promise(self) -> Approximate:
+        """What the whole is worth, however it is spent.
+
+        >>> from discreet import privacy as p
+        >>> AnyOf(Certificates.of(p.Budget(epsilon=3, delta=1e-6))).promise
+        Approximate(epsilon=3, delta=1e-06)
+        """
+        budget = self.certificates.budget
+        return Approximate(budget.epsilon, budget.delta, neighbors=budget.neighbors)
+
+    def admits(self, cost: Cost) -> bool:
+        """Tell whether a cost still fits; asking is free.
+
+        >>> from discreet import privacy as p
+        >>> from discreet.privacy.costs import cost_of
+        >>> start = AnyOf(Certificates.of(p.Budget(epsilon=3)))
+        >>> [start.admits(cost_of(p.pure(epsilon), start.certificates)) for epsilon in (3, "3.1")]
+        [True, False]
+        """
+        return any(self._holding(self.spent + cost))
+
+    def spend(self, cost: Cost) -> AnyOf:
+        """Return the filter after spending, or refuse.
+
+        >>> from discreet import privacy as p
+        >>> from discreet.privacy.costs import cost_of
+        >>> start = AnyOf(Certificates.of(p.Budget(epsilon=3)))
+        >>> float(start.spend(cost_of(p.pure("1.5"), start.certificates)).used)
+        0.5
+        """
+        if not self.admits(cost):
+            share = f"{float(100 * self.used):.3g} %"
+            msg = f"this does not fit: {share} of {self.certificates.budget!r} is used. Ask for less."
+            raise BudgetError(msg)
+        return AnyOf(self.certificates, self.spent + cost)
+
+    @property
+    def used(self) -> Fraction:
+        """How much of the budget is used, by the certificate of which most is left: 1 where nothing is."""
+        return min(self._used_by(self.spent))
+
+    def more(self, cost: Cost) -> int:
+        """Count how many more spends of a cost would fit, one after the other.
+
+        >>> from discreet import privacy as p
+        >>> from discreet.privacy.costs import cost_of
+        >>> start = AnyOf(Certificates.of(p.Budget(epsilon=1)))
+        >>> start.more(cost_of(p.pure("0.3"), start.certificates))
+        3
+        """
+        fitting = 0
+        for place in range(len(self.limits.losses)):
+            sums = (
+                (self.limits.losses, self.spent.losses, cost.losses),
+                (self.limits.deltas, self.spent.deltas, cost.deltas),
+            )
+            room = [(limit[place] - spent[place], each[place]) for limit, spent, each in sums]
+            if all(left >= 0 for left, _ in room):
+                fitting = max(fitting, min((left // each for left, each in room if each), default=INFINITE))
+        return fitting
+
+    def _holding(self, sums: Cost) -> list[bool]:
+        """Which certificates hold."""
+        limits = self.limits
+        return [
+            loss <= most and delta <= most_delta
+            for loss, most, delta, most_delta in zip(
+                sums.losses, limits.losses, sums.deltas, limits.deltas, strict=True
+            )
+        ]
+
+    def _used_by(self, sums: Cost) -> list[Fraction]:
+        """The share of each certificate that is used up: of its loss or its delta, whichever is more."""
+        limits, shares = self.limits, []
+        for place, holds in enumerate(self._holding(sums)):
+            parts = ((sums.losses[place], limits.losses[place]), (sums.deltas[place], limits.deltas[place]))
+            used = max((Fraction(part, whole) for part, whole in parts if whole), default=Fraction(0))
+            shares.append(used if holds else Fraction(1))
+        return shares
+
+    def __repr__(self) -> str:
+        return f"AnyOf({self.certificates.budget!r}, used={float(self.used):.3g})"

@@ -83,6 +83,10 @@ class Part(ABC):
     def rho(self) -> Fraction | None:
         """Return a rho such that rho-zCDP holds, or None where none exists."""
 
+    def pure(self) -> Fraction | None:
+        """Return an epsilon such that epsilon-DP holds, exactly as it was stated; None where floats alone know it."""
+        return None
+
     @property
     def failure(self) -> Fraction | None:
         """The stated probability of an infinite loss, the same in both directions; None if it is not one number."""

@@ -47,6 +47,10 @@ class ApproximateBound(Part):
         loss = two_point(as_float(self.epsilon), as_float(self.delta))
         return loss, loss
 
+    def pure(self) -> Fraction | None:
+        """The stated epsilon, where nothing fails."""
+        return None if self.delta else self.epsilon
+
     def rho(self) -> Fraction | None:
         """None unless delta is 0."""
         return None if self.delta else self.epsilon**2 / 2

@@ -63,6 +63,10 @@ class DiscreteLaplace(Part):
         loss = FiniteLoss((d - 2 * steps) * rate, masses, 0.0, 2 * rate)
         return loss, loss
 
+    def pure(self) -> Fraction:
+        """The largest loss, sensitivity / scale."""
+        return self.sensitivity / self.scale
+
     def rho(self) -> Fraction:
         """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
         return (self.sensitivity / self.scale) ** 2 / 2

@@ -43,6 +43,10 @@ class Exponential(Part):
         loss = BoundedRangeLoss(as_float(self.epsilon))
         return loss, loss
 
+    def pure(self) -> Fraction:
+        """The stated epsilon."""
+        return self.epsilon
+
     def rho(self) -> Fraction:
         """epsilon^2 / 8 (Cesar & Rogers 2021, arXiv:2004.07223, Lemma 3.4)."""
         return self.epsilon**2 / 8

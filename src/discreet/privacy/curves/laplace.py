@@ -43,6 +43,10 @@ class Laplace(Part):
         loss = LaplaceLoss(as_float(self.sensitivity / self.scale))
         return loss, loss
 
+    def pure(self) -> Fraction:
+        """The largest loss, sensitivity / scale."""
+        return self.sensitivity / self.scale
+
     def rho(self) -> Fraction:
         """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
         return (self.sensitivity / self.scale) ** 2 / 2

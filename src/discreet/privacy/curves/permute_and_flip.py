@@ -42,6 +42,10 @@ class PermuteAndFlip(Part):
         loss = two_point(as_float(self.epsilon))
         return loss, loss
 
+    def pure(self) -> Fraction:
+        """The stated epsilon."""
+        return self.epsilon
+
     def rho(self) -> Fraction:
         """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
         return self.epsilon**2 / 2

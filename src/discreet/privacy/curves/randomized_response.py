@@ -55,6 +55,10 @@ class RandomizedResponse(Part):
         loss = FiniteLoss(np.array([-epsilon, 0.0, epsilon]), masses, 0.0, epsilon, ceiling=epsilon)
         return loss, loss
 
+    def pure(self) -> Fraction:
+        """The stated epsilon."""
+        return self.epsilon
+
     def rho(self) -> Fraction:
         """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
         return self.epsilon**2 / 2

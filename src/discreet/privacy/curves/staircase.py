@@ -62,6 +62,10 @@ class Staircase(Part):
         loss = FiniteLoss(np.array([-epsilon, 0.0, epsilon]), np.array([top * fall, middle, top]), 0.0, epsilon)
         return loss, loss
 
+    def pure(self) -> Fraction:
+        """The stated epsilon."""
+        return self.epsilon
+
     def rho(self) -> Fraction:
         """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
         return self.epsilon**2 / 2

@@ -1,0 +1,298 @@
+"""What a spend costs by every certificate that a budget keeps, as whole numbers of a fixed public unit.
+
+A budget (epsilon, delta) can be kept in several ways: by adding up epsilons and deltas, or by adding up Renyi
+divergences of one order. Each is a *certificate*: a sum with a limit that alone makes whatever is admitted
+(epsilon, delta_k)-private. `discreet.privacy.filters.AnyOf` admits a spend while at least one of them holds; the whole
+is then (epsilon, sum of delta_k)-private. So a spend needs its cost by all of them.
+
+Costs are rounded up to whole units and limits down, so that sums are exact, compare exactly, and fit into 64 bits. The
+units are decimal: thirty questions at epsilon = 0.1 make 3, not a little more.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, TypeGuard
+
+from discreet.errors import ParameterError
+from discreet.exact import integer, shown
+from discreet.privacy.convert import rdp_penalty
+from discreet.privacy.currencies import Budget
+from discreet.privacy.curve import Curve
+from discreet.privacy.enclosures import enclose
+from discreet.privacy.orders import allowance_order
+from discreet.privacy.readings import as_text, read_json, require_kind
+from discreet.privacy.relations import Relation, read_relation, require_same_relation
+
+__all__ = ["INFINITE", "Certificates", "Cost", "Promising", "cost_of"]
+
+LOSS_UNITS = 10**12
+"""Units of an epsilon, or of a divergence, in 1."""
+
+DELTA_UNITS = 10**18
+"""Units of a delta in 1."""
+
+INFINITE = 2**62
+"""What a spend costs by a certificate under which it has no finite cost; sums stay here, they never wrap."""
+
+SUMS_SHARE = Fraction(1, 20)
+"""The part of delta that sums of epsilons may use up."""
+
+FAILURES_SHARE = Fraction(1, 20)
+"""The part of delta that stated failures may use up where divergences are added; the rest converts them."""
+
+STEPS = 1000
+"""A spend that is no pure promise takes one of so many parts of the delta of sums."""
+
+NEAR_BEST = Fraction(98, 100)
+"""Of the orders that give a budget nearly its largest rho, the least is taken: sampled noise prefers low orders."""
+
+
+class Promising(Protocol):
+    """Whatever says what it promises: a mechanism, a release."""
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What something costs by each certificate of a budget: a loss (an epsilon or a divergence) and a delta, in units.
+
+    It is made by `cost_of` alone, and adds to costs by the same certificates.
+
+    >>> from discreet import privacy as p
+    >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
+    >>> question = cost_of(p.laplace(scale=10), certificates)
+    >>> question.losses[0] == 10**11, (question * 30).losses[0] == 3 * 10**12
+    (True, True)
+    """
+
+    losses: tuple[int, ...]
+    deltas: tuple[int, ...]
+    neighbors: Relation
+
+    def __add__(self, other: Cost) -> Cost:
+        self._require_like(other)
+        return Cost(
+            tuple(map(_sum, self.losses, other.losses)), tuple(map(_sum, self.deltas, other.deltas)), self.neighbors
+        )
+
+    def __mul__(self, count: int) -> Cost:
+        times = integer(count, name="count", least=0)
+        return Cost(
+            tuple(min(times * loss, INFINITE) if times else 0 for loss in self.losses),
+            tuple(min(times * delta, INFINITE) if times else 0 for delta in self.deltas),
+            self.neighbors,
+        )
+
+    __rmul__ = __mul__
+
+    def covers(self, other: Cost) -> bool:
+        """Tell whether who paid this has paid at least the other cost, by every certificate.
+
+        What was bought for this may be shown again to who would pay the other. A number in which the other is larger
+        is a promise that was not paid for, however much larger the rest is.
+
+        >>> from discreet import privacy as p
+        >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
+        >>> much, little = (cost_of(p.laplace(scale=s), certificates) for s in (2, 10))
+        >>> much.covers(little), little.covers(much), much.covers(much)
+        (True, False, True)
+        """
+        self._require_like(other)
+        return all(own >= its for own, its in zip(self._numbers, other._numbers, strict=True))
+
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        return (*self.losses, *self.deltas)
+
+    def _require_like(self, other: Cost) -> None:
+        if not isinstance(other, Cost) or len(other.losses) != len(self.losses):
+            msg = f"{shown(other)} is no cost by the same {len(self.losses)} certificates; make it with cost_of."
+            raise ParameterError(msg)
+        require_same_relation(self.neighbors, other.neighbors)
+
+    def to_json(self) -> str:
+        """Write the cost as JSON; `Cost.from_json` reads it.
+
+        >>> from discreet import privacy as p
+        >>> cost = cost_of(p.pure("0.5"), Certificates.of(p.Budget(epsilon=1)))
+        >>> Cost.from_json(cost.to_json()) == cost
+        True
+        """
+        return json.dumps({"losses": self.losses, "deltas": self.deltas, "neighbors": self.neighbors.value})
+
+    @staticmethod
+    def from_json(text: str) -> Cost:
+        """Read what `to_json` wrote."""
+        record = read_json(text, "a cost")
+        losses, deltas = record.get("losses"), record.get("deltas")
+        if not _are_units(losses) or not _are_units(deltas) or len(losses) != len(deltas):
+            msg = "this JSON is no cost; write an object with 'losses', 'deltas' and 'neighbors', as Cost.to_json does."
+            raise ParameterError(msg)
+        return Cost(tuple(losses), tuple(deltas), read_relation(str(record.get("neighbors"))))
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """How a budget is kept: its limits by sums of epsilons and by divergences, fixed and public from the start.
+
+    The first certificate adds epsilons and deltas (Rogers et al. 2016, arXiv:1605.08294). Each further one adds Renyi
+    divergences of one order (Feldman & Zrnic 2021, arXiv:2008.11193, Theorem 3.1) and, apart from them, the stated
+    chances of failing: given that nothing fails, the rest has these divergences. Proof: docs/proofs/privacy/any_of.md.
+
+    >>> from discreet import privacy as p
+    >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
+    >>> [str(order) for order in certificates.orders], certificates.shares
+    (['8'], (Fraction(1, 20), Fraction(1, 20), Fraction(9, 10)))
+    """
+
+    budget: Budget
+    orders: tuple[Fraction, ...]
+    shares: tuple[Fraction, ...]
+    """Of delta: what sums may use up; then for each order what failures may use up, and what converts divergences."""
+
+    def __post_init__(self) -> None:
+        """Refuse shares that promise more than the budget's delta."""
+        require_kind(self.budget, Budget, "budget")
+        if len(self.shares) != 1 + 2 * len(self.orders) or min(self.shares) < 0 or sum(self.shares) > 1:
+            msg = (
+                f"shares are {', '.join(map(as_text, self.shares))}; one is for sums and two are for each order, none "
+                "below 0, and together they are at most 1: the deltas of all certificates add up."
+            )
+            raise ParameterError(msg)
+        if any(order <= 1 for order in self.orders):
+            msg = f"orders are {', '.join(map(as_text, self.orders))}; Renyi divergences need orders above 1."
+            raise ParameterError(msg)
+
+    @staticmethod
+    def of(budget: Budget) -> Certificates:
+        """Choose the certificates of a budget, by a public rule that knows nothing but the budget.
+
+        Without a delta, sums of epsilons alone. With one, nine tenths of it convert divergences of the least whole
+        order that gives nearly the largest rho, where that leaves anything.
+        """
+        require_kind(budget, Budget, "budget")
+        conversion = 1 - SUMS_SHARE - FAILURES_SHARE
+        order = _order(budget.epsilon, budget.delta * conversion) if budget.delta and budget.epsilon else None
+        if order is None:
+            return Certificates(budget, (), (Fraction(1),))
+        return Certificates(budget, (order,), (SUMS_SHARE, FAILURES_SHARE, conversion))
+
+    @property
+    def limits(self) -> Cost:
+        """The most that each sum may reach, rounded down.
+
+        >>> from discreet import privacy as p
+        >>> [loss / 10**12 for loss in Certificates.of(p.Budget(epsilon=3, delta=1e-6)).limits.losses]
+        [3.0, 1.441898602347]
+        """
+        budget, shares = self.budget, self.shares
+        losses, deltas = [_floor(budget.epsilon, LOSS_UNITS)], [_floor(shares[0] * budget.delta, DELTA_UNITS)]
+        for order, failures, conversion in zip(self.orders, shares[1::2], shares[2::2], strict=True):
+            left = _allowed(budget.epsilon, order, budget.delta * conversion)
+            losses.append(_floor(max(left, Fraction(0)), LOSS_UNITS))
+            deltas.append(_floor(failures * budget.delta, DELTA_UNITS))
+        return Cost(tuple(losses), tuple(deltas), budget.neighbors)
+
+    def record(self) -> dict[str, Any]:
+        """Return the certificates as a JSON object; `from_record` reads it.
+
+        >>> from discreet import privacy as p
+        >>> certificates = Certificates.of(p.Budget(epsilon=1, delta=1e-6))
+        >>> Certificates.from_record(certificates.record()) == certificates
+        True
+        """
+        return {
+            "budget": json.loads(self.budget.to_json()),
+            "orders": [str(order) for order in self.orders],
+            "shares": [str(share) for share in self.shares],
+        }
+
+    @staticmethod
+    def from_record(record: dict[str, Any]) -> Certificates:
+        """Read what `record` wrote."""
+        try:
+            budget = Budget.from_json(json.dumps(record["budget"]))
+            orders, shares = (tuple(map(Fraction, record[name])) for name in ("orders", "shares"))
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            if isinstance(error, ParameterError):
+                raise
+            msg = "this is no record of certificates; write 'budget', 'orders' and 'shares', as record does."
+            raise ParameterError(msg) from None
+        return Certificates(budget, orders, shares)
+
+
+def cost_of(spend: Curve | Promising, certificates: Certificates) -> Cost:
+    """Return what a curve, or whatever has one, costs by every certificate, rounded up.
+
+    Stated failures (`approximate`, partition selection) are counted by their chance, and the rest by its own curve:
+    with chance f everything is shown, else the rest holds. Sums take the largest loss of the rest where it has one, and
+    else its epsilon at a fixed delta.
+
+    >>> from discreet import privacy as p
+    >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
+    >>> training = cost_of(p.gaussian(1).subsample("0.01") * 1000, certificates)
+    >>> round(training.losses[1] / certificates.limits.losses[1], 3)
+    0.62
+    """
+    curve = spend if isinstance(spend, Curve) else spend.privacy
+    require_same_relation(certificates.budget.neighbors, curve.neighbors)
+    failure, rest = curve.unfailing()
+    step = certificates.shares[0] * certificates.budget.delta / STEPS
+    largest = rest.largest_loss()
+    if largest is None and step:
+        losses, deltas = [_loss(rest.epsilon(step))], [_ceil(failure + step, DELTA_UNITS)]
+    else:
+        losses, deltas = [_loss(math.inf if largest is None else largest)], [_ceil(failure, DELTA_UNITS)]
+    for order in certificates.orders:
+        losses.append(_loss(rest.rdp(order)))
+        deltas.append(_ceil(failure, DELTA_UNITS))
+    return Cost(tuple(losses), tuple(deltas), curve.neighbors)
+
+
+def _order(epsilon: Fraction, delta: Fraction) -> Fraction | None:
+    """Return the least whole order whose limit is nearly the largest rho; None where no whole order leaves anything."""
+    best = allowance_order(epsilon, delta)
+    largest = _allowed(epsilon, best, delta) / best
+    if largest <= 0:
+        return None
+    low, high = 2, max(2, math.ceil(best))
+    while low < high:  # what is left for each order rises up to the best one
+        middle = (low + high) // 2
+        if _allowed(epsilon, Fraction(middle), delta) / middle >= NEAR_BEST * largest:
+            high = middle
+        else:
+            low = middle + 1
+    return Fraction(low) if _allowed(epsilon, Fraction(low), delta) > 0 else None
+
+
+def _allowed(epsilon: Fraction, order: Fraction, delta: Fraction) -> Fraction:
+    """Return the divergence that converts to epsilon at delta, rounded down."""
+    return (enclose(epsilon) - rdp_penalty(order, delta)).lower
+
+
+def _sum(left: int, right: int) -> int:
+    return min(left + right, INFINITE)
+
+
+def _loss(value: float | Fraction) -> int:
+    """Count an upper bound in units; floats are bounds as the binary numbers that they are."""
+    return INFINITE if value == math.inf else min(_ceil(Fraction(value), LOSS_UNITS), INFINITE)
+
+
+def _ceil(value: Fraction, units: int) -> int:
+    return math.ceil(value * units)
+
+
+def _floor(value: Fraction, units: int) -> int:
+    return min(math.floor(value * units), INFINITE - 1)
+
+
+def _are_units(values: object) -> TypeGuard[list[int]]:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= INFINITE for value in values)
