@@ -61,8 +61,8 @@ def worst_delta(start: AnyOf, epsilon: float, responses: tuple[int, ...], failur
 def test_no_adaptive_adversary_reaches_more_than_the_deltas_of_all_certificates(epsilon: str, delta: str) -> None:
     certificates = Certificates.of(Budget(epsilon, delta))
     assert certificates.orders
-    twentieth = str(Fraction(delta) / 20)
-    reached = worst_delta(AnyOf(certificates), float(epsilon), (1, 4), (str(float(Fraction(twentieth))),))
+    share = float(Fraction(delta) / 40)
+    reached = worst_delta(AnyOf(certificates), float(epsilon), (1, 4), (str(share),))
     assert 0.03 * float(delta) < reached <= float(delta)
 
 
@@ -144,7 +144,7 @@ def test_costs_are_those_of_formulas(curve: Curve, epsilon: float | None, diverg
         assert cost.losses[0] == epsilon * LOSS_UNITS
         assert cost.deltas[0] == round(failure * DELTA_UNITS)
     else:
-        step = float(BUDGET.delta) / 20 / 1000
+        step = float(BUDGET.delta) / 40 / 1000
         assert cost.deltas[0] == round(step * DELTA_UNITS)
         assert curve.delta(cost.losses[0] / LOSS_UNITS) <= step * (1 + 1e-9)
     assert cost.deltas[1] == round(failure * DELTA_UNITS)

@@ -38,10 +38,10 @@ DELTA_UNITS = 10**18
 INFINITE = 2**62
 """What a spend costs by a certificate under which it has no finite cost; sums stay here, they never wrap."""
 
-SUMS_SHARE = Fraction(1, 20)
+SUMS_SHARE = Fraction(1, 40)
 """The part of delta that sums of epsilons may use up."""
 
-FAILURES_SHARE = Fraction(1, 20)
+FAILURES_SHARE = Fraction(1, 40)
 """The part of delta that stated failures may use up where divergences are added; the rest converts them."""
 
 STEPS = 1000
@@ -149,7 +149,7 @@ class Certificates:
     >>> from discreet import privacy as p
     >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
     >>> [str(order) for order in certificates.orders], certificates.shares
-    (['8'], (Fraction(1, 20), Fraction(1, 20), Fraction(9, 10)))
+    (['8'], (Fraction(1, 40), Fraction(1, 40), Fraction(19, 20)))
     """
 
     budget: Budget
@@ -174,7 +174,7 @@ class Certificates:
     def of(budget: Budget) -> Certificates:
         """Choose the certificates of a budget, by a public rule that knows nothing but the budget.
 
-        Without a delta, sums of epsilons alone. With one, nine tenths of it convert divergences of the least whole
+        Without a delta, sums of epsilons alone. With one, nineteen twentieths of it convert divergences of the least whole
         order that gives nearly the largest rho, where that leaves anything.
         """
         require_kind(budget, Budget, "budget")
@@ -190,7 +190,7 @@ class Certificates:
 
         >>> from discreet import privacy as p
         >>> [loss / 10**12 for loss in Certificates.of(p.Budget(epsilon=3, delta=1e-6)).limits.losses]
-        [3.0, 1.441898602347]
+        [3.0, 1.449622491099]
         """
         budget, shares = self.budget, self.shares
         losses, deltas = [_floor(budget.epsilon, LOSS_UNITS)], [_floor(shares[0] * budget.delta, DELTA_UNITS)]
@@ -239,7 +239,7 @@ def cost_of(spend: Curve | Promising, certificates: Certificates) -> Cost:
     >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
     >>> training = cost_of(p.gaussian(1).subsample("0.01") * 1000, certificates)
     >>> round(training.losses[1] / certificates.limits.losses[1], 3)
-    0.62
+    0.616
     """
     curve = spend if isinstance(spend, Curve) else spend.privacy
     require_same_relation(certificates.budget.neighbors, curve.neighbors)

@@ -398,7 +398,7 @@ class AnyOf:
     >>> from discreet.privacy.costs import cost_of
     >>> start = AnyOf(Certificates.of(p.Budget(epsilon=3, delta=1e-6)))
     >>> [start.more(cost_of(p.laplace(scale=scale), start.certificates)) for scale in (2, 10, 20)]
-    [6, 40, 149]
+    [6, 40, 150]
     """
 
     certificates: Certificates
