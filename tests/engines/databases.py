@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import hashlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -75,12 +76,31 @@ def text_database(policy: Policy, database: Database) -> tuple[Database, Databas
     }
     read: Database = {
         table.name: [
-            {column.name: Cast((), column.kind).apply(row[column.name]) for column in table.columns}
+            {
+                column.name: read_text(column, row[column.name], unit=column.name == table.unit)
+                for column in table.columns
+            }
             for row in texts[table.name]
         ]
         for table in policy.tables
     }
     return texts, read
+
+
+def read_text(column: Column, text: str | None, *, unit: bool = False) -> Value:
+    """Read a text by its value, however it is written; a unit is a whole number, or none."""
+    if text is None or column.kind not in {Kind.INTEGER, Kind.FLOAT}:
+        return Cast((), column.kind).apply(text)
+    bare = text.strip(" ")
+    number = Cast((), Kind.FLOAT).apply(bare)
+    if column.kind is Kind.FLOAT or not isinstance(number, float):
+        return number
+    if re.fullmatch(r"[+-]?[0-9]{1,18}(\.0{1,18})?", bare):
+        return int(bare.partition(".")[0])
+    if not unit:
+        return round(number) if abs(number) < 2**63 else None
+    told = re.fullmatch(r"[+-]?[0-9](\.[0-9]{1,14})?[eE]\+?[0-9]{1,2}", bare) and abs(number) < 2**53
+    return int(number) if told and number == int(number) else None
 
 
 def arrow_tables(policy: Policy, database: Database, *, text: bool = False) -> dict[str, pa.Table]:

@@ -95,6 +95,8 @@ def cell(column: Column, raw: object, *, unit: bool = False) -> Value:
     low, high = column.bounds.lower, column.bounds.upper
     if low is not None and high is not None:
         value = clamped(value, low, high)
+    if isinstance(value, str) and column.trimmed and not unit:
+        value = value.strip(" ")
     if isinstance(value, str) and len(value) > (column.max_length or 0):
         value = None if unit else value[: column.max_length]
     if column.other is not None and value not in (column.keys or ()):

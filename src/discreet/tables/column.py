@@ -52,6 +52,8 @@ class Column:
     - `lower`, `upper`: numbers (and dates) are clamped into them.
     - `keys`: the known values. Grouping by the column gives exactly these groups. Other values fall into the group
       `other` if that is given, else they are left out of groups.
+    - `exact`: texts are compared with the keys as they are. Without it spaces at both ends do not count, unless a key
+      has some itself.
     - `null_key`: NULL is a group of its own.
     - `nullable=False`: rows with NULL (or NaN) here are dropped.
     - `max_length`: longer texts are cut to their first so many code points (256 unless a key is longer, 4096 at most).
@@ -69,6 +71,7 @@ class Column:
     nullable: bool
     max_length: int | None
     """None for what is no text."""
+    exact: bool
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
         self,
@@ -82,13 +85,14 @@ class Column:
         null_key: bool = False,
         nullable: bool = True,
         max_length: int | None = None,
+        exact: bool = False,
     ) -> None:
         if not isinstance(name, str) or not name or name.startswith("_") or not name.isprintable():
             msg = f"a column is named {shown(name)}; names are texts of printable characters without a leading _."
             raise PolicyError(msg)
         listed = None if keys is None else _listed(name, keys)
         kind = _kind(name, type, lower, upper, listed)
-        for word, given in (("null_key", null_key), ("nullable", nullable)):
+        for word, given in (("null_key", null_key), ("nullable", nullable), ("exact", exact)):
             if not isinstance(given, bool):
                 msg = f"{name}.{word} is {shown(given)}; it must be true or false."
                 raise PolicyError(msg)
@@ -99,11 +103,17 @@ class Column:
             "keys": _keys(name, kind, listed, other, null_key=null_key),
             "other": None if other is None else _read(other, kind, f"{name}.other"),
             "nullable": nullable,
+            "exact": exact,
         }
         facts["max_length"] = _max_length(name, kind, facts["keys"], max_length)  # type: ignore[arg-type]  # as read
         if listed is None and (other is not None or null_key):
             word = "other" if other is not None else "null_key"
             msg = f"{name} has {word} but no keys; list the keys, or leave it out."
+            raise PolicyError(msg)
+        if exact and (listed is None or kind is not Kind.TEXT):
+            msg = (
+                f"{name} has exact but no keys that are texts; it says how texts are compared with keys. Leave it out."
+            )
             raise PolicyError(msg)
         if null_key and not nullable:
             msg = f"{name} has null_key and is not nullable, which drops rows with NULL; remove one of the two."
@@ -113,6 +123,16 @@ class Column:
             raise PolicyError(msg)
         for field, fact in facts.items():
             object.__setattr__(self, field, fact)
+
+    @property
+    def trimmed(self) -> bool:
+        """Whether spaces at both ends of a text do not count: it has keys, none with spaces there.
+
+        >>> Column("ward", keys=["a"]).trimmed, Column("ward", keys=["a"], exact=True).trimmed
+        (True, False)
+        """
+        texts = [key for key in self.keys or () if isinstance(key, str)]
+        return bool(texts) and not self.exact and all(key == key.strip(" ") for key in texts)
 
     def describe(self) -> dict[str, object]:
         """Return the facts as plain values, for canonical forms."""
@@ -124,6 +144,7 @@ class Column:
             **({} if self.other is None else {"other": plain(self.other)}),
             **({} if self.nullable else {"nullable": False}),
             **({} if self.max_length is None else {"max_length": self.max_length}),
+            **({"exact": True} if self.exact else {}),
         }
 
 

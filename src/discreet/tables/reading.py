@@ -36,7 +36,7 @@ _SECTIONS = {
 }
 _TOP = (*_SECTIONS, "population", "tables", "analysts", "purposes", "form")
 _TABLE = ("public", "unit", "unit_kind", "row_is_unit", "rows_per_unit", "unique", "columns")
-_COLUMN = ("type", "lower", "upper", "keys", "other", "null_key", "nullable", "max_length")
+_COLUMN = ("type", "lower", "upper", "keys", "other", "null_key", "nullable", "max_length", "exact")
 _ANALYST = ("may", "tables", "epsilon", "delta")
 _PURPOSE = ("epsilon", "delta")
 

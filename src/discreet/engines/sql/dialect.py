@@ -244,6 +244,10 @@ class Dialect(ABC):
     def read_text(self, value: SQL, kind: Kind, rows: Binding) -> SQL:
         """Read a text of the allowed spelling as a number, date or timestamp; NULL for dates that do not exist."""
 
+    def read_whole(self, value: SQL, rows: Binding) -> SQL:
+        """Read a text of at most 18 digits, a point and zeros as the integer before the point."""
+        return self.narrowed(cast(value, "DECIMAL(37, 18)"), rows)
+
     def in_calendar(self, value: SQL, kind: Kind) -> SQL:
         """A date or timestamp of the years 1 to 9999; NULL for others, among them infinities."""
         ends = (EARLIEST, LATEST) if kind is Kind.DATE else (_FIRST, _LAST)

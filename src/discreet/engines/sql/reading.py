@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.sql.binding import Unread
 from discreet.engines.sql.expressions import converted
-from discreet.engines.sql.words import SQL, binary, case, clamp, is_null, listed, not_null
+from discreet.engines.sql.words import SQL, all_of, binary, call, case, clamp, is_null, listed, not_null
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import float_down, float_up
 from discreet.plans.expressions import Cast
@@ -40,6 +40,10 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
         return _whole_decimal(raw, rows)
     if kind is Kind.FLOAT and column.kind is Kind.FLOAT and low is not None and high is not None:
         return rows.dialect.read_bounded(value, float_up(low), float_down(high), rows)
+    if kind is Kind.TEXT and (number := _number(column, value, rows, unit=unit)) is not None:
+        return _listed(column, _clamped(column, number, rows), rows)
+    if kind is Kind.TEXT and column.trimmed and not unit:
+        value = rows.dialect.trimmed(value)
     if kind is Kind.FLOAT:
         value = rows.dialect.read_float(value, rows)
         if unit and column.kind is Kind.INTEGER:  # rounding would make one unit of two
@@ -48,6 +52,39 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
             value = case((whole, x), default=rows.dialect.literal(None, Kind.FLOAT))
     value = _shortened(column, converted(value, kind, column.kind, rows), kind, rows, unit=unit)
     return _listed(column, _clamped(column, value, rows), rows)
+
+
+_WHOLE = "[+-]?[0-9]{1,18}[.]0{1,18}"
+_SHORT_EXPONENT = "[+-]?[0-9]([.][0-9]{1,14})?[eE][+]?[0-9]{1,2}"
+_LARGEST_EXACT = 2.0**53
+
+
+def _number(column: Column, value: SQL, rows: Writing, *, unit: bool) -> SQL | None:
+    """Read a text as a number by its value, however it is written: '15400.0', '1e3' and ' 7 ' are integers.
+
+    A fraction is rounded to the nearest integer, halves to even; a unit is not, as two would become one: it is a whole
+    number that doubles tell apart from others, or none. None for columns of other kinds.
+    """
+    if column.kind not in {Kind.INTEGER, Kind.FLOAT}:
+        return None
+    dialect = rows.dialect
+    x = rows.bind(dialect.trimmed(value))
+    if column.kind is Kind.FLOAT:
+        return converted(x, Kind.TEXT, Kind.FLOAT, rows)
+    nothing = dialect.literal(None, Kind.TEXT)
+    whole = rows.bind(case((dialect.matches(x, _WHOLE), x), default=nothing))
+    spelled = rows.bind(case((dialect.matches(x, _SHORT_EXPONENT), x), default=nothing)) if unit else x
+    near = rows.bind(converted(spelled, Kind.TEXT, Kind.FLOAT, rows))
+    if unit:
+        told = all_of(
+            [
+                binary("=", near, dialect.truncated(near, rows)),
+                binary("<", call("abs", near), dialect.float(_LARGEST_EXACT)),
+            ]
+        )
+        near = rows.bind(case((told, near), default=dialect.literal(None, Kind.FLOAT)))
+    ways = (converted(x, Kind.TEXT, Kind.INTEGER, rows), dialect.read_whole(whole, rows))
+    return call("coalesce", *ways, converted(near, Kind.FLOAT, Kind.INTEGER, rows))
 
 
 def _whole_decimal(raw: SQL, rows: Writing) -> SQL:
