@@ -174,8 +174,8 @@ class Certificates:
     def of(budget: Budget) -> Certificates:
         """Choose the certificates of a budget, by a public rule that knows nothing but the budget.
 
-        Without a delta, sums of epsilons alone. With one, nearly all of it converts divergences of the least whole order
-        that gives nearly the largest rho, where that leaves anything.
+        Without a delta, sums of epsilons alone. With one, nearly all of it converts divergences of the least whole
+        order that gives nearly the largest rho, where that leaves anything.
         """
         require_kind(budget, Budget, "budget")
         conversion = 1 - SUMS_SHARE - FAILURES_SHARE
