@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import account, layers, sampled_tail
-from discreet.privacy.numerics.loss import Direction
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses import sampled_tail
+from discreet.privacy.numerics.losses.loss import Direction
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.solvers import account, layers
 
 LOSSES = ((0.9, 1e-4), (1.4, 1e-3), (3.0, 0.02))
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import convolution, jumps, sampled_nodes, sampled_tail
-from discreet.privacy.numerics.account import delta_interval, epsilon_interval
-from discreet.privacy.numerics.contour import line_through, place, search_order, with_probe
-from discreet.privacy.numerics.loss import Direction
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses import sampled_nodes, sampled_tail
+from discreet.privacy.numerics.losses.loss import Direction
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.solvers import convolution, jumps
+from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval
+from discreet.privacy.numerics.solvers.contour import line_through, place, search_order, with_probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

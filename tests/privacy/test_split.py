@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import account, split
-from discreet.privacy.numerics.contour import place
-from discreet.privacy.numerics.loss import Direction
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.sampled_nodes import _turns
+from discreet.privacy.numerics.losses.loss import Direction
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses.sampled_nodes import _turns
+from discreet.privacy.numerics.solvers import account, split
+from discreet.privacy.numerics.solvers.contour import place
 
 LOSSES = ((0.3, 1e-5, 1000), (0.5, 1e-3, 5), (2.0, 0.01, 3))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from discreet.privacy.numerics.loss import Direction
+    from discreet.privacy.numerics.losses.loss import Direction
     from discreet.privacy.schemes import Scheme
 
     Terms = tuple[tuple[Part, int], ...]
@@ -113,8 +113,8 @@ class Curve:
         >>> lower <= upper <= lower * (1 + 1e-6)
         True
         """
-        from discreet.privacy.numerics.account import dominated, epsilon_interval
-        from discreet.privacy.numerics.edges import at_leak
+        from discreet.privacy.numerics.solvers.account import dominated, epsilon_interval
+        from discreet.privacy.numerics.solvers.edges import at_leak
 
         chance = read_delta(delta)
         if self.sampling_error:  # an exact sampler is one of those within the error: its lower end stays
@@ -140,8 +140,8 @@ class Curve:
 
         Both are certified; without the step, (epsilon, delta) as one of them tells it could be denied by the other.
         """
-        from discreet.privacy.numerics.account import delta_upper, formula_alone
         from discreet.privacy.numerics.search import step_up
+        from discreet.privacy.numerics.solvers.account import delta_upper, formula_alone
 
         if upper == math.inf or all(formula_alone(direction) for direction in self.directions()):
             return upper
@@ -157,8 +157,8 @@ class Curve:
 
     def _far_interval(self, chance: Fraction) -> tuple[float, float]:
         """Bound epsilon at a delta below all floats: above by Renyi divergences, below by a larger delta."""
-        from discreet.privacy.numerics.edges import at_leak
-        from discreet.privacy.numerics.far import far_epsilon
+        from discreet.privacy.numerics.solvers.edges import at_leak
+        from discreet.privacy.numerics.solvers.far import far_epsilon
 
         lower, upper = self.interval(_SMALLEST_DELTA)[0], 0.0
         for side, direction in enumerate(self.directions()):
@@ -169,7 +169,7 @@ class Curve:
     def _settled(self, chance: Fraction, lower: float, upper: float) -> tuple[float, float]:
         """Let an infinite upper end pass only where it is true: no delta, or a mass at infinity above it."""
         if upper == math.inf and chance > 0:
-            from discreet.privacy.numerics.far import listed_epsilon
+            from discreet.privacy.numerics.solvers.far import listed_epsilon
 
             upper = max((listed_epsilon(direction, chance) for direction in self.directions()), default=0.0)
             lower = min(lower, upper)
@@ -219,8 +219,8 @@ class Curve:
 
     def _delta_ends(self, epsilon: float) -> list[tuple[float, float]]:
         """Return the interval of delta in each direction; one for all where it is below every float."""
-        from discreet.privacy.numerics.account import delta_interval
-        from discreet.privacy.numerics.far import vanishes
+        from discreet.privacy.numerics.solvers.account import delta_interval
+        from discreet.privacy.numerics.solvers.far import vanishes
 
         directions = self.directions()
         if epsilon > _FAR_EPSILON and all(vanishes(direction, epsilon) for direction in directions):
@@ -459,7 +459,7 @@ class Curve:
         >>> len(p.gaussian(sigma=1).directions()), len(p.gaussian(sigma=1).subsample(0.1).directions())
         (1, 2)
         """
-        from discreet.privacy.numerics.loss import Direction
+        from discreet.privacy.numerics.losses.loss import Direction
 
         pairs = [(pair_of(part), count) for part, count in self.terms]
         forward = Direction(tuple((pair[0], count) for pair, count in pairs))

@@ -18,7 +18,7 @@ from discreet.exact import Number, exact_text, float_up, rational, shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = [
     "Part",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["DiscreteGaussian", "discrete_gaussian", "examples"]
 
@@ -40,7 +40,7 @@ class DiscreteGaussian(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """N_Z(0, sigma^2) against N_Z(sensitivity, sigma^2)."""
-        from discreet.privacy.numerics.discrete_gaussian import discrete_gaussian_loss
+        from discreet.privacy.numerics.losses.discrete_gaussian import discrete_gaussian_loss
 
         loss = discrete_gaussian_loss(as_float(self.sigma), self.sensitivity)
         return loss, loss

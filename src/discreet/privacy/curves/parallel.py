@@ -18,7 +18,7 @@ from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import Group, NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["Parallel", "examples", "parallel"]
 

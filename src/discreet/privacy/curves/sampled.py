@@ -20,7 +20,7 @@ from discreet.privacy.schemes import FixedSize, Poisson, Scheme
 
 if TYPE_CHECKING:
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["FixedSize", "FixedSizeSampled", "Poisson", "PoissonSampled", "Scheme", "examples", "subsample"]
 
@@ -46,7 +46,7 @@ class PoissonSampled(Part):
     def losses(self) -> tuple[Loss, Loss]:
         """Mix each direction with its base."""
         from discreet.privacy.numerics.envelope import sampled_envelope
-        from discreet.privacy.numerics.sampled import poisson_pair, promising
+        from discreet.privacy.numerics.losses.sampled import poisson_pair, promising
 
         base, rate, rho = _base_losses(self.base), as_float(self.rate), self.rho()
         pair = sampled_envelope(*base, rate) or poisson_pair(*base, rate)
@@ -86,7 +86,7 @@ class FixedSizeSampled(Part):
     def losses(self) -> tuple[Loss, Loss]:
         """One symmetric loss."""
         from discreet.privacy.numerics.envelope import EnvelopedLoss, sampled_envelope
-        from discreet.privacy.numerics.sampled import fixed_size_loss, promising
+        from discreet.privacy.numerics.losses.sampled import fixed_size_loss, promising
 
         base, rate, rho = _base_losses(self.base), as_float(self.rate), self.rho()
         far = sampled_envelope(*base, rate)
@@ -130,7 +130,7 @@ def _base_losses(base: Curve) -> tuple[Loss, Loss]:
         return pair_of(base.terms[0][0])
     from discreet.privacy.numerics.composed import composed_pair
     from discreet.privacy.numerics.envelope import coarse_pair
-    from discreet.privacy.numerics.product import single_loss
+    from discreet.privacy.numerics.losses.product import single_loss
 
     rho, directions = _base_rho(base), base.directions()
     singles = [loss for direction in directions if (loss := single_loss(direction)) is not None]

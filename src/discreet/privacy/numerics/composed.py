@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.account import delta_interval, epsilon_interval, line_near
-from discreet.privacy.numerics.loss import Direction, Loss
-from discreet.privacy.numerics.profile import hull
+from discreet.privacy.numerics.losses.loss import Direction, Loss
+from discreet.privacy.numerics.losses.profile import hull
+from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval, line_near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.privacy.numerics.finite import FiniteLoss
-    from discreet.privacy.numerics.loss import Complexes, Reals
+    from discreet.privacy.numerics.losses.finite import FiniteLoss
+    from discreet.privacy.numerics.losses.loss import Complexes, Reals
 
 POINTS = 192
 NARROW = 1e-4

@@ -16,17 +16,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.privacy.numerics.account import delta_interval, epsilon_interval
-from discreet.privacy.numerics.finite import FiniteLoss, two_point
-from discreet.privacy.numerics.gaussian import GaussianLoss
-from discreet.privacy.numerics.loss import ULP, Direction, Loss
-from discreet.privacy.numerics.moments import ConcentratedLoss
-from discreet.privacy.numerics.profile import chain_reach
+from discreet.privacy.numerics.losses.finite import FiniteLoss, two_point
+from discreet.privacy.numerics.losses.gaussian import GaussianLoss
+from discreet.privacy.numerics.losses.loss import ULP, Direction, Loss
+from discreet.privacy.numerics.losses.moments import ConcentratedLoss
+from discreet.privacy.numerics.losses.profile import chain_reach
+from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.privacy.numerics.loss import Complexes, Reals
+    from discreet.privacy.numerics.losses.loss import Complexes, Reals
 
 FARTHEST = 300.0
 """Losses up to this are kept in tables: exp(300), squared and summed, is still a float."""
@@ -134,7 +134,7 @@ def _gaussian_envelope(loss: GaussianLoss, rate: float) -> tuple[EnvelopedLoss, 
     if loss.mu < SMALLEST_MU:
         whole = EnvelopedLoss(loss)
         return whole, whole
-    from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+    from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
 
     first, second = (EnvelopedLoss(loss, SampledGaussianLoss(1 / loss.mu, rate, add=side)) for side in (False, True))
     return first, second

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.privacy.numerics.loss import Reals
+    from discreet.privacy.numerics.losses.loss import Reals
 
 COARSE = 4.0 ** np.arange(-3, 9)
 """Orders among which the least value is looked for first, where no start is known."""
