@@ -13,7 +13,7 @@ from discreet import privacy as p
 from discreet.privacy.numerics.losses import sampled_tail
 from discreet.privacy.numerics.losses.loss import Direction
 from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.solvers import account, layers
+from discreet.privacy.numerics.solvers import ladder, layers
 
 LOSSES = ((0.9, 1e-4), (1.4, 1e-3), (3.0, 0.02))
 
@@ -111,7 +111,7 @@ def test_answers_do_not_depend_on_where_the_edges_lie(
     monkeypatch.setattr(layers, "WIDTH", 0.8 * layers.WIDTH)
     other = curve.interval(delta)
     assert max(found[0], other[0]) <= min(found[1], other[1])
-    monkeypatch.setattr(account, "layers_through", lambda *_: None)
+    monkeypatch.setattr(ladder, "layers_through", lambda *_: None)
     without = curve.interval(delta)
     assert max(found[0], without[0]) <= min(found[1], without[1])
 

@@ -170,7 +170,7 @@ def test_laws_lie_above_and_below(sigma: float, rate: float, epsilon: float, *, 
 def test_convolution_and_contour_agree(sigma: float, rate: float, uses: int, delta: float) -> None:
     direction = Direction(((SampledGaussianLoss(sigma, rate, add=False), uses),))
     lower, upper = epsilon_interval(direction, delta)
-    convolved = convolution.solve(direction, 1.5 * upper, delta, delta)
+    convolved = convolution.convolve_until(direction, 1.5 * upper, delta, delta)
     assert convolved[0] <= upper
     assert lower <= convolved[1]
     assert convolved[1] - convolved[0] <= 1e-4 * upper

@@ -83,15 +83,10 @@ class WorstLoss(Loss):
         """The largest of the compositions' own bounds."""
         return max(choice.renyi(order) for choice in self.choices)
 
-    def alone_epsilon(self, delta: float) -> tuple[float, float]:
-        """Take the worst composition's own interval."""
-        found = [epsilon_interval(choice, delta) for choice in self.choices]
-        return max(ends[0] for ends in found), max(ends[1] for ends in found)
-
-    def alone_delta(self, epsilon: float) -> tuple[float, float]:
-        """Take the worst composition's own interval."""
-        found = [delta_interval(choice, epsilon) for choice in self.choices]
-        return max(ends[0] for ends in found), max(ends[1] for ends in found)
+    @property
+    def worst_of(self) -> tuple[Direction, ...]:
+        """All of them."""
+        return self.choices
 
     def full_renyi(self, order: float) -> float:
         """That of the worst composition."""

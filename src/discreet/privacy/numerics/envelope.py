@@ -21,7 +21,6 @@ from discreet.privacy.numerics.losses.gaussian import GaussianLoss
 from discreet.privacy.numerics.losses.loss import ULP, Direction, Loss
 from discreet.privacy.numerics.losses.moments import ConcentratedLoss
 from discreet.privacy.numerics.losses.profile import chain_reach
-from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,13 +80,10 @@ class EnvelopedLoss(Loss):
         """Return the bound's decay."""
         return self.whole.tail(real, height)
 
-    def alone_epsilon(self, delta: float) -> tuple[float, float] | None:
-        """Use the formula for a single use, where there is one."""
-        return None if self.single is None else epsilon_interval(Direction(((self.single, 1),)), delta)
-
-    def alone_delta(self, epsilon: float) -> tuple[float, float] | None:
-        """Use the formula for a single use, where there is one."""
-        return None if self.single is None else delta_interval(Direction(((self.single, 1),)), epsilon)
+    @property
+    def worst_of(self) -> tuple[Direction, ...]:
+        """The formula for a single use, where there is one."""
+        return () if self.single is None else (Direction(((self.single, 1),)),)
 
 
 def extent(direction: Direction) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.privacy.numerics.elementary import log1p
 from discreet.privacy.numerics.losses.finite import FiniteLoss
-from discreet.privacy.numerics.losses.loss import ULP, Loss
+from discreet.privacy.numerics.losses.loss import ULP, Loss, solved_profile
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.losses.loss import Complexes, Reals
@@ -127,11 +127,7 @@ class DiscreteGaussianLoss(Loss):
 
     def delta(self, epsilon: Reals) -> Reals:
         """Sum over the lattice by the contour."""
-        from discreet.privacy.numerics.losses.loss import Direction
-        from discreet.privacy.numerics.solvers.account import delta_interval
-
-        whole = Direction(((self, 1),))
-        return np.asarray([delta_interval(whole, float(e))[1] for e in np.ravel(epsilon)]).reshape(np.shape(epsilon))
+        return solved_profile(self, epsilon)
 
     def slope(self, epsilon: Reals) -> Reals:
         """Q[L > e], summed over the integers below the threshold."""

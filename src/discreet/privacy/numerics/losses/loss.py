@@ -172,15 +172,10 @@ class Loss(ABC):
         del delta
         return None
 
-    def alone_epsilon(self, delta: float) -> tuple[float, float] | None:
-        """Return the interval of epsilon for a single use, where that is known better than through a pair."""
-        del delta
-        return None
-
-    def alone_delta(self, epsilon: float) -> tuple[float, float] | None:
-        """Return the interval of delta for a single use, where that is known better than through a pair."""
-        del epsilon
-        return None
+    @property
+    def worst_of(self) -> tuple[Direction, ...]:
+        """The compositions of which a single use is the worst, where these are known better than its pair."""
+        return ()
 
     def tail(self, real: float, height: float) -> float:
         """Return an upper bound of log |M(real + i t)| over all t >= height.
@@ -205,6 +200,11 @@ class Direction:
     def missing(self) -> float:
         """The Q-probability of compositions that were taken out."""
         return -math.expm1(math.fsum(n * math.log1p(-loss.missing) for loss, n in self.parts))
+
+    @property
+    def outside(self) -> tuple[float, float, float, float, float]:
+        """What contours must know of losses that are not in the finite part."""
+        return self.infinity, self.certain, self.missing, self.valid, self.doubt
 
     @property
     def infinity(self) -> float:
@@ -323,6 +323,16 @@ class Direction:
     def tail(self, real: float, height: float) -> float:
         """Bound log |M| above the height, for the composition."""
         return math.fsum(n * loss.tail(real, height) for loss, n in self.parts)
+
+
+def solved_profile(loss: Loss, epsilon: Reals) -> Reals:
+    """Return upper ends of delta at each epsilon, by the solvers: for losses whose profile is no formula."""
+    import numpy as np
+
+    from discreet.privacy.numerics.solvers.account import delta_interval
+
+    whole = Direction(((loss, 1),))
+    return np.asarray([delta_interval(whole, float(e))[1] for e in np.ravel(epsilon)]).reshape(np.shape(epsilon))
 
 
 def within(logs: Complexes, errors: Reals) -> tuple[Complexes, Reals]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.losses.gaussian import GaussianLoss
-from discreet.privacy.numerics.losses.loss import ULP, Loss
+from discreet.privacy.numerics.losses.loss import ULP, Loss, solved_profile
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.losses.loss import Complexes, Reals
@@ -24,11 +24,7 @@ class _Pairless(Loss):
 
     def delta(self, epsilon: Reals) -> Reals:
         """Convert the bounds on K at each epsilon; improved conversion."""
-        from discreet.privacy.numerics.losses.loss import Direction
-        from discreet.privacy.numerics.solvers.account import delta_interval
-
-        whole = Direction(((self, 1),))
-        return np.asarray([delta_interval(whole, float(e))[1] for e in np.ravel(epsilon)]).reshape(np.shape(epsilon))
+        return solved_profile(self, epsilon)
 
     def slope(self, epsilon: Reals) -> Reals:
         """Not known: there is no pair."""

@@ -17,15 +17,22 @@ from typing import TYPE_CHECKING
 from discreet.privacy.numerics.losses.finite import FiniteLoss
 from discreet.privacy.numerics.losses.loss import SLACK, ULP
 from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.solvers.contour import Inverse
-from discreet.privacy.numerics.solvers.enumerated import FARTHEST, MOST_SUMMED, UNDERFLOW, Atoms, cutoff_of, laws_of
+from discreet.privacy.numerics.solvers.enumerated import (
+    FARTHEST,
+    MOST_SUMMED,
+    UNDERFLOW,
+    Atoms,
+    PositiveSum,
+    cutoff_of,
+    laws_of,
+)
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.losses.loss import Direction
 
 
 @dataclass(frozen=True)
-class Beside(Inverse):
+class Beside(PositiveSum):
     """The sums of the few values, and the other loss."""
 
     atoms: Atoms

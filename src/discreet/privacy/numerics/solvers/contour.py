@@ -313,9 +313,8 @@ def integrand(  # noqa: PLR0913  what makes one line
     weights = 1 / (orders * (orders + 1))
     weights[0] *= 0.5
     top = direction.top + 40 * probe
-    ends = direction.infinity, direction.certain, direction.missing, direction.valid, direction.doubt
-    step = where.step
-    return Contour(where.real, step, orders, *values, weights, cut, where.right, top, probe, *ends, spare)
+    outside = direction.outside
+    return Contour(where.real, where.step, orders, *values, weights, cut, where.right, top, probe, *outside, spare)
 
 
 def _probe_tail(probe: float, real: float, height: float) -> float:

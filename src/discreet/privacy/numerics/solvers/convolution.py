@@ -170,7 +170,7 @@ class Convolution(Inverse):
         return ordered(max(value - error - folded, 0.0) + least, high)
 
 
-def solve(direction: Direction, upper: float, delta: float, whole: float) -> tuple[float, float]:
+def convolve_until(direction: Direction, upper: float, delta: float, whole: float) -> tuple[float, float]:
     """Return (lower, upper) around an epsilon, given an upper bound, in a few rounds of convolution.
 
     The upper end is that of `delta`, from which all that may be at infinity was taken, the lower end that of `whole`.

@@ -96,8 +96,16 @@ class Atoms:
             power = power.joined(power)
 
 
+class PositiveSum(Inverse):
+    """A profile whose terms are all positive: it is as certain at 0 as anywhere."""
+
+    def epsilon(self, delta: float, guess: float) -> tuple[float, float]:
+        """Look at 0 first, where a composition may keep delta already."""
+        return (0.0, 0.0) if self.delta(0.0)[1] <= delta else super().epsilon(delta, guess)
+
+
 @dataclass(frozen=True)
-class Enumerated(Inverse):
+class Enumerated(PositiveSum):
     """Both halves of a sum."""
 
     summed: Atoms

@@ -81,21 +81,8 @@ def on_lattice(  # noqa: PLR0913, PLR0917  the numbers that make one line
     weights[0] = 0.5
     weights[-1] = 0.5
     return Lattice(
-        real,
-        step,
-        real + 1j * heights,
-        values,
-        errors,
-        weights,
-        -math.inf,
-        where.right,
-        direction.top,
-        0.0,
-        direction.infinity,
-        direction.certain,
-        direction.missing,
-        direction.valid,
-        direction.doubt,
+        *(real, step, real + 1j * heights, values, errors, weights, -math.inf, where.right, direction.top, 0.0),
+        *direction.outside,
         span=span,
         offset=offset,
     )
