@@ -236,3 +236,14 @@ def test_what_lies_outside_the_window_is_bounded(
     masses = np.exp(logs - logs.max()) * np.gradient(z)
     share = masses[(z < low) | (z > high)].sum() / masses.sum()
     assert share <= sampled_tail.outside(loss, tilt)
+
+
+def test_delta_is_certified_where_no_float_holds_the_ratio() -> None:
+    """exp(750) is beyond all floats; the line and the convolution agree there, and one of them answers."""
+    truth = (p.gaussian("1.181").subsample("0.7825") * 2900).delta_interval(750)
+    made = convolution.convolve_at((p.gaussian("1.181").subsample("0.7825") * 2900).directions()[0], 750.0, truth[1])
+    assert made is not None
+    low, high = made.delta(750.0)
+    assert low <= truth[0] <= truth[1] <= high <= 1.1 * low
+    low, high = (p.gaussian("1.181").subsample("0.7825") * 3600).delta_interval(750)
+    assert truth[1] < 0.5 < low <= high <= 1

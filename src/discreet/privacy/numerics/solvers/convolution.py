@@ -56,6 +56,9 @@ MOST_LOST = 1e-3
 SKETCH = 400
 """Points in z of the rough picture by which nodes are placed."""
 
+FARTHEST = 300.0
+"""Up to this epsilon floats hold the Q-probability of jumps; beyond it they count in full, which is an upper bound."""
+
 ROUNDING = 2e-11
 """How far slopes may be out of order for rounding alone; raising them by this is covered by ACCURACY."""
 
@@ -112,7 +115,7 @@ class Sum:
     over: Reals
     """P-mass from each index on."""
     under: Reals
-    """Q-mass from each index on."""
+    """Q-mass from each index on, times exp(first): floats hold it at every epsilon."""
     log_noise: float
     """log of the bound on the error of one tilted mass."""
     log_right: float
@@ -124,7 +127,7 @@ class Sum:
         """Return the sum, a bound on its error, and a bound on what was folded into it from elsewhere."""
         plan, c, h = self.plan, self.plan.tilt, self.plan.span
         index = min(max(math.floor((epsilon - self.first) / h) + 1, 0), len(self.over) - 1)
-        over, under = float(self.over[index]), math.exp(epsilon) * float(self.under[index])
+        over, under = float(self.over[index]), math.exp(epsilon - self.first) * float(self.under[index])
         # The errors of the masses above e, each weighed by exp(-cL) (1 - exp(e - L)), summed over the lattice.
         lattice = -1 / math.expm1(-c * h) + 1 / math.expm1(-(c + 1) * h)
         noise = math.exp(min(self.log_noise - c * epsilon, 700.0)) * lattice
@@ -158,7 +161,7 @@ class Convolution(Inverse):
         if epsilon >= self.top:
             return 0.0, over
         least, most = 0.0, over
-        if epsilon <= self.valid:
+        if epsilon <= min(self.valid, FARTHEST):
             jumps, slack = over - math.exp(epsilon) * under, 4 * ACCURACY * over
             least, most = (
                 max(jumps - slack, 0.0),
@@ -536,7 +539,7 @@ def _read(  # noqa: PLR0913, PLR0917  what the composition left
     first = math.floor((plan.start - base) / plan.span) + 1
     values = base + plan.span * (first + np.arange(plan.points))
     masses = np.roll(tilted, -(first % plan.points)) * np.exp(scale - plan.tilt * values)
-    over, under = np.cumsum(masses[::-1])[::-1], np.cumsum((masses * np.exp(-values))[::-1])[::-1]
+    over, under = (np.cumsum(terms[::-1])[::-1] for terms in (masses, masses * np.exp(values[0] - values)))
     right, mass = (_log_excess(laws, counts, order, plan.limit) for order in (plan.right, 0.0))
     return Sum(plan, float(values[0]), over, under, math.log(noise + 5e-324) + scale, right, mass)
 
