@@ -138,10 +138,10 @@ def test_a_layer_left_out_would_be_seen() -> None:
     made = layers.layers_through(direction, upper, math.log(float(delta)))
     assert made is not None
     assert made.delta(lower)[1] >= float(delta) * (1 - 1e-6)
-    for k in range(len(made.each)):
-        if made.each[k].delta(upper)[0] < 1e-3 * float(delta):
+    for k in range(len(made.contours)):
+        if made.contours[k].delta(upper)[0] < 1e-3 * float(delta):
             continue
-        fewer = replace(made, each=tuple(contour for i, contour in enumerate(made.each) if i != k))
+        fewer = replace(made, contours=tuple(contour for i, contour in enumerate(made.contours) if i != k))
         assert fewer.delta(lower)[1] < float(delta) * (1 - 1e-4)
 
 

@@ -138,11 +138,11 @@ def _gaussian_envelope(loss: GaussianLoss, rate: float) -> tuple[EnvelopedLoss, 
 
 def coarse_pair(rho: float | None, choices: Sequence[tuple[Direction, ...]]) -> tuple[Loss, Loss] | None:
     """Return one loss that bounds every choice where a table would leave the range of floats; None where not."""
-    each = [direction for both in choices for direction in both]
-    if max(map(extent, each), default=0.0) <= FARTHEST:
+    directions = [direction for both in choices for direction in both]
+    if max(map(extent, directions), default=0.0) <= FARTHEST:
         return None
-    top, infinity = max(direction.top for direction in each), max(direction.infinity for direction in each)
-    return _box_or_rho(top, infinity, rho, endless=math.isinf(max(direction.full_top for direction in each)))
+    top, infinity = max(direction.top for direction in directions), max(direction.infinity for direction in directions)
+    return _box_or_rho(top, infinity, rho, endless=math.isinf(max(direction.full_top for direction in directions)))
 
 
 def group_envelope(rho: float | None, forward: Loss, backward: Loss, size: int) -> tuple[Loss, Loss] | None:
@@ -161,12 +161,12 @@ def group_envelope(rho: float | None, forward: Loss, backward: Loss, size: int) 
 def _box_or_rho(top: float, infinity: float, rho: float | None, *, endless: bool = False) -> tuple[Loss, Loss]:
     """Return the pair of an (epsilon, delta) box, or the bound of a zCDP promise where there is no box."""
     if math.isfinite(top):
-        found = EnvelopedLoss(two_point(top, infinity), endless=endless)
+        bound = EnvelopedLoss(two_point(top, infinity), endless=endless)
     elif rho is not None:
-        found = EnvelopedLoss(ConcentratedLoss(rho))
+        bound = EnvelopedLoss(ConcentratedLoss(rho))
     else:
         raise ParameterError(_TOO_LITTLE_NOISE)
-    return found, found
+    return bound, bound
 
 
 _TOO_LITTLE_NOISE = (

@@ -143,10 +143,10 @@ def climb(value: Callable[[int], float], count: int, first: int) -> tuple[float,
         best = value(place)
     for way in (1, -1):
         while 0 <= place + way < count:
-            found = value(place + way)
-            if not found > best:
+            neighbor = value(place + way)
+            if not neighbor > best:
                 break
-            best, place = found, place + way
+            best, place = neighbor, place + way
     return best, place
 
 

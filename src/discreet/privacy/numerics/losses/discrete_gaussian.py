@@ -62,8 +62,8 @@ class _Table(FiniteLoss):
 
     def _inside(self, real: float) -> DiscreteGaussianLoss | None:
         """Return the whole law where its moments stand for the list's."""
-        found = self.theta
-        return found if found is not None and real * found.shift <= INSIDE * found.sigma else None
+        theta = self.theta
+        return theta if theta is not None and real * theta.shift <= INSIDE * theta.sigma else None
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K by the theta function where the list holds all that counts."""

@@ -99,9 +99,9 @@ class FiniteLoss(Loss):
         flat = epsilon.ravel()
         if len(flat) > FEW_POINTS and max(-float(self.values[0]), float(self.values[-1])) <= FARTHEST:
             return self._between_corners(flat).reshape(epsilon.shape)
-        found = np.searchsorted(self.values, flat, side="right")
+        starts = np.searchsorted(self.values, flat, side="right")
         out = np.empty(len(flat))
-        for i, (e, start) in enumerate(zip(flat, found, strict=True)):
+        for i, (e, start) in enumerate(zip(flat, starts, strict=True)):
             out[i] = self.infinity + float(-np.expm1(e - self.values[start:]) @ self.masses[start:])
         return out.reshape(epsilon.shape)
 
@@ -173,11 +173,11 @@ class FiniteLoss(Loss):
         peaks = logs.max(axis=1)
         beyond = (np.expm1(np.minimum(logs, 600.0)) * masses).sum(axis=1) - self.infinity
         far = (peaks > 600) | (beyond < -HALF)  # near -1, M would have lost its digits
-        found = np.log1p(np.maximum(beyond, -HALF))
+        moments = np.log1p(np.maximum(beyond, -HALF))
         if far.any():
             logs = logs[far] - peaks[far, None]
-            found[far] = peaks[far] + np.log((np.exp(logs) * masses).sum(axis=1))
-        return np.asarray(found)
+            moments[far] = peaks[far] + np.log((np.exp(logs) * masses).sum(axis=1))
+        return np.asarray(moments)
 
     def line(self, real: float, heights: Reals) -> tuple[Complexes, Reals]:
         """K; for small losses by M - 1 = sum p (exp(sL) - 1 + s (exp(-L) - 1)) - infinity (1 + s) + s floor."""

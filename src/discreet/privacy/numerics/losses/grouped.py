@@ -28,9 +28,9 @@ def grouped_pair(forward: Loss, backward: Loss, size: int) -> tuple[Loss, Loss]:
 
     def profile(epsilon: Reals) -> Reals:
         # D_k(y^k) <= (1 + y + ... + y^(k-1)) D(y); below 0 by symmetry of the chained bound.
-        each = np.abs(np.asarray(epsilon, dtype=np.float64)) / size
-        factor = np.exp(np.minimum(np.multiply.outer(each, np.arange(size)), 700.0)).sum(axis=-1)
-        chained = np.minimum(factor * step(each), 1.0)
+        share = np.abs(np.asarray(epsilon, dtype=np.float64)) / size
+        factor = np.exp(np.minimum(np.multiply.outer(share, np.arange(size)), 700.0)).sum(axis=-1)
+        chained = np.minimum(factor * step(share), 1.0)
         size_ = np.abs(epsilon)
         return np.asarray(np.where(np.asarray(epsilon) < 0, -np.expm1(-size_) + np.exp(-size_) * chained, chained))
 

@@ -64,5 +64,5 @@ class RenyiLoss(_Pairless):
         """Interpolate linearly between the listed orders; inf above the last."""
         if order > self.orders[-1]:
             return math.inf
-        found = float(np.interp(order, (0.0, *self.orders), (0.0, *self.bounds)))
-        return found * (1 + 8 * ULP)
+        bound = float(np.interp(order, (0.0, *self.orders), (0.0, *self.bounds)))
+        return bound * (1 + 8 * ULP)

@@ -65,7 +65,7 @@ def single_loss(direction: Direction) -> Loss | None:
         return None
     if math.fsum(count * math.log(max(len(loss.values), 2)) for loss, count in finite) > math.log(MOST_VALUES):
         return None
-    found, *others = [loss for loss, count in finite for _ in range(count)]
+    product, *others = [loss for loss, count in finite for _ in range(count)]
     for loss in others:
-        found = combine(found, loss)
-    return found
+        product = combine(product, loss)
+    return product

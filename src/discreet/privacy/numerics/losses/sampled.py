@@ -229,8 +229,8 @@ def _whole_renyi(loss: CutLoss | CutTable, order: float) -> float:
         scale = math.log(order) + math.log1p(order) + math.log(loss.rate)
         logs.append(scale + order * (end - base) + float(bounds.min()))
     total = float(np.logaddexp.reduce(logs))
-    found = total + 64 * ULP * (1 + sum(map(abs, logs)) if max(logs[1:]) > logs[0] - 40 else abs(total))
-    return found if loss.rho is None else min(found, loss.rho * order * (order + 1) * (1 + 8 * ULP))
+    moment = total + 64 * ULP * (1 + sum(map(abs, logs)) if max(logs[1:]) > logs[0] - 40 else abs(total))
+    return moment if loss.rho is None else min(moment, loss.rho * order * (order + 1) * (1 + 8 * ULP))
 
 
 def promising(pair: tuple[Loss, Loss], rho: float | None, rate: float = 1.0) -> tuple[Loss, Loss]:

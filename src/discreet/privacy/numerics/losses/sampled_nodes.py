@@ -163,14 +163,14 @@ class Sketch:
         logs = powers + self.logs
         peaks = logs.max(axis=1)
         logs -= peaks[:, None]
-        found = peaks + np.log(np.exp(logs, out=logs).sum(axis=1))
+        moments = peaks + np.log(np.exp(logs, out=logs).sum(axis=1))
         near = (peaks < 1) & self.whole
         if near.any():  # as above
             few = powers[near]
             beyond = (np.expm1(np.minimum(few, 600.0, out=few), out=few) * self.weights).sum(axis=1)
             beyond -= tilts[near] * float((self.x * self.weights).sum())
-            found[near] = np.log1p(np.maximum(beyond, 0.0))
-        return np.asarray(found)
+            moments[near] = np.log1p(np.maximum(beyond, 0.0))
+        return np.asarray(moments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,8 +309,8 @@ class Nodes:
             sums = sums.conj()
         noise = spread + 2 * ULP * abs(center)
         errors = errors + np.abs(sums) * noise + LEAK
-        found, errors = within(log1p(sums), errors / np.maximum(np.abs(1 + sums), 1e-300))
-        return center + found, errors + noise
+        logs, errors = within(log1p(sums), errors / np.maximum(np.abs(1 + sums), 1e-300))
+        return center + logs, errors + noise
 
 
 def _all_turns(values: Reals, weights: Reals, blurs: Reals, heights: Reals) -> tuple[Complexes, Reals]:
@@ -418,10 +418,10 @@ def _real_step(loss: SampledPair, a: float) -> float:
     for fraction in FRACTIONS:
         theta = min(math.pi * fraction, 9.5 / loss.sigma)
         growth = 0.5 * (theta * loss.sigma) ** 2 * loss.stretch - a * -math.log(math.cos(0.5 * theta))
-        found = 2 * math.pi * theta * loss.sigma / (growth + 41.0)
-        if found < best:  # smaller lines are worse still
+        step = 2 * math.pi * theta * loss.sigma / (growth + 41.0)
+        if step < best:  # smaller lines are worse still
             break
-        best = found
+        best = step
     return best
 
 

@@ -155,12 +155,12 @@ def _log_ends(loss: SampledPair, z: Reals) -> Reals:
     """Return the logarithm of the density of where a path ends: at the cut, or at the lowest of several."""
     from scipy.special import log_ndtr
 
-    found = np.full(len(z), -np.inf)
+    sizes = np.full(len(z), -np.inf)
     for place, (edge, width) in enumerate(loss.ends):
         density = -0.5 * ((z - edge) / width) ** 2 - math.log(width * math.sqrt(2 * math.pi))
         others = [log_ndtr((other - z) / soft) for i, (other, soft) in enumerate(loss.ends) if i != place]
-        found = np.logaddexp(found, density + sum(others, start=np.zeros(len(z))))
-    return np.asarray(found)
+        sizes = np.logaddexp(sizes, density + sum(others, start=np.zeros(len(z))))
+    return np.asarray(sizes)
 
 
 def _leak(loss: SampledPair, a: float, theta: Reals, step: float) -> Reals:

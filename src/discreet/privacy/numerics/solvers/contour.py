@@ -128,10 +128,10 @@ class Inverse(ABC):
     def _outward(self, delta: float, epsilon: float, rate: float, value: float, sign: int) -> float:
         """Step from epsilon to where the certified end of delta is on the safe side of the target."""
         target = delta - self.certain
-        found = value - self.certain
+        finite = value - self.certain
         step = 1e-11 * max(epsilon, 1e-6)
-        if found > 0 and (found > target) == (sign > 0):
-            step += 1.05 * abs(math.log(found / target)) / rate
+        if finite > 0 and (finite > target) == (sign > 0):
+            step += 1.05 * abs(math.log(finite / target)) / rate
         for _ in range(80):
             point = epsilon + sign * step
             if point <= 0 and sign < 0:
@@ -425,16 +425,16 @@ def nodes_up(
     limit = most * step
     if not 0 < limit < math.inf:
         return None
-    found = {}
+    bounds = {}
 
     def excess(height: float) -> float:
-        found[height] = bound(height)
-        return found[height] - where.real * epsilon - math.log(math.pi * height) - log_delta - where.tolerance
+        bounds[height] = bound(height)
+        return bounds[height] - where.real * epsilon - math.log(math.pi * height) - log_delta - where.tolerance
 
     height = lowest_below(excess, min(where.start, limit), 4 * step, limit)
     if height is None:
         return None
-    return np.asarray(step * np.arange(max(math.ceil(height / step), 4) + 1)), found[height]
+    return np.asarray(step * np.arange(max(math.ceil(height / step), 4) + 1)), bounds[height]
 
 
 def search_order(direction: Direction, log_delta: float, start: float | None = None) -> float:

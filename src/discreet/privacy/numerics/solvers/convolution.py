@@ -212,15 +212,15 @@ def convolve_at(direction: Direction, epsilon: float, delta: float) -> Convoluti
     """Build the convolution for the answer at this epsilon, given a bound on delta there; None if it does not apply."""
     if not 0 < epsilon < direction.top:
         return None
-    found, rate, delta = None, 0.0, max(delta, 1e-300)
+    finest, rate, delta = None, 0.0, max(delta, 1e-300)
     for goal in (ROUGH, 1e-5, FINE):
         work = _work(direction, delta)
         made = work.convolve(epsilon, 0.97 * epsilon, goal, rate) if work else None
         if made is None:
             break
-        found, delta = made, max(made.delta(epsilon)[1], 1e-300)
+        finest, delta = made, max(made.delta(epsilon)[1], 1e-300)
         rate = made.rate(epsilon, delta)
-    return found
+    return finest
 
 
 def profiled(direction: Direction) -> bool:
@@ -263,7 +263,8 @@ class _Work:
             for loss in self.losses
         ]
         jumps = all(cut < end for cut, end in zip(cuts, self.ends, strict=True))
-        self.sketches = [_sketch(*each) for each in zip(self.losses, cuts if jumps else self.ends, strict=True)]
+        ends = cuts if jumps else self.ends
+        self.sketches = [_sketch(loss, end) for loss, end in zip(self.losses, ends, strict=True)]
         plan = self._plan(epsilon, start, goal, rate)
         if plan is None:
             return None
@@ -282,7 +283,7 @@ class _Work:
             for i in (0, 1)
         )
         tops = [loss.source.top if isinstance(loss, CutLoss) else loss.top for loss in self.losses]
-        top = math.fsum(n * each for each, n in zip(tops, self.counts, strict=True)) * (1 + 4 * ULP)
+        top = math.fsum(n * highest for highest, n in zip(tops, self.counts, strict=True)) * (1 + 4 * ULP)
         valid = epsilon * (1 + ROUGH) if jumps and all(pair[1].beyond[1] for pair in pairs) else -math.inf
         return Convolution(upper, lower, (over * (1 + ACCURACY), under), valid, top, plan.tilt)
 

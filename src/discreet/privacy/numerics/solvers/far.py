@@ -32,13 +32,13 @@ def far_epsilon(direction: Direction, delta: Fraction) -> float:
     if direction.infinity > 0:
         return math.inf
     target = math.log(delta.numerator) - math.log(delta.denominator) - 1e-9
-    found = math.inf
+    least = math.inf
     for order in ORDERS:
         bound = (direction.renyi(order) + log_conversion(order) - target) / order
-        if bound > 1.1 * found:  # the bound is quasi-convex: beyond its minimum it only rises
+        if bound > 1.1 * least:  # the bound is quasi-convex: beyond its minimum it only rises
             break
-        found = min(found, bound)
-    return min(max(found * (1 + 1e-12), 0.0), top)
+        least = min(least, bound)
+    return min(max(least * (1 + 1e-12), 0.0), top)
 
 
 def vanishes(direction: Direction, epsilon: float) -> bool:

@@ -86,7 +86,7 @@ ROOM = 1.6
 class Layers(Inverse):
     """The profiles of all layers; the first one, of the largest losses, knows what is at infinity."""
 
-    each: tuple[Contour, ...]
+    contours: tuple[Contour, ...]
     spare: tuple[tuple[float, float], ...]
     """(r, v) of layers that are negligible: each adds at most exp(v - r e)."""
     real: float
@@ -96,12 +96,12 @@ class Layers(Inverse):
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Add the intervals."""
-        found = [contour.delta(epsilon) for contour in self.each]
+        intervals = [contour.delta(epsilon) for contour in self.contours]
         rest = [
             math.exp(min(value - order * epsilon + 1e-9 + 4 * ULP * (order * epsilon + abs(value)), 1.0))
             for order, value in self.spare
         ]
-        low, high = math.fsum(ends[0] for ends in found), math.fsum((*(ends[1] for ends in found), *rest))
+        low, high = math.fsum(ends[0] for ends in intervals), math.fsum((*(ends[1] for ends in intervals), *rest))
         return min(low * (1 - 2.0**-50), 1.0), min(high * (1 + 2.0**-50), 1.0)
 
 
@@ -120,11 +120,11 @@ class _Layer:
         """Return the logarithms at many orders well enough for a search."""
         whole = np.array([loss.roughs(orders) for loss, _ in self.uses])
         rare = np.array([loss.roughs(orders) for loss, _ in self.rare])
-        found = [
-            self._bound(list(each), list(rare[:, i])) if len(rare) else self._bound(list(each), [])
-            for i, each in enumerate(whole.T)
+        bounds = [
+            self._bound(list(moments), list(rare[:, i])) if len(rare) else self._bound(list(moments), [])
+            for i, moments in enumerate(whole.T)
         ]
-        return np.asarray(found) + self.others.roughs(orders)
+        return np.asarray(bounds) + self.others.roughs(orders)
 
     def rough(self, order: float) -> float:
         """Return the logarithm well enough for a search."""
@@ -164,12 +164,12 @@ def layers_through(direction: Direction, epsilon: float, log_delta: float) -> La
     lowest = next(filter(serves, (level for level in LEVELS if _large(uses, level * epsilon))), None)
     if lowest is None:
         return None
-    each: list[Contour] = []
+    contours: list[Contour] = []
     spare: list[tuple[float, float]] = []
     for whole, rare, top in _layers(uses, lowest * epsilon):
         moments = _Layer(tuple(whole), tuple(rare), others)
         order = _order(moments, epsilon)
-        if each and _negligible(moments, order, epsilon, log_delta):
+        if contours and _negligible(moments, order, epsilon, log_delta):
             spare.append((order, moments.moment(order)))
             continue
         if order * epsilon > FARTHEST:
@@ -178,9 +178,9 @@ def layers_through(direction: Direction, epsilon: float, log_delta: float) -> La
         contour = _line(direction, moments, order, epsilon, log_delta)
         if contour is None:
             return None
-        each.append(_bare(contour) if each else contour)
-    first = each[0]
-    return Layers(tuple(each), tuple(spare), first.real, first.top, first.certain, first.valid)
+        contours.append(_bare(contour) if contours else contour)
+    first = contours[0]
+    return Layers(tuple(contours), tuple(spare), first.real, first.top, first.certain, first.valid)
 
 
 def _layers(uses: Uses, lowest: float) -> Iterator[tuple[Uses, Uses, float]]:

@@ -74,10 +74,10 @@ def split_through(
     """Build the contour of the compositions with a large loss; None where no edge serves with so many nodes."""
     uses = [(loss, n) for loss, n in direction.parts if isinstance(loss, SampledGaussianLoss)]
     shares = SHARES if epsilon > SMALLEST else ()
-    found = next((edge for share in shares if (edge := _edge(uses, epsilon, log_delta, share))), None)
-    if found is None:
+    taken_apart = next((edge for share in shares if (edge := _edge(uses, epsilon, log_delta, share))), None)
+    if taken_apart is None:
         return None
-    large, spare = found
+    large, spare = taken_apart
 
     def bound(height: float) -> float:
         return decay(uses, large, where.real, height)
