@@ -49,8 +49,7 @@ class Part(ABC):
     """One mechanism inside a curve.
 
     Subclasses are frozen dataclasses whose fields are fractions, integers, texts, curves or tuples of these, so that
-    they
-    hash, compare and travel through JSON unchanged.
+    they hash, compare and travel through JSON unchanged.
 
     >>> from discreet.privacy.curves.gaussian import Gaussian
     >>> from fractions import Fraction

@@ -23,9 +23,8 @@ class DiscreteGaussian(Part):
     """Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2)), against its shift by the integer sensitivity.
 
     Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Theorem 7. The law is neither scale- nor rotation-invariant: the
-    curve is for one integer. A vector is covered by the zCDP promise (L2 sensitivity)^2 / (2 sigma^2), or by
-    composing the
-    curves of its coordinates' actual shifts. Smaller shifts are dominated: the law is log-concave.
+    curve is for one integer. A vector is covered by the zCDP promise (L2 sensitivity)^2 / (2 sigma^2), or by composing
+    the curves of its coordinates' actual shifts. Smaller shifts are dominated: the law is log-concave.
     """
 
     kind: ClassVar[str] = "discrete_gaussian"

@@ -186,8 +186,7 @@ def crossing(excess: Callable[[float], float], above: float, rate: float) -> flo
     """Return a point near the zero of a decreasing function with excess(above) <= 0, or 0 if it is negative there.
 
     First steps down from `above` guided by the rate of decrease, doubling, until the sign turns; then the Illinois
-    variant
-    of regula falsi, with bisection whenever it stalls. Functions with kinks are welcome.
+    variant of regula falsi, with bisection whenever it stalls. Functions with kinks are welcome.
     """
     high, at_high = above, excess(above)
     if at_high > 0:

@@ -80,9 +80,8 @@ class BoundedRangeLoss(Loss):
     def renyi(self, order: float) -> float:
         """Maximize the two-point moment over t: log of exp((a-1) t) (1 - exp(-a e)) / (a (1 - exp(-e))), a = order + 1.
 
-        The best t has exp(t) = (a - 1)(1 - exp(-a e)) / (a (exp(-e) - exp(-a e))). Losses within an interval of
-        length e
-        also satisfy K <= s (s + 1) e^2 / 8 (Cesar & Rogers 2021, arXiv:2004.07223, Lemma 3.4).
+        The best t has exp(t) = (a - 1)(1 - exp(-a e)) / (a (exp(-e) - exp(-a e))). Losses within an interval of length
+        e also satisfy K <= s (s + 1) e^2 / 8 (Cesar & Rogers 2021, arXiv:2004.07223, Lemma 3.4).
         """
         e, a = self.epsilon, order + 1
         hoeffding = order * (order + 1) * e * e / 8 * (1 + 8 * ULP)

@@ -103,12 +103,10 @@ class _Table(FiniteLoss):
 class DiscreteGaussianLoss(Loss):
     """The same for large sigma, through K.
 
-    Completing the square, M(s) = exp(s (s + 1) mu^2 / 2) T(s shift) / T(0), mu = shift / sigma, where T(a) is the
-    sum over
-    integers x of exp(-(x + a)^2 / (2 sigma^2)). Poisson summation gives T(a) proportional to
+    Completing the square, M(s) = exp(s (s + 1) mu^2 / 2) T(s shift) / T(0), mu = shift / sigma, where T(a) is the sum
+    over integers x of exp(-(x + a)^2 / (2 sigma^2)). Poisson summation gives T(a) proportional to
     1 + 2 sum_m exp(-2 pi^2 sigma^2 m^2) cos(2 pi m a); for heights within half a period only m = 1 counts. Heights
-    beyond
-    are brought back by the period 2 pi / span, which multiplies M by exp(i pi shift) each time.
+    beyond are brought back by the period 2 pi / span, which multiplies M by exp(i pi shift) each time.
     """
 
     sigma: float

@@ -1,9 +1,9 @@
 """Turn a privacy profile into finite pairs: one that dominates it, one that it dominates.
 
-Above. Between two points of exp(epsilon) a convex profile lies below its chord. The piecewise linear function
-through the
-points is the profile of a finite pair with the points as values (Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022,
-arXiv:2207.04380, "connect the dots"); where only upper bounds of the profile are known, their lower convex hull serves.
+Above. Between two points of exp(epsilon) a convex profile lies below its chord. The piecewise linear function through
+the points is the profile of a finite pair with the points as values (Doroshenko, Ghazi, Kamath, Kumar & Manurangsi
+2022, arXiv:2207.04380, "connect the dots"); where only upper bounds of the profile are known, their lower convex hull
+serves.
 
 Below. Replacing the law of exp(L) under Q within each cell by its mean lowers every convex expectation (Jensen), so the
 pair with one value log(P[cell] / Q[cell]) per cell is dominated.
@@ -74,8 +74,7 @@ def hull(edges: Reals, bounds: Reals, infinity: float) -> FiniteLoss:
     """Return a finite pair whose profile is at least every convex profile below `bounds` at the edges.
 
     The edges must reach from a point where the profile is 1 - exp(e) (or where that is used as the bound) to the
-    largest
-    loss; the bound at the last edge goes to infinity.
+    largest loss; the bound at the last edge goes to infinity.
     """
     ratio = np.append(0.0, np.exp(edges))
     values = np.append(1.0, np.minimum(bounds * (1 + ACCURACY), 1.0))

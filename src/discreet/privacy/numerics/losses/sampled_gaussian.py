@@ -11,8 +11,7 @@ arXiv:2106.08567, Theorem 11 for the pair of each direction.)
 
 The moments of the remove direction grow like a log-normal's, faster than any exponential. Where that spoils the
 saddle point, the loss is trimmed: a share 1 - w(z), w(z) = Phi((cut - z) / soft), of the mass is sent to infinity,
-which bounds
-the truth from above, and left out altogether, which bounds it from below. The sums live in
+which bounds the truth from above, and left out altogether, which bounds it from below. The sums live in
 `sampled_nodes`. Proofs: docs/proofs/privacy/sampled.md.
 """
 

@@ -9,16 +9,14 @@ approximation but an identity (Poisson's summation formula): with X = 2 pi / h i
 
     sum over all integers j of  delta_finite(e + j X) exp(j c X),
 
-whose terms are all nonnegative. So the sum over all nodes is never below the truth, and what it exceeds it by
-(alias) is
-at most the terms j < 0, each at most exp(-|j| c X), plus the terms j > 0, each at most
+whose terms are all nonnegative. So the sum over all nodes is never below the truth, and what it exceeds it by (alias)
+is at most the terms j < 0, each at most exp(-|j| c X), plus the terms j > 0, each at most
 exp(K(r) - r e + log_conversion(r) - (r - c) j X) for any r > c. The nodes above a height B (cut-off) weigh at most
 exp(tail(c, B) - c e) / (pi B). Rounding is bounded node by node. See docs/proofs/privacy/contour.md.
 
 Where no decay can be proved, a Gaussian mechanism with a tiny mu (the probe) is composed on top: that can only raise
-delta, gives a proved decay exp(-mu^2 t^2 / 2), and the smoothed kernel minus mu^2 times a Gaussian bump is a
-minorant of
-the true kernel, so the same nodes also give the lower end.
+delta, gives a proved decay exp(-mu^2 t^2 / 2), and the smoothed kernel minus mu^2 times a Gaussian bump is a minorant
+of the true kernel, so the same nodes also give the lower end.
 """
 
 from __future__ import annotations

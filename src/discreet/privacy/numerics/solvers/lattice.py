@@ -1,10 +1,9 @@
 r"""The contour on a lattice: all values of the composed loss are o + w j, so M is periodic up to a phase.
 
 With N nodes on one period (step h = 2 pi / (N w)) the trapezoidal sum is exact up to the aliases of `contour`, whose
-period
-is X = N w, and there is no cut-off. The kernel of (1 - exp(-x))+ at the values above e, the first of which exceeds e
-by r,
-is 1/(1 - z) - exp(-r) / (1 - z exp(-w)) with z = exp(-s w), and each node carries exp(K(s) - s (e + r)).
+period is X = N w, and there is no cut-off. The kernel of (1 - exp(-x))+ at the values above e, the first of which
+exceeds e by r, is 1/(1 - z) - exp(-r) / (1 - z exp(-w)) with z = exp(-s w), and each node carries
+exp(K(s) - s (e + r)).
 """
 
 from __future__ import annotations
