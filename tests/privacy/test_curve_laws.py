@@ -166,7 +166,7 @@ def test_both_directions_are_composed_before_the_maximum() -> None:
     # One direction is the worse one at small epsilon, the other at large epsilon.
     curve = p.finite_pair(["0.5", "0.3", "0.2"], ["0.4", "0.5", "0.1"])
     forward, backward = curve.directions()
-    from discreet.privacy.numerics.account import delta_interval
+    from discreet.privacy.numerics.solvers.account import delta_interval
 
     for epsilon in (0.05, 0.45, 0.6):
         each = [delta_interval(direction, epsilon)[1] for direction in (forward, backward)]

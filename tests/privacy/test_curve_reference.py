@@ -140,7 +140,7 @@ def test_discrete_gaussian_is_not_invariant_under_rotation() -> None:
 
 
 def test_large_discrete_gaussian_agrees_with_its_list_of_values() -> None:
-    from discreet.privacy.numerics import discrete_gaussian as module
+    from discreet.privacy.numerics.losses import discrete_gaussian as module
 
     table = module.discrete_gaussian_loss(59.0, 3)
     theta = module.DiscreteGaussianLoss(59.0, 3)

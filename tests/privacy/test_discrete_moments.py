@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet.privacy.numerics.discrete_gaussian import discrete_gaussian_loss
-from discreet.privacy.numerics.finite import FiniteLoss
+from discreet.privacy.numerics.losses.discrete_gaussian import discrete_gaussian_loss
+from discreet.privacy.numerics.losses.finite import FiniteLoss
 
 
 def exact(sigma: float, shift: int, order: complex) -> mpmath.mpc:

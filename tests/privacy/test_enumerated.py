@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import enumerated as module
-from discreet.privacy.numerics.enumerated import Enumerated, enumerated
+from discreet.privacy.numerics.solvers import enumerated as module
+from discreet.privacy.numerics.solvers.enumerated import Enumerated, enumerated
 
 Two = tuple[Fraction, Fraction, int]
 """The chance of the first outcome with and without the unit, and how often the mechanism runs."""

@@ -13,9 +13,9 @@ from scipy.stats import binom, norm
 
 from discreet import privacy as p
 from discreet.privacy.curves import examples
-from discreet.privacy.numerics.finite import FiniteLoss
-from discreet.privacy.numerics.grouped import grouped_pair
-from discreet.privacy.numerics.mixture import MOST_UNITS, Split
+from discreet.privacy.numerics.losses.finite import FiniteLoss
+from discreet.privacy.numerics.losses.grouped import grouped_pair
+from discreet.privacy.numerics.losses.mixture import MOST_UNITS, Split
 from discreet.privacy.part import pair_of
 
 if TYPE_CHECKING:

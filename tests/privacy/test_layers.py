@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import account, layers, sampled_tail
-from discreet.privacy.numerics.loss import Direction
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses import sampled_tail
+from discreet.privacy.numerics.losses.loss import Direction
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.solvers import ladder, layers
 
 LOSSES = ((0.9, 1e-4), (1.4, 1e-3), (3.0, 0.02))
 
@@ -110,7 +111,7 @@ def test_answers_do_not_depend_on_where_the_edges_lie(
     monkeypatch.setattr(layers, "WIDTH", 0.8 * layers.WIDTH)
     other = curve.interval(delta)
     assert max(found[0], other[0]) <= min(found[1], other[1])
-    monkeypatch.setattr(account, "layers_through", lambda *_: None)
+    monkeypatch.setattr(ladder, "layers_through", lambda *_: None)
     without = curve.interval(delta)
     assert max(found[0], without[0]) <= min(found[1], without[1])
 
@@ -137,10 +138,10 @@ def test_a_layer_left_out_would_be_seen() -> None:
     made = layers.layers_through(direction, upper, math.log(float(delta)))
     assert made is not None
     assert made.delta(lower)[1] >= float(delta) * (1 - 1e-6)
-    for k in range(len(made.each)):
-        if made.each[k].delta(upper)[0] < 1e-3 * float(delta):
+    for k in range(len(made.contours)):
+        if made.contours[k].delta(upper)[0] < 1e-3 * float(delta):
             continue
-        fewer = replace(made, each=tuple(contour for i, contour in enumerate(made.each) if i != k))
+        fewer = replace(made, contours=tuple(contour for i, contour in enumerate(made.contours) if i != k))
         assert fewer.delta(lower)[1] < float(delta) * (1 - 1e-4)
 
 

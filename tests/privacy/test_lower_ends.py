@@ -12,18 +12,18 @@ import pytest
 from discreet import privacy as p
 from discreet.errors import ContradictionWarning
 from discreet.privacy.curves import examples
-from discreet.privacy.numerics.account import delta_interval, epsilon_interval
-from discreet.privacy.numerics.convolution import convolve_at
-from discreet.privacy.numerics.gaussian import GaussianLoss
-from discreet.privacy.numerics.loss import Direction
-from discreet.privacy.numerics.profile import reach
-from discreet.privacy.numerics.sampled import CutLoss, Formula
-from discreet.privacy.numerics.single import SLACK, meet, ordered
+from discreet.privacy.numerics.losses.gaussian import GaussianLoss
+from discreet.privacy.numerics.losses.loss import SLACK, Direction
+from discreet.privacy.numerics.losses.profile import reach
+from discreet.privacy.numerics.losses.sampled import CutLoss, Formula
+from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval
+from discreet.privacy.numerics.solvers.convolution import convolve_at
+from discreet.privacy.numerics.solvers.single import meet, ordered
 from discreet.privacy.part import pair_of
 
 if TYPE_CHECKING:
     from discreet.privacy import Curve
-    from discreet.privacy.numerics.loss import Loss, Reals
+    from discreet.privacy.numerics.losses.loss import Loss, Reals
 
 GROUP = p.laplace(5).subsample("0.1").group(2)
 """A chain of neighbors: its profile is bounded from above only."""

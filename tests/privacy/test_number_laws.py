@@ -13,8 +13,8 @@ from discreet import privacy as p
 from discreet.errors import ParameterError
 from discreet.privacy import curves
 from discreet.privacy.curve import Curve
-from discreet.privacy.numerics.account import delta_interval
-from discreet.privacy.numerics.loss import Direction
+from discreet.privacy.numerics.losses.loss import Direction
+from discreet.privacy.numerics.solvers.account import delta_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable

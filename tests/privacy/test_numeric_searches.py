@@ -11,18 +11,18 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from discreet.privacy.numerics.account import delta_interval, dominated, epsilon_interval
-from discreet.privacy.numerics.finite import FiniteLoss, two_point
-from discreet.privacy.numerics.gaussian import NODES, WEIGHTS, GaussianLoss, gaussian_delta, gaussian_epsilon
-from discreet.privacy.numerics.laplace import LaplaceLoss
-from discreet.privacy.numerics.loss import ULP, Direction, log_conversion, log_conversions
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.sampled_nodes import last_mode, window
+from discreet.privacy.numerics.losses.finite import FiniteLoss, two_point
+from discreet.privacy.numerics.losses.gaussian import NODES, WEIGHTS, GaussianLoss, gaussian_delta, gaussian_epsilon
+from discreet.privacy.numerics.losses.laplace import LaplaceLoss
+from discreet.privacy.numerics.losses.loss import ULP, Direction, log_conversion, log_conversions
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses.sampled_nodes import last_mode, window
 from discreet.privacy.numerics.search import lowest_below, minimize_at_once
+from discreet.privacy.numerics.solvers.account import delta_interval, dominated, epsilon_interval
 from discreet.privacy.numerics.transform import exponential_sums
 
 if TYPE_CHECKING:
-    from discreet.privacy.numerics.loss import Loss, Reals
+    from discreet.privacy.numerics.losses.loss import Loss, Reals
 
 
 @pytest.mark.parametrize("least", [3e-9, 0.2, 1.0, 17.0, 4e11])

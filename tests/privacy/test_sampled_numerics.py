@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import convolution, jumps, sampled_nodes, sampled_tail
-from discreet.privacy.numerics.account import delta_interval, epsilon_interval
-from discreet.privacy.numerics.contour import line_through, place, search_order, with_probe
-from discreet.privacy.numerics.loss import Direction
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses import sampled_nodes, sampled_tail
+from discreet.privacy.numerics.losses.loss import Direction
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.solvers import convolution, jumps
+from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval
+from discreet.privacy.numerics.solvers.contour import line_through, place, search_order, with_probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,7 +170,7 @@ def test_laws_lie_above_and_below(sigma: float, rate: float, epsilon: float, *, 
 def test_convolution_and_contour_agree(sigma: float, rate: float, uses: int, delta: float) -> None:
     direction = Direction(((SampledGaussianLoss(sigma, rate, add=False), uses),))
     lower, upper = epsilon_interval(direction, delta)
-    convolved = convolution.solve(direction, 1.5 * upper, delta, delta)
+    convolved = convolution.convolve_until(direction, 1.5 * upper, delta, delta)
     assert convolved[0] <= upper
     assert lower <= convolved[1]
     assert convolved[1] - convolved[0] <= 1e-4 * upper
@@ -235,3 +236,14 @@ def test_what_lies_outside_the_window_is_bounded(
     masses = np.exp(logs - logs.max()) * np.gradient(z)
     share = masses[(z < low) | (z > high)].sum() / masses.sum()
     assert share <= sampled_tail.outside(loss, tilt)
+
+
+def test_delta_is_certified_where_no_float_holds_the_ratio() -> None:
+    """exp(750) is beyond all floats; the line and the convolution agree there, and one of them answers."""
+    truth = (p.gaussian("1.181").subsample("0.7825") * 2900).delta_interval(750)
+    made = convolution.convolve_at((p.gaussian("1.181").subsample("0.7825") * 2900).directions()[0], 750.0, truth[1])
+    assert made is not None
+    low, high = made.delta(750.0)
+    assert low <= truth[0] <= truth[1] <= high <= 1.1 * low
+    low, high = (p.gaussian("1.181").subsample("0.7825") * 3600).delta_interval(750)
+    assert truth[1] < 0.5 < low <= high <= 1

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from discreet import privacy as p
 from discreet.errors import ParameterError
 from discreet.privacy.numerics.composed import composed_pair
-from discreet.privacy.numerics.finite import FiniteLoss
+from discreet.privacy.numerics.losses.finite import FiniteLoss
 from discreet.privacy.relations import NeighborRelation
 
 SAMPLES = [

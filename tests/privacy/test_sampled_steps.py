@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
 
 TRIMMED = SampledGaussianLoss(1.909, 0.009168, add=False, cut=5.310647313170263, soft=0.0827848891307235)
 ADDED = SampledGaussianLoss(4.023, 1.54e-5, add=True)

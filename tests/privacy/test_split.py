@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import account, split
-from discreet.privacy.numerics.contour import place
-from discreet.privacy.numerics.loss import Direction
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.sampled_nodes import _turns
+from discreet.privacy.numerics.losses.loss import Direction
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses.sampled_nodes import _turns
+from discreet.privacy.numerics.solvers import ladder, questions, split
+from discreet.privacy.numerics.solvers.contour import place
 
 LOSSES = ((0.3, 1e-5, 1000), (0.5, 1e-3, 5), (2.0, 0.01, 3))
 
@@ -108,7 +108,7 @@ def test_answers_agree_with_the_plain_contour_and_the_convolution(
     curve = p.gaussian(sigma).subsample(rate) * uses
     found = curve.interval("1e-8")
     assert found[1] - found[0] <= 1e-6 * found[1]
-    monkeypatch.setattr(account, "split_through", lambda *_: None)
+    monkeypatch.setattr(ladder, "split_through", lambda *_: None)
     other = curve.interval("1e-8")
     assert found[0] <= other[1] * (1 + 1e-12)
     assert other[0] <= found[1] * (1 + 1e-12)
@@ -157,7 +157,7 @@ def test_waves_by_blocks_are_within_their_error() -> None:
 def test_a_guess_that_is_too_low_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
     curve = p.gaussian(1).subsample("0.001") * 10
     plain = curve.interval(Fraction(1, 10**6))
-    monkeypatch.setattr(account, "jump_guess", lambda _direction, upper, _delta: 0.3 * upper)
+    monkeypatch.setattr(questions, "jump_guess", lambda _direction, upper, _delta: 0.3 * upper)
     low, high = curve.interval(Fraction(1, 10**6))
     assert low <= plain[1]
     assert plain[0] <= high

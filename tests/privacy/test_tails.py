@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import privacy as p
-from discreet.privacy.numerics import account
+from discreet.privacy.numerics.solvers import account
 
 CURVES = [
     p.laplace("0.7"),

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from discreet.privacy.numerics import elementary
-from discreet.privacy.numerics.bounded_range import BoundedRangeLoss
-from discreet.privacy.numerics.finite import FiniteLoss, two_point
-from discreet.privacy.numerics.gaussian import GaussianLoss, gaussian_delta
-from discreet.privacy.numerics.laplace import LaplaceLoss
-from discreet.privacy.numerics.loss import ULP
-from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.sampled_nodes import Nodes
+from discreet.privacy.numerics.losses.bounded_range import BoundedRangeLoss
+from discreet.privacy.numerics.losses.finite import FiniteLoss, two_point
+from discreet.privacy.numerics.losses.gaussian import GaussianLoss, gaussian_delta
+from discreet.privacy.numerics.losses.laplace import LaplaceLoss
+from discreet.privacy.numerics.losses.loss import ULP
+from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
+from discreet.privacy.numerics.losses.sampled_nodes import Nodes
 from discreet.privacy.numerics.transform import exponential_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.privacy.numerics.loss import Loss, Reals
+    from discreet.privacy.numerics.losses.loss import Loss, Reals
 
 ASSUMED = 8 * ULP
 MARGIN = 2

@@ -109,20 +109,20 @@ class _Goal:
         return require_kind(self.build(parameter), Curve, "what build returns")
 
     def gap(self, parameter: float) -> float:
-        """Return log(found / wanted): at most 0 where the promise is kept, and nearly a line in log(parameter).
+        """Return log(reached / wanted): at most 0 where the promise is kept, and nearly a line in log(parameter).
 
         It compares epsilons; where epsilon = 0 is wanted, the deltas.
         """
         curve = self.curve(parameter)
         try:
-            found = curve.epsilon(self.delta) if self.epsilon else curve.delta(0)
+            reached = curve.epsilon(self.delta) if self.epsilon else curve.delta(0)
         except PrecisionError:  # nothing is certified there, so the promise is not kept
             return _FAR
         wanted = self.epsilon or self.delta
-        if not 0 < found < math.inf:
-            return -_FAR if found == 0 else _FAR
-        distance = math.log(found) - float_log(wanted)
-        return min(distance, 0.0) if found <= wanted else max(distance, 1e-15)
+        if not 0 < reached < math.inf:
+            return -_FAR if reached == 0 else _FAR
+        distance = math.log(reached) - float_log(wanted)
+        return min(distance, 0.0) if reached <= wanted else max(distance, 1e-15)
 
     def agrees(self, parameter: float) -> bool:
         """Whether the certified delta at epsilon, where floats hold it, keeps the promise as well."""
@@ -146,14 +146,14 @@ def _least(goal: _Goal, start: float, width: float = _WIDTH) -> float:
     if goal.epsilon > _LARGEST_EPSILON:
         msg = f"epsilon is {as_text(goal.epsilon)}; noise is calibrated up to 1e30, where nothing is private any more."
         raise ParameterError(msg)
-    found = _settle(goal.gap, *_bracket(goal.gap, start), width)
-    kept = goal.agrees(found)  # the search itself has certified the epsilon
+    parameter = _settle(goal.gap, *_bracket(goal.gap, start), width)
+    kept = goal.agrees(parameter)  # the search itself has certified the epsilon
     for step in range(60):
         if kept:
-            return found
-        found *= 1 + width * 2**step / 16
-        kept = goal.gap(found) <= 0 and goal.agrees(found)
-    msg = f"no parameter near {found:g} is certified to keep the promise; does more of it make the curve fall?"
+            return parameter
+        parameter *= 1 + width * 2**step / 16
+        kept = goal.gap(parameter) <= 0 and goal.agrees(parameter)
+    msg = f"no parameter near {parameter:g} is certified to keep the promise; does more of it make the curve fall?"
     raise ParameterError(msg)
 
 
@@ -257,11 +257,11 @@ def _gaussian_start(epsilon: Fraction, delta: Fraction) -> float:
 
 def _representable(value: Fraction, name: str) -> float:
     """Round a scale of noise up to a float, or say that none is large enough."""
-    found = round_up(value)
-    if found > Fraction(sys.float_info.max):
-        msg = f"{name} would be {as_text(found)}, beyond the largest float. Ask for a larger epsilon or delta."
+    rounded = round_up(value)
+    if rounded > Fraction(sys.float_info.max):
+        msg = f"{name} would be {as_text(rounded)}, beyond the largest float. Ask for a larger epsilon or delta."
         raise ParameterError(msg)
-    return float(found)
+    return float(rounded)
 
 
 def laplace_scale(*, epsilon: Number, delta: Number = 0, sensitivity: Number = 1) -> float:

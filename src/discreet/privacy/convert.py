@@ -126,26 +126,26 @@ def _read_orders(orders: Sequence[Number]) -> tuple[Fraction, ...]:
 
 def _from_curve(curve: Curve, to: type[Target], wish: _Wish) -> Target:
     """Ask a curve for the numbers of a currency; its answers are certified upper ends."""
-    found: Currency
+    promise: Currency
     if to is Pure:
-        found = Pure(_finite(curve.epsilon(0), curve), neighbors=curve.neighbors)
+        promise = Pure(_finite(curve.epsilon(0), curve), neighbors=curve.neighbors)
     elif to is Approximate:
         epsilon = _finite(curve.epsilon(wish.delta), curve)
-        found = Approximate(epsilon, wish.delta, neighbors=curve.neighbors)
+        promise = Approximate(epsilon, wish.delta, neighbors=curve.neighbors)
     elif to is ZCDP and curve.sampling_error:  # through (epsilon, delta): see discreet.privacy.sampling_error
-        found = _approximate_to_zcdp(_from_curve(curve, Approximate, wish), wish)
+        promise = _approximate_to_zcdp(_from_curve(curve, Approximate, wish), wish)
     elif to is ZCDP:
-        found = ZCDP(_finite(curve.zcdp(), curve), neighbors=curve.neighbors)
+        promise = ZCDP(_finite(curve.zcdp(), curve), neighbors=curve.neighbors)
     elif to is RDP:
         values = [(order, curve.rdp(order)) for order in wish.orders]
         kept = [(order, _finite(value, curve)) for order, value in values if value < math.inf]
         if not kept:
             _finite(math.inf, curve)
-        found = RDP([o for o, _ in kept], [v for _, v in kept], neighbors=curve.neighbors)
+        promise = RDP([o for o, _ in kept], [v for _, v in kept], neighbors=curve.neighbors)
     else:
         msg = f"a curve does not convert to {to.__name__}; it gives Pure, Approximate, ZCDP or RDP."
         raise ParameterError(msg)
-    return cast("Target", found)
+    return cast("Target", promise)
 
 
 def _finite(value: float, promise: Currency | Curve) -> Fraction:

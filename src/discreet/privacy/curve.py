@@ -20,7 +20,7 @@ from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import Number, exact_text, float_down, float_up, integer, rational, shown
 from discreet.privacy.enclosures import shortened
 from discreet.privacy.leaks import leak_of
-from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of, require_probability
+from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of, require_probability, rho_of
 from discreet.privacy.readings import as_text, read_delta, read_json, require_kind
 from discreet.privacy.relations import Relation, read_relation, require_relation, require_same_relation
 from discreet.privacy.sampling_error import delta_with_error, epsilon_with_error
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from discreet.privacy.numerics.loss import Direction
+    from discreet.privacy.numerics.losses.loss import Direction
     from discreet.privacy.schemes import Scheme
 
     Terms = tuple[tuple[Part, int], ...]
@@ -113,8 +113,8 @@ class Curve:
         >>> lower <= upper <= lower * (1 + 1e-6)
         True
         """
-        from discreet.privacy.numerics.account import dominated, epsilon_interval
-        from discreet.privacy.numerics.edges import at_leak
+        from discreet.privacy.numerics.solvers.account import dominated, epsilon_interval
+        from discreet.privacy.numerics.solvers.edges import at_leak
 
         chance = read_delta(delta)
         if self.sampling_error:  # an exact sampler is one of those within the error: its lower end stays
@@ -140,8 +140,8 @@ class Curve:
 
         Both are certified; without the step, (epsilon, delta) as one of them tells it could be denied by the other.
         """
-        from discreet.privacy.numerics.account import delta_upper, formula_alone
         from discreet.privacy.numerics.search import step_up
+        from discreet.privacy.numerics.solvers.account import delta_upper, formula_alone
 
         if upper == math.inf or all(formula_alone(direction) for direction in self.directions()):
             return upper
@@ -157,8 +157,8 @@ class Curve:
 
     def _far_interval(self, chance: Fraction) -> tuple[float, float]:
         """Bound epsilon at a delta below all floats: above by Renyi divergences, below by a larger delta."""
-        from discreet.privacy.numerics.edges import at_leak
-        from discreet.privacy.numerics.far import far_epsilon
+        from discreet.privacy.numerics.solvers.edges import at_leak
+        from discreet.privacy.numerics.solvers.far import far_epsilon
 
         lower, upper = self.interval(_SMALLEST_DELTA)[0], 0.0
         for side, direction in enumerate(self.directions()):
@@ -169,7 +169,7 @@ class Curve:
     def _settled(self, chance: Fraction, lower: float, upper: float) -> tuple[float, float]:
         """Let an infinite upper end pass only where it is true: no delta, or a mass at infinity above it."""
         if upper == math.inf and chance > 0:
-            from discreet.privacy.numerics.far import listed_epsilon
+            from discreet.privacy.numerics.solvers.far import listed_epsilon
 
             upper = max((listed_epsilon(direction, chance) for direction in self.directions()), default=0.0)
             lower = min(lower, upper)
@@ -210,8 +210,8 @@ class Curve:
             return self._mass_at_infinity()[0], self.delta_interval(_LARGEST_EPSILON)[1]
         small, large = float_down(bound), float_up(bound)
         with _quiet():
-            found = self._delta_ends(small)
-            lower, upper = max(ends[0] for ends in found), max(ends[1] for ends in found)
+            sides = self._delta_ends(small)
+            lower, upper = max(ends[0] for ends in sides), max(ends[1] for ends in sides)
             if small != large:  # delta falls with epsilon: the lower end belongs to the larger float
                 lower = min(lower, max(ends[0] for ends in self._delta_ends(large)))
         # where the numerics lose every digit, nothing better than the whole range is known
@@ -219,8 +219,8 @@ class Curve:
 
     def _delta_ends(self, epsilon: float) -> list[tuple[float, float]]:
         """Return the interval of delta in each direction; one for all where it is below every float."""
-        from discreet.privacy.numerics.account import delta_interval
-        from discreet.privacy.numerics.far import vanishes
+        from discreet.privacy.numerics.solvers.account import delta_interval
+        from discreet.privacy.numerics.solvers.far import vanishes
 
         directions = self.directions()
         if epsilon > _FAR_EPSILON and all(vanishes(direction, epsilon) for direction in directions):
@@ -241,7 +241,7 @@ class Curve:
         if self.sampling_error or any(loss.leaks for way in self.directions() for loss, _ in way.parts):
             return math.inf
         bounds = [self._renyi(alpha)]
-        rho = self._rho()
+        rho = rho_of(self.terms)
         if rho is not None:  # rho-zCDP is exactly this bound at every order, also where moments overflow
             bounds.append(float_up(rho * alpha))
         return min(bounds)
@@ -256,16 +256,11 @@ class Curve:
         directions = self.directions()
         top = max((direction.full_top for direction in directions), default=0.0)
         s = max(float_up(alpha - 1), 2.0**-20)
-        if s > _FARTHEST_ORDER and (top < math.inf or self._rho() is not None):
+        if s > _FARTHEST_ORDER and (top < math.inf or rho_of(self.terms) is not None):
             return top
         with _quiet():
-            found = max((max(direction.full_renyi(s), 0.0) / s for direction in directions), default=0.0)
-        return float(min(found, max(top, 0.0)))
-
-    def _rho(self) -> Fraction | None:
-        """Return the sum of the parts' rhos; None where some part has none."""
-        each = [(part.rho(), count) for part, count in self.terms]
-        return None if any(rho is None for rho, _ in each) else sum((n * rho for rho, n in each if rho), Fraction(0))
+            divergence = max((max(direction.full_renyi(s), 0.0) / s for direction in directions), default=0.0)
+        return float(min(divergence, max(top, 0.0)))
 
     def zcdp(self) -> float:
         """Return a rho such that rho-zCDP holds; refuse where none exists.
@@ -287,7 +282,7 @@ class Curve:
                     "Ask for .epsilon(delta), or state it as ZCDP(rho, delta)."
                 )
                 raise ParameterError(msg)
-        return float_up(self._rho() or 0)
+        return float_up(rho_of(self.terms) or 0)
 
     def tradeoff(self, fpr: Number) -> float:
         """Return a certified lower bound on the false negative rate of every test with this false positive rate.
@@ -338,8 +333,8 @@ class Curve:
         >>> p.gaussian(sigma=1).subsample(1) == p.gaussian(sigma=1)
         True
         """
-        found: Curve = OPERATIONS["subsample"](self, rate, scheme)
-        return found
+        sampled: Curve = OPERATIONS["subsample"](self, rate, scheme)
+        return sampled
 
     def group(self, size: int) -> Curve:
         """Return the curve for neighbors that differ in up to `size` units.
@@ -348,8 +343,8 @@ class Curve:
         >>> p.pure(epsilon=1).group(3).epsilon(delta=0)
         3.0
         """
-        found: Curve = OPERATIONS["group"](self, size)
-        return found
+        grouped: Curve = OPERATIONS["group"](self, size)
+        return grouped
 
     def parallel(self, *others: Curve) -> Curve:
         """Return the curve of running these on disjoint parts of the data.
@@ -358,8 +353,8 @@ class Curve:
         >>> p.pure(epsilon=1).parallel(p.pure(epsilon=2)).epsilon(delta=0)
         2.0
         """
-        found: Curve = OPERATIONS["parallel"](self, *others)
-        return found
+        worst: Curve = OPERATIONS["parallel"](self, *others)
+        return worst
 
     def __add__(self, other: Curve) -> Curve:
         """Compose with another curve for the same relation."""
@@ -459,7 +454,7 @@ class Curve:
         >>> len(p.gaussian(sigma=1).directions()), len(p.gaussian(sigma=1).subsample(0.1).directions())
         (1, 2)
         """
-        from discreet.privacy.numerics.loss import Direction
+        from discreet.privacy.numerics.losses.loss import Direction
 
         pairs = [(pair_of(part), count) for part, count in self.terms]
         forward = Direction(tuple((pair[0], count) for pair, count in pairs))
@@ -535,15 +530,15 @@ def _kept_error(total: Fraction) -> Fraction:
 def _merged(one: Terms, other: Terms) -> Terms:
     """Merge two canonical lists: the shorter is sorted into the longer, so that long sums are built in little time."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    found = list(longer)
+    merged = list(longer)
     for part, count in shorter:
-        place = bisect_left(found, _key(part), key=_place)
-        if place < len(found) and found[place][0] == part:
-            total = integer(found[place][1] + count, name="count", most=MOST_COMPOSITIONS)
-            found[place] = part, total
+        place = bisect_left(merged, _key(part), key=_place)
+        if place < len(merged) and merged[place][0] == part:
+            total = integer(merged[place][1] + count, name="count", most=MOST_COMPOSITIONS)
+            merged[place] = part, total
         else:
-            found.insert(place, (part, count))
-    return tuple(found)
+            merged.insert(place, (part, count))
+    return tuple(merged)
 
 
 def _settle(terms: Terms, neighbors: Relation, sampling_error: Fraction) -> Curve:
@@ -576,10 +571,10 @@ def _require_sane(part: Part, relation: Relation) -> None:
     """Refuse a part read from JSON whose nested curves are for other neighbors; its numbers it checks itself."""
     for item in fields(part):  # type: ignore[arg-type]
         value = getattr(part, item.name)
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, Curve):
+        for nested in value if isinstance(value, tuple) else (value,):
+            if isinstance(nested, Curve):
                 size = getattr(part, "size", 1)  # a grouped part holds the curve for single units
-                require_same_relation(each.neighbors.group(size), relation)
+                require_same_relation(nested.neighbors.group(size), relation)
 
 
 def _quiet(invalid: Literal["warn", "ignore"] = "warn") -> AbstractContextManager[None]:

@@ -36,8 +36,8 @@ class Meaning:
     """What one curve means, as numbers.
 
     >>> from discreet import privacy as p
-    >>> found = meaning(p.pure(epsilon=1), delta=0)
-    >>> round(found.odds_factor, 3), round(found.accuracy, 3), round(found.semantic, 3)
+    >>> said = meaning(p.pure(epsilon=1), delta=0)
+    >>> round(said.odds_factor, 3), round(said.accuracy, 3), round(said.semantic, 3)
     (2.718, 0.731, 0.462)
     """
 
@@ -77,8 +77,8 @@ def meaning(curve: Curve, *, delta: Number, n: int | None = None, fpr: Number = 
     """Compute all numbers at once; delta is the chance at which the odds may move further.
 
     >>> from discreet import privacy as p
-    >>> found = meaning(p.gaussian(sigma=2), delta=1e-6, n=1000)
-    >>> 0.59 < found.accuracy < 0.61, found.exposed, found.semantic
+    >>> said = meaning(p.gaussian(sigma=2), delta=1e-6, n=1000)
+    >>> 0.59 < said.accuracy < 0.61, said.exposed, said.semantic
     (True, 0.001, None)
     """
     require_kind(curve, Curve, "curve")

@@ -16,9 +16,9 @@ from discreet.errors import ParameterError
 from discreet.exact import Number, exact_text, float_up, rational, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = [
     "Part",
@@ -31,6 +31,7 @@ __all__ = [
     "require_probability",
     "require_size",
     "require_whole",
+    "rho_of",
 ]
 
 _LARGEST = 10**60
@@ -48,8 +49,7 @@ class Part(ABC):
     """One mechanism inside a curve.
 
     Subclasses are frozen dataclasses whose fields are fractions, integers, texts, curves or tuples of these, so that
-    they
-    hash, compare and travel through JSON unchanged.
+    they hash, compare and travel through JSON unchanged.
 
     >>> from discreet.privacy.curves.gaussian import Gaussian
     >>> from fractions import Fraction
@@ -134,6 +134,17 @@ def pair_of(part: Part) -> tuple[Loss, Loss]:
     0.25
     """
     return part.losses()
+
+
+def rho_of(terms: Sequence[tuple[Part, int]]) -> Fraction | None:
+    """Return the sum of the parts' rhos; None where some part has none.
+
+    >>> from discreet.privacy.curves.gaussian import Gaussian
+    >>> rho_of([(Gaussian(Fraction(2), Fraction(1)), 4)])
+    Fraction(1, 2)
+    """
+    rhos = [(part.rho(), count) for part, count in terms]
+    return None if any(rho is None for rho, _ in rhos) else sum((n * rho for rho, n in rhos if rho), Fraction(0))
 
 
 def _encode(value: object) -> object:

@@ -60,8 +60,8 @@ def epsilon_with_error(
     point, which is the smallest such e. A step beyond the limit is then certified by the curve's own delta.
 
     >>> profile = lambda e: 0.0 if e >= 1 else 1.0
-    >>> found = epsilon_with_error(lambda d: 1.0, profile, Fraction(1, 100), Fraction(1, 10**6))
-    >>> 1.0 <= found < 1.00001
+    >>> widened = epsilon_with_error(lambda d: 1.0, profile, Fraction(1, 100), Fraction(1, 10**6))
+    >>> 1.0 <= widened < 1.00001
     True
     """
     here = 0.0

@@ -150,10 +150,10 @@ def _basic(mechanism: Curve, count: int, delta: Fraction) -> float:
 
 def _shared(mechanism: Curve, count: int, delta: Fraction) -> list[Approximate]:
     """Return the mechanism's promises at several shares of delta / n, and the pure one if there is one."""
-    found = [_single(mechanism, rational(share, name="share") * delta / count) for share in _SHARES]
+    promises = [_single(mechanism, rational(share, name="share") * delta / count) for share in _SHARES]
     if mechanism.epsilon(0) < math.inf:
-        found.append(_single(mechanism, delta * 0))
-    return found
+        promises.append(_single(mechanism, delta * 0))
+    return promises
 
 
 def _advanced(mechanism: Curve, count: int, delta: Fraction) -> float:

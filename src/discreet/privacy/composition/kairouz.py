@@ -104,8 +104,8 @@ def _walk(epsilon: Fraction, k: int, delta: Fraction) -> Fraction:
         corner = DOWN.multiply(corner, step)  # e^(x - k epsilon) at the next loss down
         if UP.subtract(sums.upper, DOWN.multiply(corner, sums.lower)) > target:
             ratio = Fraction(UP.divide(UP.subtract(sums.upper, target), sums.lower))
-            found = round_up(enclose(k * epsilon) + log(ratio))
-            return max(Fraction(0), min(found, k * epsilon))
+            epsilon_of_ratio = round_up(enclose(k * epsilon) + log(ratio))
+            return max(Fraction(0), min(epsilon_of_ratio, k * epsilon))
         odds = Decimal(k - below), Decimal(below + 1)
         term_up = UP.divide(UP.multiply(UP.multiply(term_up, fall), odds[0]), odds[1])
         term_down = DOWN.divide(DOWN.multiply(DOWN.multiply(term_down, rise), odds[0]), odds[1])

@@ -62,8 +62,8 @@ def murtagh_vadhan(promises: Sequence[Approximate], delta: Number, *, error: Num
             f"Write error={as_text(round_up(width * work / _MOST_WORK))} or more, or add the curves."
         )
         raise ParameterError(msg)
-    found = _solve(_table(sizes, float(step)), sum(sizes), len(sizes), step, inner)
-    return Approximate(min(whole, found), total, neighbors=neighbors)
+    solved = _solve(_table(sizes, float(step)), sum(sizes), len(sizes), step, inner)
+    return Approximate(min(whole, solved), total, neighbors=neighbors)
 
 
 def _check(promises: Sequence[Approximate], width: Fraction) -> None:

@@ -111,12 +111,12 @@ def parallel_pure(
     """
     wide, inside = (
         None
-        if each is None
+        if listed is None
         else [
             Approximate(promise.epsilon, neighbors=promise.neighbors)
-            for promise in (require_kind(item, Pure, "promises") for item in read_list(each, "promises"))
+            for promise in (require_kind(item, Pure, "promises") for item in read_list(listed, "promises"))
         ]
-        for each in (promises, exchanged)
+        for listed in (promises, exchanged)
     )
-    found = parallel(wide or [], parts, exchanged=inside)
-    return Pure(found.epsilon, neighbors=found.neighbors)
+    worst = parallel(wide or [], parts, exchanged=inside)
+    return Pure(worst.epsilon, neighbors=worst.neighbors)

@@ -1,8 +1,7 @@
 """One mechanism's curve per file, found by walking the folder.
 
 Each module offers the constructor that carries its name, and `examples()`: curves on which laws, documents and the
-command
-line are tried.
+command line are tried.
 
 >>> [curve.neighbors.value for curve in examples()["pure"]]
 ['add_remove', 'add_remove', 'add_remove']

@@ -16,7 +16,7 @@ from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["ApproximateBound", "approximate", "examples"]
 
@@ -42,7 +42,7 @@ class ApproximateBound(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """+-epsilon, and a mass at infinity."""
-        from discreet.privacy.numerics.finite import two_point
+        from discreet.privacy.numerics.losses.finite import two_point
 
         loss = two_point(as_float(self.epsilon), as_float(self.delta))
         return loss, loss

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["DiscreteGaussian", "discrete_gaussian", "examples"]
 
@@ -23,9 +23,8 @@ class DiscreteGaussian(Part):
     """Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2)), against its shift by the integer sensitivity.
 
     Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Theorem 7. The law is neither scale- nor rotation-invariant: the
-    curve is for one integer. A vector is covered by the zCDP promise (L2 sensitivity)^2 / (2 sigma^2), or by
-    composing the
-    curves of its coordinates' actual shifts. Smaller shifts are dominated: the law is log-concave.
+    curve is for one integer. A vector is covered by the zCDP promise (L2 sensitivity)^2 / (2 sigma^2), or by composing
+    the curves of its coordinates' actual shifts. Smaller shifts are dominated: the law is log-concave.
     """
 
     kind: ClassVar[str] = "discrete_gaussian"
@@ -40,7 +39,7 @@ class DiscreteGaussian(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """N_Z(0, sigma^2) against N_Z(sensitivity, sigma^2)."""
-        from discreet.privacy.numerics.discrete_gaussian import discrete_gaussian_loss
+        from discreet.privacy.numerics.losses.discrete_gaussian import discrete_gaussian_loss
 
         loss = discrete_gaussian_loss(as_float(self.sigma), self.sensitivity)
         return loss, loss

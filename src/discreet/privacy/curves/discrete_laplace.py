@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["DiscreteLaplace", "discrete_laplace", "examples"]
 
@@ -51,7 +51,7 @@ class DiscreteLaplace(Part):
         """The d + 1 values with their masses."""
         import numpy as np
 
-        from discreet.privacy.numerics.finite import FiniteLoss
+        from discreet.privacy.numerics.losses.finite import FiniteLoss
 
         rate = as_float(1 / self.scale)
         d = self.sensitivity

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["Exponential", "examples", "exponential"]
 
@@ -25,7 +25,7 @@ class Exponential(Part):
 
     Dong, Durfee & Rogers 2020 (arXiv:1909.13830), on bounded range: selecting with probability proportional to
     exp(epsilon w / (2 sensitivity)) is epsilon-BR. The pair, which covers adaptive composition, is derived in
-    numerics/bounded_range.py.
+    numerics/losses/bounded_range.py.
     """
 
     kind: ClassVar[str] = "exponential"
@@ -38,7 +38,7 @@ class Exponential(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """The pair that dominates bounded range."""
-        from discreet.privacy.numerics.bounded_range import BoundedRangeLoss
+        from discreet.privacy.numerics.losses.bounded_range import BoundedRangeLoss
 
         loss = BoundedRangeLoss(as_float(self.epsilon))
         return loss, loss

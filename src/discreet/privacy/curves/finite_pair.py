@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["FinitePair", "examples", "finite_pair"]
 
@@ -76,7 +76,7 @@ def _loss(over: tuple[Fraction, ...], under: tuple[Fraction, ...]) -> Loss:
     """Return the loss of `over` against `under`, outcomes with equal ratios joined."""
     import numpy as np
 
-    from discreet.privacy.numerics.finite import FiniteLoss
+    from discreet.privacy.numerics.losses.finite import FiniteLoss
 
     masses: dict[Fraction, Fraction] = {}
     for p, q in zip(over, under, strict=True):

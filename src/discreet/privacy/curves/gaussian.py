@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["Gaussian", "examples", "gaussian"]
 
@@ -39,7 +39,7 @@ class Gaussian(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """N(mu, 1) against N(0, 1), mu = sensitivity / sigma."""
-        from discreet.privacy.numerics.gaussian import GaussianLoss
+        from discreet.privacy.numerics.losses.gaussian import GaussianLoss
 
         loss = GaussianLoss(as_float(self.sensitivity / self.sigma))
         return loss, loss

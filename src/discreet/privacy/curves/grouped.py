@@ -17,7 +17,7 @@ from discreet.privacy.relations import NeighborRelation
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["Grouped", "examples", "group"]
 
@@ -54,9 +54,9 @@ class Grouped(Part):
     def losses(self) -> tuple[Loss, Loss]:
         """Raise the base's profile."""
         from discreet.privacy.numerics.envelope import group_envelope
-        from discreet.privacy.numerics.grouped import grouped_pair
-        from discreet.privacy.numerics.mixture import mixture_pair
-        from discreet.privacy.numerics.sampled import promising
+        from discreet.privacy.numerics.losses.grouped import grouped_pair
+        from discreet.privacy.numerics.losses.mixture import mixture_pair
+        from discreet.privacy.numerics.losses.sampled import promising
 
         exact, pair = self.rho(), pair_of(self.base.terms[0][0])
         rho = None if exact is None else float_up(exact)

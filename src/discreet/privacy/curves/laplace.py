@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["Laplace", "examples", "laplace"]
 
@@ -38,7 +38,7 @@ class Laplace(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """Lap(0, b) against Lap(sensitivity, b)."""
-        from discreet.privacy.numerics.laplace import LaplaceLoss
+        from discreet.privacy.numerics.losses.laplace import LaplaceLoss
 
         loss = LaplaceLoss(as_float(self.sensitivity / self.scale))
         return loss, loss

@@ -13,12 +13,12 @@ from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.pure import pure
 from discreet.privacy.leaks import leak_of
-from discreet.privacy.part import OPERATIONS, Part
+from discreet.privacy.part import OPERATIONS, Part, rho_of
 from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import Group, NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["Parallel", "examples", "parallel"]
 
@@ -52,19 +52,15 @@ class Parallel(Part):
 
     def infinite(self, side: int) -> tuple[Fraction, Fraction] | None:
         """The largest."""
-        each = [leak_of(curve.terms, side) for curve in self.curves]
-        known = [chances for chances in each if chances is not None]
-        return (max(low for low, _ in known), max(high for _, high in known)) if len(known) == len(each) else None
+        leaks = [leak_of(curve.terms, side) for curve in self.curves]
+        known = [chances for chances in leaks if chances is not None]
+        return (max(low for low, _ in known), max(high for _, high in known)) if len(known) == len(leaks) else None
 
     def rho(self) -> Fraction | None:
         """The largest."""
-        totals = []
-        for curve in self.curves:
-            each = [(part.rho(), count) for part, count in curve.terms]
-            if any(rho is None for rho, _ in each):
-                return None
-            totals.append(sum((rho * count for rho, count in each if rho), start=Fraction(0)))
-        return max(totals)
+        rhos = [rho_of(curve.terms) for curve in self.curves]
+        known = [rho for rho in rhos if rho is not None]
+        return max(known) if len(known) == len(rhos) else None
 
 
 def parallel(first: Curve, *others: Curve) -> Curve:

@@ -25,13 +25,12 @@ def partition_selection(
     """Return the curve of releasing count + Laplace(scale) for every present key whose noisy count reaches a threshold.
 
     A unit adds at most 1 to each of at most `keys` keys. A key that others hold too costs Laplace noise with
-    sensitivity
-    1. A key that nobody else holds appears with probability d = exp(-(threshold - 1) / scale) / 2, and then reveals the
-    unit: all `keys` of them, d' = 1 - (1 - d)^keys. With a the Laplace profile, each case's profile is at most
-    d' + (1 - d') a, the composition of Laplace noise and a box (0, d') (Korolova et al. 2009; Desfontaines, Voss,
-    Gipson & Mandayam 2022, arXiv:2006.03684). Under change-one a unit leaves its keys and another enters
-    others, so twice as many keys are touched. Several units may share a key, which this does not cover: for groups
-    build the curve for single units and ask for `.group(k)`.
+    sensitivity 1. A key that nobody else holds appears with probability d = exp(-(threshold - 1) / scale) / 2, and then
+    reveals the unit: all `keys` of them, d' = 1 - (1 - d)^keys. With a the Laplace profile, each case's profile is at
+    most d' + (1 - d') a, the composition of Laplace noise and a box (0, d') (Korolova et al. 2009; Desfontaines, Voss,
+    Gipson & Mandayam 2022, arXiv:2006.03684). Under change-one a unit leaves its keys and another enters others, so
+    twice as many keys are touched. Several units may share a key, which this does not cover: for groups build the curve
+    for single units and ask for `.group(k)`.
 
     >>> curve = partition_selection(scale=1, threshold=20)
     >>> round(curve.epsilon(delta=1e-8), 6)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["RandomizedResponse", "examples", "randomized_response"]
 
@@ -44,7 +44,7 @@ class RandomizedResponse(Part):
 
         import numpy as np
 
-        from discreet.privacy.numerics.finite import FiniteLoss, two_point
+        from discreet.privacy.numerics.losses.finite import FiniteLoss, two_point
 
         epsilon = as_float(self.epsilon)
         if self.answers == 2 or epsilon == 0:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["RenyiBound", "examples", "rdp"]
 
@@ -48,7 +48,7 @@ class RenyiBound(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """K(order - 1) <= (order - 1) value."""
-        from discreet.privacy.numerics.moments import RenyiLoss
+        from discreet.privacy.numerics.losses.moments import RenyiLoss
 
         shifted = tuple(as_float(order - 1) for order in self.orders)
         bounds = tuple(as_float((order - 1) * value) for order, value in zip(self.orders, self.values, strict=True))

@@ -13,14 +13,14 @@ from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.curves.randomized_response import randomized_response
 from discreet.privacy.leaks import leak_of
-from discreet.privacy.part import OPERATIONS, Part, as_float, pair_of, read_probability, require_probability
+from discreet.privacy.part import OPERATIONS, Part, as_float, pair_of, read_probability, require_probability, rho_of
 from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import NeighborRelation
 from discreet.privacy.schemes import FixedSize, Poisson, Scheme
 
 if TYPE_CHECKING:
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["FixedSize", "FixedSizeSampled", "Poisson", "PoissonSampled", "Scheme", "examples", "subsample"]
 
@@ -46,7 +46,7 @@ class PoissonSampled(Part):
     def losses(self) -> tuple[Loss, Loss]:
         """Mix each direction with its base."""
         from discreet.privacy.numerics.envelope import sampled_envelope
-        from discreet.privacy.numerics.sampled import poisson_pair, promising
+        from discreet.privacy.numerics.losses.sampled import poisson_pair, promising
 
         base, rate, rho = _base_losses(self.base), as_float(self.rate), self.rho()
         pair = sampled_envelope(*base, rate) or poisson_pair(*base, rate)
@@ -64,7 +64,7 @@ class PoissonSampled(Part):
 
     def rho(self) -> Fraction | None:
         """The base's: a mixture with an equal law moves no Renyi divergence up (quasi-convexity)."""
-        return _base_rho(self.base)
+        return rho_of(self.base.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class FixedSizeSampled(Part):
     def losses(self) -> tuple[Loss, Loss]:
         """One symmetric loss."""
         from discreet.privacy.numerics.envelope import EnvelopedLoss, sampled_envelope
-        from discreet.privacy.numerics.sampled import fixed_size_loss, promising
+        from discreet.privacy.numerics.losses.sampled import fixed_size_loss, promising
 
         base, rate, rho = _base_losses(self.base), as_float(self.rate), self.rho()
         far = sampled_envelope(*base, rate)
@@ -97,15 +97,15 @@ class FixedSizeSampled(Part):
     def infinite(self, side: int) -> tuple[Fraction, Fraction] | None:
         """The rate times the base's, in its worse direction: what the theorem's profile tends to."""
         del side
-        each = [leak_of(self.base.terms, way) for way in (0, 1)]
-        known = [chances for chances in each if chances is not None]
-        if len(known) < len(each):
+        sides = [leak_of(self.base.terms, way) for way in (0, 1)]
+        known = [chances for chances in sides if chances is not None]
+        if len(known) < len(sides):
             return None
         return self.rate * max(low for low, _ in known), self.rate * max(high for _, high in known)
 
     def rho(self) -> Fraction | None:
         """The base's."""
-        return _base_rho(self.base)
+        return rho_of(self.base.terms)
 
 
 def _check(base: Curve, rate: Fraction, neighbors: NeighborRelation) -> None:
@@ -118,21 +118,15 @@ def _check(base: Curve, rate: Fraction, neighbors: NeighborRelation) -> None:
         raise ParameterError(msg)
 
 
-def _base_rho(base: Curve) -> Fraction | None:
-    """Add up the base's promises."""
-    each = [(part.rho(), count) for part, count in base.terms]
-    return None if any(rho is None for rho, _ in each) else sum((rho * n for rho, n in each if rho), start=Fraction(0))
-
-
 def _base_losses(base: Curve) -> tuple[Loss, Loss]:
     """Return the losses of the base: a single part's own, or those of the composition as one."""
     if len(base.terms) == 1 and base.terms[0][1] == 1:
         return pair_of(base.terms[0][0])
     from discreet.privacy.numerics.composed import composed_pair
     from discreet.privacy.numerics.envelope import coarse_pair
-    from discreet.privacy.numerics.product import single_loss
+    from discreet.privacy.numerics.losses.product import single_loss
 
-    rho, directions = _base_rho(base), base.directions()
+    rho, directions = rho_of(base.terms), base.directions()
     singles = [loss for direction in directions if (loss := single_loss(direction)) is not None]
     if len(singles) == len(directions):
         return singles[0], singles[-1]

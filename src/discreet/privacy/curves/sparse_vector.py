@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["SparseVector", "examples", "sparse_vector"]
 
@@ -38,7 +38,7 @@ class SparseVector(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """+-epsilon."""
-        from discreet.privacy.numerics.finite import two_point
+        from discreet.privacy.numerics.losses.finite import two_point
 
         loss = two_point(as_float(self.epsilon))
         return loss, loss

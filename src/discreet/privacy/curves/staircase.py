@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["Staircase", "examples", "staircase"]
 
@@ -49,7 +49,7 @@ class Staircase(Part):
 
         import numpy as np
 
-        from discreet.privacy.numerics.finite import FiniteLoss, two_point
+        from discreet.privacy.numerics.losses.finite import FiniteLoss, two_point
 
         epsilon, g = as_float(self.epsilon), as_float(self.share)
         fall = math.exp(-epsilon)

@@ -14,7 +14,7 @@ from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
-    from discreet.privacy.numerics.loss import Loss
+    from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = ["ConcentratedBound", "examples", "zcdp"]
 
@@ -35,7 +35,7 @@ class ConcentratedBound(Part):
 
     def losses(self) -> tuple[Loss, Loss]:
         """K(s) <= rho s (s + 1)."""
-        from discreet.privacy.numerics.moments import ConcentratedLoss
+        from discreet.privacy.numerics.losses.moments import ConcentratedLoss
 
         loss = ConcentratedLoss(as_float(self.rho_), as_float(self.delta))
         return loss, loss

@@ -1,7 +1,8 @@
 """How curves become numbers: every answer is an interval that contains the truth.
 
-`loss` says what a part must know about one direction of its dominating pair, `contour` integrates the log-moment
-function, `lattice` does the same on a grid, `closed` holds single-mechanism formulas, `account` chooses.
+`losses` says what mechanisms know about one direction of their dominating pairs, `solvers` compose them. Here lie what
+both need (`search`, `elementary`, `transform`) and the losses that are themselves answers of solvers: `composed` and
+`envelope`.
 """
 
 from __future__ import annotations

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.account import delta_interval, epsilon_interval, line_near
-from discreet.privacy.numerics.loss import Direction, Loss
-from discreet.privacy.numerics.profile import hull
+from discreet.privacy.numerics.losses.loss import Direction, Loss
+from discreet.privacy.numerics.losses.profile import hull
+from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval, line_near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.privacy.numerics.finite import FiniteLoss
-    from discreet.privacy.numerics.loss import Complexes, Reals
+    from discreet.privacy.numerics.losses.finite import FiniteLoss
+    from discreet.privacy.numerics.losses.loss import Complexes, Reals
 
 POINTS = 192
 NARROW = 1e-4
@@ -60,12 +60,12 @@ class WorstLoss(Loss):
     def delta(self, epsilon: Reals) -> Reals:
         """Certified upper bounds; below 0 by the mirrored direction."""
         flat = np.ravel(np.asarray(epsilon, dtype=np.float64))
-        found = np.empty(len(flat))
+        bounds = np.empty(len(flat))
         for side, choices in ((flat >= 0, self.choices), (flat < 0, self.mirror)):
             if side.any():
-                found[side] = np.max([_bounds(choice, np.abs(flat[side])) for choice in choices], axis=0)
-        mirrored = np.minimum(np.exp(np.minimum(flat, 0.0)) * found - np.expm1(np.minimum(flat, 0.0)), 1.0)
-        return np.where(flat < 0, mirrored, found).reshape(np.shape(epsilon))
+                bounds[side] = np.max([_bounds(choice, np.abs(flat[side])) for choice in choices], axis=0)
+        mirrored = np.minimum(np.exp(np.minimum(flat, 0.0)) * bounds - np.expm1(np.minimum(flat, 0.0)), 1.0)
+        return np.where(flat < 0, mirrored, bounds).reshape(np.shape(epsilon))
 
     def slope(self, epsilon: Reals) -> Reals:
         """The slope of the piecewise linear profile."""
@@ -83,15 +83,10 @@ class WorstLoss(Loss):
         """The largest of the compositions' own bounds."""
         return max(choice.renyi(order) for choice in self.choices)
 
-    def alone_epsilon(self, delta: float) -> tuple[float, float]:
-        """Take the worst composition's own interval."""
-        found = [epsilon_interval(choice, delta) for choice in self.choices]
-        return max(ends[0] for ends in found), max(ends[1] for ends in found)
-
-    def alone_delta(self, epsilon: float) -> tuple[float, float]:
-        """Take the worst composition's own interval."""
-        found = [delta_interval(choice, epsilon) for choice in self.choices]
-        return max(ends[0] for ends in found), max(ends[1] for ends in found)
+    @property
+    def worst_of(self) -> tuple[Direction, ...]:
+        """All of them."""
+        return self.choices
 
     def full_renyi(self, order: float) -> float:
         """That of the worst composition."""
@@ -108,7 +103,7 @@ def _bounds(direction: Direction, epsilons: Reals) -> Reals:
 
     A line holds for every epsilon and is narrow near its own: the next one is drawn where it no longer is.
     """
-    found = np.empty(len(epsilons))
+    bounds = np.empty(len(epsilons))
     line = None
     for place in np.argsort(epsilons):
         epsilon = float(epsilons[place])
@@ -118,8 +113,8 @@ def _bounds(direction: Direction, epsilons: Reals) -> Reals:
             ends = line.delta(epsilon) if line is not None else (0.0, 1.0)
         if ends[1] - ends[0] > NARROW * ends[1]:
             ends = delta_interval(direction, epsilon)
-        found[place] = ends[1]
-    return found
+        bounds[place] = ends[1]
+    return bounds
 
 
 def _reach(direction: Direction) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from discreet.privacy.numerics.loss import Complexes, Reals
+    from discreet.privacy.numerics.losses.loss import Complexes, Reals
 
 
 _EXP_MINUS = tuple(1 / math.factorial(k) for k in range(15, 2, -1))

@@ -16,17 +16,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.privacy.numerics.account import delta_interval, epsilon_interval
-from discreet.privacy.numerics.finite import FiniteLoss, two_point
-from discreet.privacy.numerics.gaussian import GaussianLoss
-from discreet.privacy.numerics.loss import ULP, Direction, Loss
-from discreet.privacy.numerics.moments import ConcentratedLoss
-from discreet.privacy.numerics.profile import chain_reach
+from discreet.privacy.numerics.losses.finite import FiniteLoss, two_point
+from discreet.privacy.numerics.losses.gaussian import GaussianLoss
+from discreet.privacy.numerics.losses.loss import ULP, Direction, Loss
+from discreet.privacy.numerics.losses.moments import ConcentratedLoss
+from discreet.privacy.numerics.losses.profile import chain_reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.privacy.numerics.loss import Complexes, Reals
+    from discreet.privacy.numerics.losses.loss import Complexes, Reals
 
 FARTHEST = 300.0
 """Losses up to this are kept in tables: exp(300), squared and summed, is still a float."""
@@ -81,13 +80,10 @@ class EnvelopedLoss(Loss):
         """Return the bound's decay."""
         return self.whole.tail(real, height)
 
-    def alone_epsilon(self, delta: float) -> tuple[float, float] | None:
-        """Use the formula for a single use, where there is one."""
-        return None if self.single is None else epsilon_interval(Direction(((self.single, 1),)), delta)
-
-    def alone_delta(self, epsilon: float) -> tuple[float, float] | None:
-        """Use the formula for a single use, where there is one."""
-        return None if self.single is None else delta_interval(Direction(((self.single, 1),)), epsilon)
+    @property
+    def worst_of(self) -> tuple[Direction, ...]:
+        """The formula for a single use, where there is one."""
+        return () if self.single is None else (Direction(((self.single, 1),)),)
 
 
 def extent(direction: Direction) -> float:
@@ -134,7 +130,7 @@ def _gaussian_envelope(loss: GaussianLoss, rate: float) -> tuple[EnvelopedLoss, 
     if loss.mu < SMALLEST_MU:
         whole = EnvelopedLoss(loss)
         return whole, whole
-    from discreet.privacy.numerics.sampled_gaussian import SampledGaussianLoss
+    from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
 
     first, second = (EnvelopedLoss(loss, SampledGaussianLoss(1 / loss.mu, rate, add=side)) for side in (False, True))
     return first, second
@@ -142,11 +138,11 @@ def _gaussian_envelope(loss: GaussianLoss, rate: float) -> tuple[EnvelopedLoss, 
 
 def coarse_pair(rho: float | None, choices: Sequence[tuple[Direction, ...]]) -> tuple[Loss, Loss] | None:
     """Return one loss that bounds every choice where a table would leave the range of floats; None where not."""
-    each = [direction for both in choices for direction in both]
-    if max(map(extent, each), default=0.0) <= FARTHEST:
+    directions = [direction for both in choices for direction in both]
+    if max(map(extent, directions), default=0.0) <= FARTHEST:
         return None
-    top, infinity = max(direction.top for direction in each), max(direction.infinity for direction in each)
-    return _box_or_rho(top, infinity, rho, endless=math.isinf(max(direction.full_top for direction in each)))
+    top, infinity = max(direction.top for direction in directions), max(direction.infinity for direction in directions)
+    return _box_or_rho(top, infinity, rho, endless=math.isinf(max(direction.full_top for direction in directions)))
 
 
 def group_envelope(rho: float | None, forward: Loss, backward: Loss, size: int) -> tuple[Loss, Loss] | None:
@@ -165,12 +161,12 @@ def group_envelope(rho: float | None, forward: Loss, backward: Loss, size: int) 
 def _box_or_rho(top: float, infinity: float, rho: float | None, *, endless: bool = False) -> tuple[Loss, Loss]:
     """Return the pair of an (epsilon, delta) box, or the bound of a zCDP promise where there is no box."""
     if math.isfinite(top):
-        found = EnvelopedLoss(two_point(top, infinity), endless=endless)
+        bound = EnvelopedLoss(two_point(top, infinity), endless=endless)
     elif rho is not None:
-        found = EnvelopedLoss(ConcentratedLoss(rho))
+        bound = EnvelopedLoss(ConcentratedLoss(rho))
     else:
         raise ParameterError(_TOO_LITTLE_NOISE)
-    return found, found
+    return bound, bound
 
 
 _TOO_LITTLE_NOISE = (

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.privacy.numerics.loss import Reals
+    from discreet.privacy.numerics.losses.loss import Reals
 
 COARSE = 4.0 ** np.arange(-3, 9)
 """Orders among which the least value is looked for first, where no start is known."""
@@ -143,10 +143,10 @@ def climb(value: Callable[[int], float], count: int, first: int) -> tuple[float,
         best = value(place)
     for way in (1, -1):
         while 0 <= place + way < count:
-            found = value(place + way)
-            if not found > best:
+            neighbor = value(place + way)
+            if not neighbor > best:
                 break
-            best, place = found, place + way
+            best, place = neighbor, place + way
     return best, place
 
 
@@ -186,8 +186,7 @@ def crossing(excess: Callable[[float], float], above: float, rate: float) -> flo
     """Return a point near the zero of a decreasing function with excess(above) <= 0, or 0 if it is negative there.
 
     First steps down from `above` guided by the rate of decrease, doubling, until the sign turns; then the Illinois
-    variant
-    of regula falsi, with bisection whenever it stalls. Functions with kinks are welcome.
+    variant of regula falsi, with bisection whenever it stalls. Functions with kinks are welcome.
     """
     high, at_high = above, excess(above)
     if at_high > 0:

@@ -30,14 +30,14 @@ def best_tradeoff(delta: Callable[[float], float], fpr: float) -> float:
             break
     best = max(range(len(points)), key=values.__getitem__)
     low, high = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
-    found = values[best]
+    highest = values[best]
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(14):
         left, right = high - golden * (high - low), low + golden * (high - low)
         at_left, at_right = bound(left), bound(right)
-        found = max(found, at_left, at_right)
+        highest = max(highest, at_left, at_right)
         if at_left > at_right:
             high = right
         else:
             low = left
-    return found
+    return highest

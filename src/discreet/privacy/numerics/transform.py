@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.numerics.loss import ULP
+from discreet.privacy.numerics.losses.loss import ULP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from discreet.privacy.numerics.loss import Complexes, Reals
+    from discreet.privacy.numerics.losses.loss import Complexes, Reals
 
 DIRECT = 1 << 17
 """Below this many terms the sum is taken directly."""
