@@ -30,8 +30,10 @@ from discreet.ledgers.records import (
     policy_of,
     released_record,
     repeat_of,
+    require_analyst,
     require_name,
     require_policy,
+    require_purpose,
     require_texts,
     scopes,
     table_names,
@@ -462,14 +464,8 @@ class Ledger(ABC):
         if entry.kind not in KINDS:
             msg = f"kind is {shown(entry.kind)}; it must be one of {', '.join(KINDS)}."
             raise ParameterError(msg)
-        names = [each.name for each in self._policy.analysts]
-        if names and entry.analyst not in names:
-            msg = f"analyst is {shown(entry.analyst)}; the policy's analysts are {', '.join(names)}."
-            raise ParameterError(msg)
-        if not self._policy.serves(entry.purpose):
-            purposes = ", ".join(each.name for each in self._policy.purposes)
-            msg = f"purpose is {shown(entry.purpose)}; the policy's purposes are {purposes}. Give one: purpose=…."
-            raise ParameterError(msg)
+        require_analyst(self._policy, entry.analyst)
+        require_purpose(self._policy, entry.purpose)
 
     def _require_policy(self, page: Page, asked_under: str) -> None:
         if page.fact("policy_hash") != self._policy.hash or (asked_under and asked_under != self._policy.hash):

@@ -29,8 +29,10 @@ __all__ = [
     "policy_of",
     "released_record",
     "repeat_of",
+    "require_analyst",
     "require_name",
     "require_policy",
+    "require_purpose",
     "require_texts",
     "scopes",
     "table_names",
@@ -124,6 +126,38 @@ def require_name(word: str, name: str | None) -> None:
     """
     if name is not None and not (isinstance(name, str) and name and name.isprintable()):
         msg = f"{word} is {shown(name)}; it must be a text of printable characters."
+        raise ParameterError(msg)
+
+
+def require_analyst(policy: Policy, analyst: str | None) -> None:
+    """Refuse whom a policy that names its analysts does not name.
+
+    >>> from discreet.tables import Analyst
+    >>> require_analyst(Policy([], epsilon=1, analysts=[Analyst("ann")]), "eve")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: analyst is 'eve'; the policy's analysts are ann.
+    """
+    require_name("analyst", analyst)
+    names = [known.name for known in policy.analysts]
+    if names and analyst not in names:
+        msg = f"analyst is {shown(analyst)}; the policy's analysts are {', '.join(names)}."
+        raise ParameterError(msg)
+
+
+def require_purpose(policy: Policy, purpose: str | None) -> None:
+    """Refuse what a policy that names its purposes does not name.
+
+    >>> from discreet.tables import Purpose
+    >>> require_purpose(Policy([], epsilon=1, purposes=[Purpose("research")]), None)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: purpose is None; the policy's purposes are research. Give one: purpose=….
+    """
+    require_name("purpose", purpose)
+    if not policy.serves(purpose):
+        purposes = ", ".join(known.name for known in policy.purposes)
+        msg = f"purpose is {shown(purpose)}; the policy's purposes are {purposes}. Give one: purpose=…."
         raise ParameterError(msg)
 
 
