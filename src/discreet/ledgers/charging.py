@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from discreet.errors import BudgetError, TimeLimitError
 from discreet.ledgers.amounts import covers
+from discreet.ledgers.keys import bound
 from discreet.ledgers.purse import Repeat
 from discreet.ledgers.stopping import TAKING, interruptible, what_stays
 from discreet.mechanisms.release import Release
@@ -87,6 +88,10 @@ def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservatio
     Otherwise the cost is reserved durably, `run` gets the reservation (with which rows on loan can be read), and what
     it gives is recorded and only then returned. If it fails, the cost stays spent, as a refund would depend on data.
 
+    With `entry.key` the same request of the same analyst, sent twice, is charged once, whoever else sends it at that
+    moment, and gets the same release. The key is bound to the entry and its cost: with another request it is refused.
+    A request that was charged and whose answer a crash cut off is told so, and nothing is drawn for it again.
+
     >>> from discreet.ledgers import Entry, MemoryLedger
     >>> from discreet.mechanisms import Laplace
     >>> from discreet.privacy import Pure
@@ -114,17 +119,17 @@ def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
     >>> charge_all(MemoryLedger(Policy([], epsilon=1)), [])
     []
     """
-    stored = [_found(purse, spend) for spend in spends]
-    known = [(spend, repeat) for spend, repeat in zip(spends, stored, strict=True) if repeat is not None]
-    new, twins = _parted([spend for spend, repeat in zip(spends, stored, strict=True) if repeat is None])
+    sent_before = [(spend, purse.replay(spend.cost, spend.entry)) for spend in spends]
+    shown = {id(spend): spend.shown_again(repeat) for spend, repeat in sent_before if repeat is not None}
+    stored = [(spend, _found(purse, spend)) for spend, repeat in sent_before if repeat is None]
+    known = [(spend, repeat) for spend, repeat in stored if repeat is not None]
+    new, twins = _parted([spend for spend, repeat in stored if repeat is None])
     runs = [spend.ready() for spend in new]
     with interruptible(TAKING):
         paid, repeats = _taken(purse, new, known)
-    shown: dict[int, Shown] = {}
     with interruptible(lambda: what_stays([(spend.cost, partial(_found, purse, spend)) for spend in new])):
-        for (spend, wanted), repeat in zip(known, repeats, strict=True):
-            dearest_first = repeat.only([repeat.numbers.index(number) for number in wanted.numbers])
-            shown[id(spend)] = spend.shown_again(dearest_first)
+        for (spend, _), repeat in zip(known, repeats, strict=True):
+            shown[id(spend)] = spend.shown_again(repeat)
         for spend, run, reservation in zip(new, runs, paid, strict=True):
             released = _in_time(purse, run, reservation)
             head = purse.record(reservation, released)
@@ -174,7 +179,7 @@ def _taken(
     spends = [*new, *(spend for spend, _ in known)]
     try:
         costs = [(spend.cost, spend.entry) for spend in new]
-        return purse.take(costs, [(repeat, spend.entry) for spend, repeat in known])
+        return purse.take(costs, [(repeat, bound(spend.cost, spend.entry)) for spend, repeat in known])
     except BudgetError as error:
         more = f"The {len(spends)} questions were refused together." if len(spends) > 1 else spends[0].advice()
         msg = f"{error} {more}".rstrip()

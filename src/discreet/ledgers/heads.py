@@ -12,6 +12,8 @@ from discreet.ledgers.lock import hold, opened
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from discreet.ledgers.page import Page
+
 __all__ = ["Head", "HeadFile"]
 
 _WIDTH = 20
@@ -80,6 +82,19 @@ class HeadFile:
             return None
         number, _, found = text.strip().partition(" ")
         return Head.read(f"{int(number)}:{found}" if _is_number(number) else text)
+
+    def require_in(self, page: Page, kept: Head, name: str) -> None:
+        """Refuse a ledger that lacks the entry which was read here before: less was spent in it than was shown."""
+        line = page.line(kept.number)
+        if line is None or line.hash != kept.hash:
+            state = page.state()
+            last = "is empty" if state is None else f"ends at entry {state.number}"
+            msg = (
+                f"the ledger {name} {last}, and {self.path} knows an entry {kept.number} that is not in it: entries "
+                "are missing or changed, and so is what they spent. Restore the newest copy of the ledger. Only if the "
+                "owner is sure that nothing was released beyond this ledger: remove the head file."
+            )
+            raise LedgerError(msg)
 
     def write(self, head: Head) -> None:
         """Write the head in place, in one short write that is never half done; a later one stays.

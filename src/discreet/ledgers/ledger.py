@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
 from discreet.exact import integer, shown
 from discreet.ledgers.amounts import added, covers, least, left_of, read_text, spend, text_of
 from discreet.ledgers.heads import Head
+from discreet.ledgers.keys import bound, entry_of_request, require_unused, unanswered
 from discreet.ledgers.line import Draft, Line, now
 from discreet.ledgers.page import MemoryPage
 from discreet.ledgers.purse import (
@@ -24,6 +25,7 @@ from discreet.ledgers.purse import (
     require_reservation,
 )
 from discreet.ledgers.records import (
+    NOTES,
     about,
     changes,
     plain,
@@ -32,6 +34,7 @@ from discreet.ledgers.records import (
     repeat_of,
     require_analyst,
     require_name,
+    require_note,
     require_policy,
     require_purpose,
     require_texts,
@@ -47,13 +50,13 @@ from discreet.ledgers.transfer import FORMAT, checked, copy_into, written
 from discreet.ledgers.verification import Verification, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self
 
     from discreet.ledgers.heads import HeadFile
-    from discreet.ledgers.line import Charge, Scope
+    from discreet.ledgers.line import Scope
     from discreet.ledgers.page import Page, State
     from discreet.ledgers.purse import Released
     from discreet.ledgers.vaults import Vault
@@ -65,9 +68,7 @@ __all__ = ["KINDS", "Ledger"]
 KINDS = ("question", "method", *SESSIONS)
 """What a reservation pays for."""
 
-_NOTES = ("audit", "check", "stopped", "unprotected")
-_WRITTEN = ("opened", "policy", "reserved", "recorded", "shared", "lease", "step", "part", "closed", *_NOTES)
-_OWN_WORDS = frozenset({"analyst", "charges", "clock", "purpose", "question", "reservation", "reservations", "what"})
+_WRITTEN = ("opened", "policy", "reserved", "recorded", "shared", "lease", "step", "part", "closed", *NOTES)
 _CHUNK = 1000
 
 
@@ -144,10 +145,7 @@ class Ledger(ABC):
                 for scope in scopes(analyst, purpose)
                 if (limit := self._limits.of(scope)) is not None
             ]
-        found = left[0]
-        for each in left[1:]:
-            found = least(found, each)
-        return found
+        return reduce(least, left)
 
     def budgets(self, entry: Entry) -> tuple[Scope, ...]:
         """Name the budgets that a cost is charged to: the dataset's, the analyst's, the purpose's."""
@@ -189,8 +187,27 @@ class Ledger(ABC):
         The dataset pays nothing. An analyst or a purpose that has not seen them pays their full cost in its own budget,
         once.
         """
-        found = self.look(cost, entry)
-        return None if found is None else self.take([], [(found, entry)])[1][0]
+        entry = bound(cost, entry)
+        if (answered := self.replay(cost, entry)) is not None:
+            return answered
+        repeat = self.look(cost, entry)
+        return None if repeat is None else self.take([], [(repeat, entry)])[1][0]
+
+    def replay(self, cost: Currency, entry: Entry) -> Repeat | None:
+        """Give what the same request got under its key, to be shown as it was; None if it is sent for the first time.
+
+        One that was charged and has no answer is refused with LedgerError: drawn anew, its noise would be another.
+        """
+        require_entry(entry)
+        require_texts(entry)
+        if not entry.key:
+            return None
+        entry = bound(cost, entry)
+        with self._page(write=False) as page:
+            self._check(page, entry)
+            repeat = self._replayed(page, entry)
+        self._settle()
+        return repeat
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost durably from all budgets that count, or raise BudgetError and take nothing."""
@@ -213,19 +230,21 @@ class Ledger(ABC):
         >>> MemoryLedger(Policy([], epsilon=1)).take([(Pure(1), Entry("0f3a", ()))], [])[0][0].cost
         Pure(epsilon=1)
         """
-        costs, repeats = require_costs(costs), require_repeats(repeats)
-        if not costs:
+        costs = [(cost, bound(cost, entry)) for cost, entry in require_costs(costs)]
+        repeats = require_repeats(repeats)
+        if not costs and not any(entry.key for _, entry in repeats):
             with self._page(write=False) as page:  # what is owed by nobody is not written, and waits for no writer
-                owed = any(self._owed(page, repeat, entry) for repeat, entry in repeats)
-                free = () if owed else tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
-            if not owed:
+                wanted = tuple(self._wanted(page, repeat, entry) for repeat, entry in repeats)
+            if not any(repeat.owed for repeat in wanted):
                 self._settle()
-                return (), free
+                return (), wanted
         # Written while nobody has to wait for it.
         drafts = [Draft.of("reserved", self._body(cost, entry)) for cost, entry in costs]
         with self._page(write=True) as page:
-            shared = tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
-            reserved = [self._reserved(page, *each, draft) for each, draft in zip(costs, drafts, strict=True)]
+            for _, entry in repeats:
+                require_unused(page, entry)
+            shared = tuple(self._shared(page, repeat, entry) for repeat, entry in repeats)
+            reserved = [self._reserved(page, *spend, draft) for spend, draft in zip(costs, drafts, strict=True)]
             return tuple(reserved), shared
 
     def record(self, reservation: Reservation, answer: Released) -> str:
@@ -238,7 +257,7 @@ class Ledger(ABC):
             if line is None or not known or f"{line.number}:{line.hash}" != reservation.head:
                 msg = f"reservation {reservation.number} is not of this ledger; reserve first."
                 raise ParameterError(msg)
-            if page.is_recorded(reservation.number):
+            if page.answer(reservation.number) is not None:
                 msg = f"reservation {reservation.number} has its answer already; a cost pays for one. Reserve again."
                 raise ParameterError(msg)
             body = {"reservation": reservation.number, "answer": record}
@@ -258,13 +277,7 @@ class Ledger(ABC):
         >>> [line.body["shown"] for line in ledger.entries(kind="audit")]
         ['0.41']
         """
-        if kind not in _NOTES:
-            msg = f"kind is {shown(kind)}; it must be one of {', '.join(_NOTES)}."
-            raise ParameterError(msg)
-        if not isinstance(what, str) or not isinstance(facts, Mapping) or not _OWN_WORDS.isdisjoint(facts):
-            own = ", ".join(sorted(_OWN_WORDS))
-            msg = f"what must be a text, and facts a mapping of names, none of them a word of the ledger's own: {own}."
-            raise ParameterError(msg)
+        require_note(kind, what, facts)
         with self._page(write=True) as page:
             if kind == "check":
                 self._require_policy(page, "")
@@ -363,8 +376,8 @@ class Ledger(ABC):
         """Create the ledger, or open it and enter an edited policy; the head file must belong to it."""
         kept = self._heads.read() if self._heads is not None else None
         with self._page(write=False) as page:
-            if kept is not None:
-                self._recognize(page, kept)
+            if self._heads is not None and kept is not None:
+                self._heads.require_in(page, kept, self._name)
             state = self._state(page)
             known = page.fact("policy_hash")
             if state is not None and (policy is None or policy.hash == known):
@@ -387,24 +400,11 @@ class Ledger(ABC):
     def _require_head_in(self, lines: Iterable[Line]) -> None:
         """Refuse an export that lacks an entry which the head file knows: it is older than the ledger was."""
         kept = self._heads.read() if self._heads is not None else None
-        if kept is not None:
+        if self._heads is not None and kept is not None:
             page = MemoryPage.empty()
             copy_into(page, lines)
             page.commit()
-            self._recognize(page, kept)
-
-    def _recognize(self, page: Page, kept: Head) -> None:
-        line = page.line(kept.number)
-        if line is None or line.hash != kept.hash:
-            state = page.state()
-            last = "is empty" if state is None else f"ends at entry {state.number}"
-            where = self._heads.path if self._heads is not None else ""
-            msg = (
-                f"the ledger {self._name} {last}, and {where} knows an entry {kept.number} that is not in it: entries "
-                "are missing or changed, and so is what they spent. Restore the newest copy of the ledger. Only if the "
-                "owner is sure that nothing was released beyond this ledger: remove the head file."
-            )
-            raise LedgerError(msg)
+            self._heads.require_in(page, kept, self._name)
 
     def _enter(self, page: Page, policy: Policy) -> None:
         """Write the first entry, or that of an edit."""
@@ -509,27 +509,19 @@ class Ledger(ABC):
     def _answers(self, page: Page, question: str) -> list[Line]:
         """The answers to a question, as they were recorded: one that was edited is not shown to anybody."""
         lines = page.answers(question) if question else []
-        for line in lines:
-            if not line.is_genuine or line.cost is None:
-                msg = f"entry {line.number} of the ledger {self._name} was edited. Run verify; restore a backup."
-                raise LedgerError(msg)
+        self._require_genuine(lines)
         return lines
 
-    def _total(self, lines: Iterable[Line]) -> Currency:
-        found = self._limits.nothing
+    def _require_genuine(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            found = found if line.cost is None else added(found, line.cost)
-        return found
+            if not line.is_genuine or line.cost is None:
+                raise LedgerError(self._edited(line.number))
 
-    def _unseen(self, page: Page, lines: Sequence[Line], entry: Entry) -> list[Charge]:
-        """What of the cost of answers is not in the budgets of who asks and what for."""
-        found = []
-        for scope in scopes(entry.analyst, entry.purpose)[1:]:
-            known = seen(page, entry.question, *scope)
-            total = self._total(line for line in lines if line.reservation not in known)
-            if total != self._limits.nothing:
-                found.append((*scope, total))
-        return found
+    def _edited(self, number: int) -> str:
+        return f"entry {number} of the ledger {self._name} was edited. Run verify; restore a backup."
+
+    def _total(self, lines: Iterable[Line]) -> Currency:
+        return reduce(added, (line.cost for line in lines if line.cost is not None), self._limits.nothing)
 
     def _repeat(self, page: Page, cost: Currency, entry: Entry) -> Repeat | None:
         lines = self._answers(page, entry.question)
@@ -546,27 +538,43 @@ class Ledger(ABC):
         found = repeat_of(lines, cost, self._head(page))
         return replace(found, unseen=tuple(unseen), limited=limited)
 
-    def _owed(self, page: Page, repeat: Repeat, entry: Entry) -> list[Charge]:
-        lines = self._answers(page, entry.question)
-        return self._unseen(page, [line for line in lines if line.reservation in repeat.numbers], entry)
+    def _replayed(self, page: Page, entry: Entry) -> Repeat | None:
+        """The releases that a request was answered with under its key, in the order in which they were shown."""
+        number = entry_of_request(page, entry)
+        if number is None:
+            return None
+        line = page.line(number)
+        if line is None or not line.is_genuine:
+            raise LedgerError(self._edited(number))
+        numbers = line.body["reservations"] if line.kind == "shared" else [number, *line.body["earlier"]]
+        answers = [answer for answer in map(page.answer, numbers) if answer is not None]
+        if len(answers) < len(numbers):
+            raise LedgerError(unanswered(entry.key, number))
+        self._require_genuine(answers)
+        return repeat_of(answers, self._total(answers), self._head(page))
 
-    def _shown(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
-        """Stored releases of a question, charged to who asks and what for where they have not seen them."""
+    def _wanted(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
+        """Read stored releases again that `look` gave, in the order in which they are to be shown."""
         self._check(page, entry)
-        lines = [line for line in self._answers(page, entry.question) if line.reservation in repeat.numbers]
-        if not lines or len(lines) != len(set(repeat.numbers)):
+        answers = {line.reservation: line for line in self._answers(page, entry.question)}
+        numbers = list(dict.fromkeys(repeat.numbers))
+        if not numbers or not answers.keys() >= set(numbers):
             msg = "these are no answers to this question in this ledger; look first."
             raise ParameterError(msg)
-        charges = self._unseen(page, lines, entry)
-        found = self._told(page, lines, entry, self._total(lines))
-        if not charges:
-            return found
+        lines = [answers[number] for number in numbers]
+        return self._told(page, lines, entry, self._total(lines))
+
+    def _shared(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
+        """Charge stored releases to the analyst and the purpose that have not seen them yet."""
+        wanted = self._wanted(page, repeat, entry)
+        charges = [(*scope, cost) for scope, cost in wanted.owed.items() if cost != self._limits.nothing]
+        if not charges and (not entry.key or entry_of_request(page, entry) is not None):
+            return wanted
         for scope, name, charge in charges:
             self._admit(page, (scope, name), charge)
-        numbers = [line.reservation for line in lines]
-        body = {**about(entry), "reservations": numbers, "charges": plain(charges)}
+        body = {**about(entry), "reservations": list(wanted.numbers), "charges": plain(charges)}
         head = self._append(page, Draft.of("shared", body))
-        return replace(found, head=str(head))
+        return replace(wanted, head=str(head))
 
     def _body(self, cost: Currency, entry: Entry) -> dict[str, Any]:
         """What an entry says of a cost that is taken."""
@@ -580,9 +588,12 @@ class Ledger(ABC):
         page.foresee(entry.question, entry.analyst, entry.purpose)
         self._check(page, entry)
         whose = scopes(entry.analyst, entry.purpose)
+        require_unused(page, entry)
         for scope in whose:
             self._admit(page, scope, cost)
-        head = self._append(page, draft)
         lines = self._answers(page, entry.question)
         own = [line for line in lines if all(line.reservation in seen(page, entry.question, *s) for s in whose[1:])]
+        if entry.key:
+            draft = Draft.of(draft.kind, {**draft.body, "earlier": [line.reservation for line in own]})
+        head = self._append(page, draft)
         return Reservation(head.number, cost, entry, tuple(line.body["answer"] for line in own), str(head))

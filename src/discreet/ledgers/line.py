@@ -81,13 +81,13 @@ def _is_entry(line: Line) -> bool:
     if not all(isinstance(each, str) for each in (line.kind, line.time, line.previous, line.hash)):
         return False
     body = line.body
-    texts = [body.get(name) for name in ("question", "analyst", "purpose", "clock")]
+    texts = [body.get(name) for name in ("question", "analyst", "purpose", "clock", "key", "request")]
     number = body.get("reservation")
     return (
         all(each is None or isinstance(each, str) for each in texts)
         and (number is None or (isinstance(number, int) and not isinstance(number, bool) and -_FITS <= number < _FITS))
         and _are_charges(body.get("charges", []))
-        and all(isinstance(body.get(name, []), list) for name in ("reservations", "changes"))
+        and all(isinstance(body.get(name, []), list) for name in ("reservations", "changes", "earlier"))
     )
 
 

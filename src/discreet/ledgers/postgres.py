@@ -157,9 +157,9 @@ class _Page:
         )
         return [Line.read(*row) for row in rows]
 
-    def is_recorded(self, reservation: int) -> bool:
-        query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = %s"
-        return self._one(query, reservation) is not None
+    def answer(self, reservation: int) -> Line | None:
+        row = self._one("SELECT line, hash FROM lines WHERE kind = 'recorded' AND reservation = %s", reservation)
+        return None if row is None else Line.read(*row)
 
     def parts(self, reservation: int) -> list[Line]:
         rows = self._all(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.ledgers.amounts import added
 
 if TYPE_CHECKING:
     from discreet.privacy.currencies import Currency
@@ -48,6 +49,9 @@ class Entry:
     `method`. `asked` are the asker's own words, `details` whatever else is public: limits, the curve. `verified` names
     the tables whose uniqueness is not enforced, as the owner had it checked.
 
+    With a `key`, the analyst's own, what is sent twice is charged once and gets the same release; see `charge`. The key
+    is bound to the request: to `request`, where one request takes several entries, else to this entry and its cost.
+
     >>> Entry(question="0f3a", tables=("visits",), analyst="ann").tables
     ('visits',)
     """
@@ -63,6 +67,8 @@ class Entry:
     version: str = ""
     details: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
     verified: tuple[str, ...] = ()
+    key: str = ""
+    request: str = ""
 
     def by(self, analyst: str | None, purpose: str | None) -> Entry:
         """The same entry for somebody else."""
@@ -117,7 +123,7 @@ class Repeat:
         found: dict[tuple[str, str], Currency] = {}
         for cost, budgets in zip(self.costs, self.unseen, strict=True):
             for budget in sorted(budgets):
-                found[budget] = found[budget] + cost if budget in found else cost
+                found[budget] = added(found[budget], cost) if budget in found else cost
         return found
 
     def only(self, places: Sequence[int]) -> Repeat:
@@ -161,6 +167,9 @@ class Purse(Protocol):
 
     def look(self, cost: Currency, entry: Entry) -> Repeat | None:
         """Give what was released for the same question, if at least this cost was paid for it; not yet to be shown."""
+
+    def replay(self, cost: Currency, entry: Entry) -> Repeat | None:
+        """Give what the same request got under its key; None without a key, or when it is sent for the first time."""
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost before any data is touched, or refuse it; a refusal takes nothing."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers.amounts import amount_text
+from discreet.ledgers.keys import request_hash, require_key
 from discreet.ledgers.line import strict_json
 from discreet.ledgers.purse import Repeat
 from discreet.ledgers.terms import DATASET, Terms
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from discreet.ledgers.heads import Head
     from discreet.ledgers.line import Charge, Line, Scope
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.privacy.currencies import Currency
 
 __all__ = [
+    "NOTES",
     "about",
     "changes",
     "plain",
@@ -31,6 +34,7 @@ __all__ = [
     "repeat_of",
     "require_analyst",
     "require_name",
+    "require_note",
     "require_policy",
     "require_purpose",
     "require_texts",
@@ -38,6 +42,13 @@ __all__ = [
     "table_names",
     "terms_of",
 ]
+
+NOTES = ("audit", "check", "stopped", "unprotected")
+"""Kinds of entries that keep a public fact at cost 0."""
+
+_OWN_WORDS = frozenset(
+    {"analyst", "charges", "clock", "key", "purpose", "question", "request", "reservation", "reservations", "what"}
+)
 
 
 def scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
@@ -111,6 +122,8 @@ def about(entry: Entry) -> dict[str, Any]:
         "promise": entry.promise,
         "version": entry.version,
         "verified": list(entry.verified) or None,
+        "key": entry.key,
+        "request": request_hash(entry),
         **({"details": dict(entry.details)} if entry.details else {}),
     }
     return {name: value for name, value in found.items() if value not in (None, "")}
@@ -161,6 +174,23 @@ def require_purpose(policy: Policy, purpose: str | None) -> None:
         raise ParameterError(msg)
 
 
+def require_note(kind: str, what: str, facts: Mapping[str, object]) -> None:
+    """Refuse a note that would pass for another entry, or that names facts by the ledger's own words.
+
+    >>> require_note("audit", "Laplace", {"charges": []})
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: what must be a text, and facts a mapping of names, none of them a word of the ...
+    """
+    if kind not in NOTES:
+        msg = f"kind is {shown(kind)}; it must be one of {', '.join(NOTES)}."
+        raise ParameterError(msg)
+    if not isinstance(what, str) or not isinstance(facts, Mapping) or not _OWN_WORDS.isdisjoint(facts):
+        own = ", ".join(sorted(_OWN_WORDS))
+        msg = f"what must be a text, and facts a mapping of names, none of them a word of the ledger's own: {own}."
+        raise ParameterError(msg)
+
+
 def require_policy(policy: Policy | None) -> None:
     """Refuse what is no policy.
 
@@ -190,7 +220,8 @@ def require_texts(entry: Entry) -> None:
             raise ParameterError(msg)
     require_name("analyst", entry.analyst)
     require_name("purpose", entry.purpose)
-    for word in ("asked", "promise", "policy", "version"):
+    require_key(entry.key)
+    for word in ("asked", "promise", "policy", "version", "request"):
         if not isinstance(getattr(entry, word), str):
             msg = f"{word} is {shown(getattr(entry, word))}; it must be a text."
             raise ParameterError(msg)

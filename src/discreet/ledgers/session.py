@@ -103,6 +103,7 @@ class Session:
             kinds = " or ".join(SESSIONS)
             msg = f"a session needs a kind ({kinds}) and a name, such as Entry('visits by day', …, kind='stream')."
             raise ParameterError(msg)
+        _refuse_key(entry)
         ends = _ends(most_parts, until)
         draft = Draft.of("reserved", {**ledger._body(cost, entry), **ends})  # noqa: SLF001 - a ledger's own part
         with ledger._page(write=True) as page:  # noqa: SLF001 - as above
@@ -295,6 +296,11 @@ class Session:
         self._ledger._settle()  # noqa: SLF001 - as above
         return Repeat((part.body["answer"],), paid, str(head), (step.number,), (paid,), (frozenset(),))
 
+    def replay(self, cost: Currency, entry: Entry) -> None:
+        """Give nothing: a step is found again by its question, and one with a key is refused."""
+        del cost
+        _refuse_key(entry)
+
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take the cost of a step, or raise BudgetError."""
         return self.reserve_all([(cost, entry)])[0]
@@ -317,6 +323,7 @@ class Session:
         self._require_open()
         for _, entry in costs:
             require_texts(entry)
+            _refuse_key(entry)
         with self._ledger._page(write=True) as page:  # noqa: SLF001 - a ledger's own part
             self._require_holder(page, "step")
             reserved = [self._reserved(page, cost, entry) for cost, entry in costs]
@@ -433,6 +440,15 @@ class Session:
         if "most_parts" in body and self._count(page) >= body["most_parts"]:
             return f"is over: it has its {body['most_parts']} parts"
         return ""
+
+
+def _refuse_key(entry: Entry) -> None:
+    """Refuse a key where a name does its work."""
+    if entry.key:
+        msg = (
+            f"key is {shown(entry.key)}; sessions and their steps have none: their names find them again. Leave it out."
+        )
+        raise ParameterError(msg)
 
 
 def _ends(most_parts: int | None, until: dt.datetime | None) -> dict[str, object]:

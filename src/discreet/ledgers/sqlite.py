@@ -212,9 +212,10 @@ class _Page:
         )
         return [Line.read(*row) for row in rows]
 
-    def is_recorded(self, reservation: int) -> bool:
-        query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = ?"
-        return self._run(query, (reservation,)).fetchone() is not None
+    def answer(self, reservation: int) -> Line | None:
+        query = "SELECT line, hash FROM lines WHERE kind = 'recorded' AND reservation = ?"
+        row = self._run(query, (reservation,)).fetchone()
+        return None if row is None else Line.read(*row)
 
     def parts(self, reservation: int) -> list[Line]:
         query = "SELECT line, hash FROM lines WHERE kind = 'part' AND reservation = ? ORDER BY number"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "checked", "copy_into", "written"]
 
 FORMAT = 2
-"""Raised when an older version could no longer read a ledger; 2 has sessions. What is older is brought up to it."""
+"""Raised when an older version could no longer read a ledger; 2 has sessions and keys. Older ones are upgraded."""
 
 
 def written(lines: Iterable[Line]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError, LedgerError
 from discreet.exact import counted
 from discreet.ledgers.amounts import covers, read_text
+from discreet.ledgers.keys import key_problem
 from discreet.ledgers.line import NOTHING
 from discreet.ledgers.page import MemoryPage
 from discreet.ledgers.rules import apply, steps_of
@@ -117,6 +118,8 @@ class _Walk:
                 self.sessions[line.number] = line.cost
         if line.kind in {"recorded", "part"}:
             self._answer(line)
+        if "key" in line.body and (problem := key_problem(line, self.page)):
+            self.complain(f"entry {line.number} {problem}.")
         apply(line, self.page)
         if line.kind in {"reserved", "shared"}:
             self._within_budget(line)
