@@ -187,11 +187,9 @@ class Ledger(ABC):
         The dataset pays nothing. An analyst or a purpose that has not seen them pays their full cost in its own budget,
         once.
         """
-        entry = bound(cost, entry)
-        if (answered := self.replay(cost, entry)) is not None:
-            return answered
-        repeat = self.look(cost, entry)
-        return None if repeat is None else self.take([], [(repeat, entry)])[1][0]
+        answered = self.replay(cost, entry)
+        repeat = self.look(cost, entry) if answered is None else None
+        return answered if repeat is None else self.take([], [(repeat, bound(cost, entry))])[1][0]
 
     def replay(self, cost: Currency, entry: Entry) -> Repeat | None:
         """Give what the same request got under its key, to be shown as it was; None if it is sent for the first time.

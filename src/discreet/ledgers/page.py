@@ -128,7 +128,7 @@ class Store:
     facts: dict[str, str] = field(default_factory=dict)
     amounts: dict[_Key, str] = field(default_factory=dict)
     answers: dict[str, list[int]] = field(default_factory=dict)
-    recorded: dict[int, int] = field(default_factory=dict)
+    recorded: dict[int, Line] = field(default_factory=dict)
 
 
 class MemoryPage:
@@ -224,8 +224,7 @@ class MemoryPage:
 
     def answer(self, reservation: int) -> Line | None:
         """The recorded answer of a reservation."""
-        number = self._store.recorded.get(reservation)
-        return None if number is None else self._store.lines[number]
+        return self._store.recorded.get(reservation)
 
     def parts(self, reservation: int) -> list[Line]:
         """The parts of a session."""
@@ -238,7 +237,7 @@ class MemoryPage:
             store.lines.append(line)
             if line.kind == "recorded":
                 store.answers.setdefault(line.question, []).append(line.number)
-                store.recorded[line.reservation or 0] = line.number
+                store.recorded[line.reservation or 0] = line
         store.facts.update(self._facts.maps[0])
         store.amounts.update(self._amounts.maps[0])
         self._new.clear()
