@@ -167,6 +167,15 @@ class _Page:
         )
         return [Line.read(*row) for row in rows]
 
+    def close_sealed(self) -> None:
+        """Take from all roles but the owner what a grant of all tables, now or by default, gave them."""
+        asked = (
+            "SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END "
+            "FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = 'sealed'::regclass AND a.grantee <> c.relowner"
+        )
+        for (grantee,) in self._all(asked):
+            self._cursor.execute(f"REVOKE ALL ON sealed FROM {grantee}".encode())
+
     def put_sealed(self, number: int, seal: str, content: bytes) -> None:
         query = (
             "INSERT INTO sealed VALUES (%s, %s, %s) ON CONFLICT (reservation) "
@@ -196,8 +205,7 @@ class _TableVault:
     def hold(self, number: int) -> Lease | None:
         if number in self._held:
             return None
-        row = self._lock("SELECT pg_try_advisory_lock(hashtext(%s), %s)", number)
-        if not row:
+        if not self._lock("SELECT pg_try_advisory_lock(hashtext(%s), %s)", number):
             return None
         self._held.add(number)
         return _TableLease(self, number)
@@ -210,6 +218,7 @@ class _TableVault:
         return self._ledger._advise(query, f"session {number >> 31}", number & 0x7FFFFFFF)  # noqa: SLF001 - its own vault
 
     def put(self, page: _Page, number: int, seal: str, content: bytes) -> None:
+        page.close_sealed()
         page.put_sealed(number, seal, content)
 
     def get(self, page: _Page, number: int, seal: str) -> bytes | None:

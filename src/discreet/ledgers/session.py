@@ -123,6 +123,7 @@ class Session:
         if opened is None:
             msg = "the entry that opened the session is missing: the ledger is damaged. Run verify; restore a backup."
             raise LedgerError(msg)
+        ledger._require_genuine([opened])  # noqa: SLF001 - its cost is what steps may spend
         lease = ledger._vault.hold(opened.number)  # noqa: SLF001 - a ledger's own part
         if lease is None:
             msg = (
@@ -179,7 +180,7 @@ class Session:
     def parts(self) -> list[Mapping[str, Any]]:
         """What was shown so far, as JSON objects, in order."""
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
-            parts = [line.body["answer"] for line in page.parts(self._number)]
+            parts = [self._genuine(line).body["answer"] for line in page.parts(self._number)]
         self._ledger._settle()  # noqa: SLF001 - as above
         return parts
 
@@ -289,7 +290,7 @@ class Session:
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
             part = self._step(page, entry.question, "part")
             step = None if part is None else page.line(int(part.body["step"]))
-            paid = None if step is None else read_text(canonical(step.body["inner"]))
+            paid = None if step is None else read_text(canonical(self._genuine(step).body["inner"]))
             if part is None or step is None or paid is None or not covers(paid, cost):
                 return None
             head = self._ledger._head(page)  # noqa: SLF001 - as above
@@ -358,11 +359,18 @@ class Session:
         """The entry of a step at a stage: `open` after it was paid, `part` after its answer was kept."""
         kept = page.fact(step_fact(self._number, question)) if question else None
         word, _, number = (kept or "").partition(" ")
-        return page.line(int(number)) if word == stage else None
+        line = page.line(int(number)) if word == stage else None
+        return None if line is None else self._genuine(line)
+
+    def _genuine(self, line: Line) -> Line:
+        """Refuse an entry that was edited: it is shown to nobody, and pays for nothing."""
+        if not line.is_genuine:
+            raise LedgerError(self._ledger._edited(line.number))  # noqa: SLF001 - a ledger's own part
+        return line
 
     def _spent(self, page: Page) -> Currency:
         text = page.amount(*steps_of(self._number))
-        return self.cost * 0 if text is None else read_text(text)
+        return self.cost * 0 if text is None else self._ledger._amount(text)  # noqa: SLF001 - a ledger's own part
 
     def _count(self, page: Page) -> int:
         return int(page.fact(f"parts {self._number}") or 0)
@@ -435,7 +443,10 @@ class Session:
         body = self._opened.body
         if self._is_closed(page):
             return "was closed"
-        if "until" in body and now() > body["until"]:
+        state = page.state()
+        if (
+            "until" in body and max(now(), "" if state is None else state.time) > body["until"]
+        ):  # clocks may be set back
             return f"expired at {body['until']}"
         if "most_parts" in body and self._count(page) >= body["most_parts"]:
             return f"is over: it has its {body['most_parts']} parts"
