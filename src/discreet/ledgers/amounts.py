@@ -40,8 +40,8 @@ def amount_text(amount: Currency) -> dict[str, Any]:
     >>> amount_text(Pure("1/3"))["epsilon"]
     '1/3'
     """
-    found: dict[str, Any] = json.loads(text_of(amount))
-    return found
+    record: dict[str, Any] = json.loads(text_of(amount))
+    return record
 
 
 @lru_cache(maxsize=1024)

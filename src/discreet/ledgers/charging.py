@@ -66,7 +66,7 @@ class _Run(Spend[Release[Any]]):
     run: Callable[[Reservation], Release[Any]]
 
     def chosen(self, repeat: Repeat) -> Repeat | None:
-        """Take one that cost enough, as releases of methods do not combine; one that is free for who asks, if any."""
+        """Take one release that cost enough alone, as releases of methods do not combine; if possible a free one."""
         enough = [place for place, cost in enumerate(repeat.costs) if covers(cost, self.cost)]
         return repeat.only([min(enough, key=lambda place: len(repeat.unseen[place]))]) if enough else None
 
@@ -109,10 +109,10 @@ def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservatio
 def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
     """Release several things from one purse, all or none.
 
-    What was released before for at least its cost is shown again, free for the dataset. For the rest the order is
-    fixed: each is made ready, which looks whether its source is alive; all costs are taken together, those of showing
-    stored releases to somebody else among them; each is computed, recorded, and shown. What fails after the costs were
-    taken stays spent, as a refund would depend on the data.
+    What was sent before under the same key, or released before for at least its cost, is shown again; the dataset pays
+    nothing for it. For the rest the order is fixed: make each spend ready, which asks whether its source is alive; take
+    all costs at once, with what analysts owe for stored releases that are new to them; then compute, record and show
+    one after the other. Whatever fails after the costs were taken stays spent, as a refund would depend on the data.
 
     >>> from discreet.ledgers import MemoryLedger
     >>> from discreet.tables import Policy
@@ -141,7 +141,7 @@ def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
 
 
 def _in_time(purse: Purse, run: Callable[[Reservation], Released], paid: Reservation) -> Released:
-    """Compute; where the time is over, the owner finds it in the ledger, and the cost stays spent."""
+    """Compute; if the time runs out, note it in the ledger for the owner. The cost stays spent."""
     try:
         return run(paid)
     except TimeLimitError as error:
@@ -151,13 +151,13 @@ def _in_time(purse: Purse, run: Callable[[Reservation], Released], paid: Reserva
 
 
 def _found(purse: Purse, spend: Spend[Any]) -> Repeat | None:
-    """Find what was released before and answers this for its cost."""
+    """Find a release that was made before and is worth the cost."""
     repeat = purse.look(spend.cost, spend.entry)
     return None if repeat is None else spend.chosen(repeat)
 
 
 def _parted(spends: Sequence[Spend[Shown]]) -> tuple[list[Spend[Shown]], dict[int, list[Spend[Shown]]]]:
-    """Part what is to be paid from what is the same, of the same asker: that shares the first one's release."""
+    """Part the spends that are paid from their twins: the same question of the same analyst shares one release."""
     first: dict[tuple[object, ...], Spend[Shown]] = {}
     twins: dict[int, list[Spend[Shown]]] = {}
     new = []

@@ -136,7 +136,7 @@ class Ledger(ABC):
         return self.remaining_for(None, None)
 
     def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
-        """What somebody may still spend for something: the least that is left of all budgets that count."""
+        """What an analyst may still spend for a purpose: the least that is left of the budgets that are charged."""
         require_name("analyst", analyst)
         require_name("purpose", purpose)
         with self._page(write=False) as page:
@@ -168,9 +168,9 @@ class Ledger(ABC):
         return True
 
     def look(self, cost: Currency, entry: Entry) -> Repeat | None:
-        """Give the stored releases of the same question, if together they cost at least this much; nobody pays.
+        """Give the stored releases of the same question, if together they cost at least this much.
 
-        What it gives is not to be shown before `take` or `find` was paid for it.
+        Looking is free. Before any of them is shown, `take` (or `find`, which does both) charges it.
         """
         require_entry(entry)
         if not isinstance(entry.question, str) or entry.question:
@@ -184,8 +184,8 @@ class Ledger(ABC):
     def find(self, cost: Currency, entry: Entry) -> Repeat | None:
         """Give the stored releases of the same question, if together they cost at least this much.
 
-        The dataset pays nothing. An analyst or a purpose that has not seen them pays their full cost in its own budget,
-        once.
+        The dataset pays nothing. An analyst or a purpose that has not seen them yet pays their full cost from its own
+        budget, once.
         """
         answered = self.replay(cost, entry)
         repeat = self.look(cost, entry) if answered is None else None
@@ -220,7 +220,7 @@ class Ledger(ABC):
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
         """Take several costs durably, and what is owed for repeats that `look` found: all of it, or nothing.
 
-        A repeat may be a part of what `look` gave; only what is shown is charged to who has not seen it.
+        A repeat may be a part of what `look` gave: an analyst is charged only for what is shown.
 
         >>> from discreet.ledgers import MemoryLedger
         >>> from discreet.privacy import Pure
@@ -318,9 +318,9 @@ class Ledger(ABC):
     def head(self) -> Head:
         """The last entry by number and hash: print it, keep it elsewhere, and `verify` finds a cut tail."""
         with self._page(write=False) as page:
-            found = self._head(page)
+            last = self._head(page)
         self._settle()
-        return found
+        return last
 
     def verify(self, *, head: str | Head | None = None) -> Verification:
         """Check the chain of hashes, all sums, all budgets, and that a known head is part of the ledger."""
@@ -331,9 +331,9 @@ class Ledger(ABC):
         # Read before the ledger is: it is written after an entry is, so it is never ahead of what is read then.
         kept = self._heads.read() if self._heads is not None else None
         with self._page(write=False) as page:
-            found = verified(page, [*known, *([kept] if kept is not None else [])])
+            verification = verified(page, [*known, *([kept] if kept is not None else [])])
         self._settle()
-        return found
+        return verification
 
     @property
     def statement(self) -> Statement:
@@ -477,13 +477,13 @@ class Ledger(ABC):
         """Read a sum that the store keeps, which must be of the ledger's own currency and relation."""
         nothing = self._limits.nothing
         try:
-            found = read_text(text)
+            amount = read_text(text)
         except DiscreetError:
-            found = None
-        if type(found) is not type(nothing) or found.neighbors != nothing.neighbors:
+            amount = None
+        if type(amount) is not type(nothing) or amount.neighbors != nothing.neighbors:
             msg = f"a sum of the ledger {self._name} is not readable; nothing was spent. Run verify; restore a backup."
             raise LedgerError(msg)
-        return found
+        return amount
 
     def _spent(self, page: Page, scope: Scope) -> Currency:
         text = page.amount("", *scope)
@@ -529,12 +529,12 @@ class Ledger(ABC):
         return self._told(page, lines, entry, self._amount(text))
 
     def _told(self, page: Page, lines: Sequence[Line], entry: Entry, cost: Currency) -> Repeat:
-        """Give answers with what is known of them in the budgets of who asks and what for."""
+        """Give answers together with which of them the analyst's and the purpose's budgets have not paid for yet."""
         own = {scope: seen(page, entry.question, *scope) for scope in scopes(entry.analyst, entry.purpose)[1:]}
         unseen = [frozenset(scope for scope, known in own.items() if line.reservation not in known) for line in lines]
         limited = frozenset(scope for scope in own if self._limits.of(scope) is not None)
-        found = repeat_of(lines, cost, self._head(page))
-        return replace(found, unseen=tuple(unseen), limited=limited)
+        repeat = repeat_of(lines, cost, self._head(page))
+        return replace(repeat, unseen=tuple(unseen), limited=limited)
 
     def _replayed(self, page: Page, entry: Entry) -> Repeat | None:
         """The releases that a request was answered with under its key, in the order in which they were shown."""
@@ -582,7 +582,7 @@ class Ledger(ABC):
         return {**about(entry), "what": entry.kind, "charges": plain(charges)}
 
     def _reserved(self, page: Page, cost: Currency, entry: Entry, draft: Draft) -> Reservation:
-        """Take a cost; earlier answers come along as far as who asks and what for have seen them all the same."""
+        """Take a cost; with it come the earlier answers that analyst and purpose have both paid for already."""
         page.foresee(entry.question, entry.analyst, entry.purpose)
         self._check(page, entry)
         whose = scopes(entry.analyst, entry.purpose)

@@ -12,7 +12,7 @@ from discreet.ledgers.line import Line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Filed", "MemoryPage", "Page", "State", "Store"]
+__all__ = ["Filed", "MemoryPage", "MemoryStore", "Page", "State"]
 
 
 class State(NamedTuple):
@@ -117,10 +117,10 @@ _Key = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class Store:
+class MemoryStore:
     """What a store in memory keeps.
 
-    >>> Store().lines
+    >>> MemoryStore().lines
     []
     """
 
@@ -140,7 +140,7 @@ class MemoryPage:
     ('0', None)
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryStore) -> None:
         self.appended: Line | None = None
         self._store = store
         self._new: list[Line] = []
@@ -150,7 +150,7 @@ class MemoryPage:
     @staticmethod
     def empty() -> MemoryPage:
         """A page on a store of its own."""
-        return MemoryPage(Store())
+        return MemoryPage(MemoryStore())
 
     def foresee(self, question: str, analyst: str | None, purpose: str | None) -> None:
         """Do nothing: all of it is at hand."""

@@ -134,7 +134,7 @@ class _Page:
         text = "SELECT line, hash, number FROM lines WHERE number >= %s"
         text += "" if stop is None else " AND number < %s"
         text += "" if kind is None else " AND kind = %s"
-        rest = [each for each in (stop, kind) if each is not None]
+        rest = [value for value in (stop, kind) if value is not None]
         while rows := self._all(f"{text} ORDER BY number LIMIT {_CHUNK}", start, *rest):
             yield from (Line.read(line, stated) for line, stated, _ in rows)
             start = rows[-1][2] + 1
@@ -292,9 +292,9 @@ class PostgresLedger(Ledger):
     @classmethod
     def unjoined(cls, address: str, head_file: str | Path | None = None) -> PostgresLedger:
         """Open a ledger for `verify` alone, whatever is wrong with it."""
-        found = cls.__new__(cls)
-        found._attach(address, head_file)  # noqa: SLF001 - of its own class
-        return found
+        ledger = cls.__new__(cls)
+        ledger._attach(address, head_file)  # noqa: SLF001 - of its own class
+        return ledger
 
     @property
     def name(self) -> str:
@@ -323,10 +323,10 @@ class PostgresLedger(Ledger):
         if self._connection is not None and self._connection.closed:
             self._connection = None
         if self._connection is None:
-            found = psycopg.connect(self._address, connect_timeout=10)
-            self._connection, self._process = found, os.getpid()
+            connection = psycopg.connect(self._address, connect_timeout=10)
+            self._connection, self._process = connection, os.getpid()
             try:
-                with found.transaction(), found.cursor() as cursor:
+                with connection.transaction(), connection.cursor() as cursor:
                     self._prepare(cursor)
             except BaseException:
                 self.close()

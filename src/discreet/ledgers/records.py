@@ -57,12 +57,12 @@ def scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
     >>> scopes("ann", None)
     [('dataset', ''), ('analyst', 'ann')]
     """
-    found = [DATASET]
+    budgets = [DATASET]
     if analyst is not None:
-        found.append(("analyst", analyst))
+        budgets.append(("analyst", analyst))
     if purpose is not None:
-        found.append(("purpose", purpose))
-    return found
+        budgets.append(("purpose", purpose))
+    return budgets
 
 
 def repeat_of(lines: Sequence[Line], cost: Currency, head: Head) -> Repeat:
@@ -85,7 +85,7 @@ def table_names(value: object) -> list[str]:
     >>> table_names(["visits"])
     ['visits']
     """
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         msg = f"tables is {shown(value)}; it must be a list of names of tables."
         raise ParameterError(msg)
     return value
@@ -99,11 +99,11 @@ def plain(charges: Iterable[Charge]) -> list[list[object]]:
     ['analyst', 'ann']
     """
     texts: dict[int, dict[str, Any]] = {}
-    found = list(charges)
-    for _, _, cost in found:  # mostly one cost in several budgets
+    listed = list(charges)
+    for _, _, cost in listed:  # mostly one cost in several budgets
         if id(cost) not in texts:
             texts[id(cost)] = amount_text(cost)
-    return [[scope, name, texts[id(cost)]] for scope, name, cost in found]
+    return [[scope, name, texts[id(cost)]] for scope, name, cost in listed]
 
 
 def about(entry: Entry) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def about(entry: Entry) -> dict[str, Any]:
     >>> about(Entry("0f3a", ("visits",), "ann"))
     {'question': '0f3a', 'tables': ['visits'], 'analyst': 'ann'}
     """
-    found = {
+    facts = {
         "question": entry.question,
         "tables": list(entry.tables),
         "analyst": entry.analyst,
@@ -126,7 +126,7 @@ def about(entry: Entry) -> dict[str, Any]:
         "request": request_hash(entry),
         **({"details": dict(entry.details)} if entry.details else {}),
     }
-    return {name: value for name, value in found.items() if value not in (None, "")}
+    return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
 def require_name(word: str, name: str | None) -> None:
@@ -215,7 +215,7 @@ def require_texts(entry: Entry) -> None:
         raise ParameterError(msg)
     for word in ("tables", "verified"):
         given = getattr(entry, word)
-        if not isinstance(given, tuple | list) or not all(isinstance(each, str) for each in given):
+        if not isinstance(given, tuple | list) or not all(isinstance(name, str) for name in given):
             msg = f"{word} is {shown(given)}; it must be names of tables."
             raise ParameterError(msg)
     require_name("analyst", entry.analyst)
@@ -256,14 +256,14 @@ def policy_of(page: Page) -> Policy:
         msg = "the entry with the ledger's policy is missing or was edited; run verify, and restore a backup."
         raise LedgerError(msg)
     try:
-        found = Policy.from_json(json.dumps(line.body["policy"]))
+        policy = Policy.from_json(json.dumps(line.body["policy"]))
     except PolicyError as error:
         msg = f"the ledger's policy, entry {place}, is not readable ({error}); run verify, and restore a backup."
         raise LedgerError(msg) from None
     if line.body.get("policy_hash") != page.fact("policy_hash"):
         msg = "the ledger keeps another hash than that of its policy: it was edited. Run verify; restore a backup."
         raise LedgerError(msg)
-    return found
+    return policy
 
 
 def terms_of(page: Page) -> Terms:
@@ -287,16 +287,16 @@ def changes(was: Mapping[str, Any], now_is: Mapping[str, Any], path: str = "") -
     >>> changes({"budget": {"epsilon": "3"}}, {"budget": {"epsilon": "5"}})
     ['budget.epsilon: 3 -> 5']
     """
-    found = []
+    edits = []
     for key in sorted({*was, *now_is}):
         old, new = was.get(key), now_is.get(key)
         place = f"{path}.{key}" if path else key
         if old == new:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
-            found += changes(old, new, place)
+            edits += changes(old, new, place)
         elif isinstance(old, dict | list) or isinstance(new, dict | list):
-            found.append(f"{place} {'added' if old is None else 'removed' if new is None else 'changed'}")
+            edits.append(f"{place} {'added' if old is None else 'removed' if new is None else 'changed'}")
         else:
-            found.append(f"{place}: {old} -> {new}")
-    return found
+            edits.append(f"{place}: {old} -> {new}")
+    return edits

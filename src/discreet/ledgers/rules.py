@@ -149,18 +149,20 @@ def verified_tables(page: Page) -> frozenset[str]:
 def _list(text: str | None, kind: type[Kind]) -> list[Kind]:
     """Read a list that a store keeps as text."""
     try:
-        found = [] if text is None else strict_json(text)
+        listed = [] if text is None else strict_json(text)
     except (RecursionError, ValueError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+        listed = None
+    if not isinstance(listed, list) or not all(isinstance(item, kind) for item in listed):
         msg = "a fact that the ledger keeps is not readable; nothing was spent. Run verify, and restore a backup."
         raise LedgerError(msg)
-    return found
+    return listed
 
 
 def _see(page: Page, question: str, scope: str, name: str, numbers: Iterable[int | None]) -> None:
     known = seen(page, question, scope, name)
-    page.set_amount(question, scope, name, canonical(sorted({*known, *(each for each in numbers if each is not None)})))
+    page.set_amount(
+        question, scope, name, canonical(sorted({*known, *(number for number in numbers if number is not None)}))
+    )
 
 
 def _add(page: Page, topic: str, scope: str, name: str, cost: str) -> None:

@@ -261,7 +261,7 @@ class Session:
             return difference(self.cost, self._spent(page))
 
     def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
-        """What steps may still cost, whoever asks: the budgets of who asks were charged at the opening."""
+        """What steps may still cost; the budgets of analyst and purpose were charged at the opening."""
         del analyst, purpose
         return self.remaining
 
@@ -423,7 +423,7 @@ class Session:
             raise LedgerError(msg)
 
     def _require_holder(self, page: Page, kind: str, parts: int = 0) -> None:
-        """Refuse a holder that somebody took over from, and whatever comes after a session is over but its closing."""
+        """Refuse a holder whose session was taken over, and in a session that is over everything but its closing."""
         why = self._ended(page)
         if why and (kind != "closed" or self._is_closed(page)):
             msg = f"the session of entry {self._number} {why}; nothing was written. Open a new one under another name."

@@ -68,9 +68,9 @@ def checked(export: Iterable[str]) -> list[Line]:
     page = MemoryPage.empty()
     copy_into(page, lines)
     page.commit()
-    found = verified(page, [])
-    if not found.ok:
-        msg = f"the export is not a whole ledger: {found.problems[0]} Export it again."
+    verification = verified(page, [])
+    if not verification.ok:
+        msg = f"the export is not a whole ledger: {verification.problems[0]} Export it again."
         raise LedgerError(msg)
     return lines
 

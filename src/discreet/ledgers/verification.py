@@ -52,7 +52,7 @@ class Verification:
 
     def __str__(self) -> str:
         lines = [f"{counted(self.entries, 'entry')}; head {self.head}; {'all in order' if self.ok else 'NOT in order'}"]
-        return "\n".join([*lines, *(f"problem: {each}" for each in self.problems), *self.remarks])
+        return "\n".join([*lines, *(f"problem: {problem}" for problem in self.problems), *self.remarks])
 
 
 @dataclass(slots=True)
@@ -178,16 +178,16 @@ def verified(page: Page, heads: Iterable[Head]) -> Verification:
     """
     walk = _Walk(MemoryPage.empty())
     wanted = list(heads)
-    found = set()
+    met = set()
     seen = 0
     for entry in page.filed():
         walk.meet(entry)
-        found |= {head for head in wanted if head.hash == entry.hash and head.number in {-1, entry.number}}
+        met |= {head for head in wanted if head.hash == entry.hash and head.number in {-1, entry.number}}
         seen += 1
     if not seen:
         return Verification(0, "", ("the ledger has no entries.",))
     for head in wanted:
-        if head not in found:
+        if head not in met:
             walk.complain(f"the known head {head} is not in the ledger: its tail was cut off or rewritten.")
     _compare(walk, page)
     for damage in page.damage():
