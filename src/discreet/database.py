@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from discreet.engines import open_engine
 from discreet.errors import ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers import open_ledger
+from discreet.ledgers.records import require_analyst, require_purpose
 from discreet.plans import plan_sql
 from discreet.plans import table as plan_table
 from discreet.releases import Question, Questions
@@ -65,10 +67,7 @@ class Database:
         if not isinstance(policy, Policy):
             msg = f"policy is {shown(policy)}; it must be a Policy. To read a file: discreet.open('hospital.toml')."
             raise ParameterError(msg)
-        if not policy.serves(purpose):
-            purposes = ", ".join(each.name for each in policy.purposes)
-            msg = f"purpose is {shown(purpose)}; the policy's purposes are {purposes}. Give one: purpose=…."
-            raise ParameterError(msg)
+        _require_rights(policy, analyst, purpose)
         self._policy = policy
         self._analyst = analyst
         self._purpose = purpose
@@ -78,7 +77,7 @@ class Database:
         except BaseException:
             self._engine.close()
             raise
-        self._owns_ledger = self._ledger is not ledger
+        self._owns_engine, self._owns_ledger = True, self._ledger is not ledger
         # The ledger refuses questions that rely on a check which was withdrawn later.
         self._verified = self._ledger.verified
 
@@ -101,6 +100,27 @@ class Database:
     def budget(self) -> Statement:
         """What is spent and left, and by whom: print it, show it in a notebook, `.plot()` it."""
         return self._ledger.statement
+
+    def as_(self, analyst: str | None, purpose: str | None = None) -> Database:
+        """Ask as somebody else, for something else: the same source and ledger, with that analyst's rights and budgets.
+
+        A server opens one database and makes one of these for each request. Nothing is opened, and closing it closes
+        nothing: source and ledger stay open until the first database is closed.
+
+        >>> import pyarrow as pa
+        >>> from discreet.tables import Analyst, Column, Table
+        >>> table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])
+        >>> policy = Policy([table], epsilon=9, analysts=[Analyst("ann", epsilon=2), Analyst("bob")])
+        >>> with Database(policy, {"t": pa.table({"x": [1]})}) as db:
+        ...     _ = db.as_("ann").sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1)
+        ...     db.as_("ann").remaining, db.as_("bob").remaining
+        (Pure(epsilon=1), Pure(epsilon=8))
+        """
+        _require_rights(self._policy, analyst, purpose)
+        other = copy(self)
+        other._analyst, other._purpose = analyst, purpose  # noqa: SLF001 - of its own class
+        other._owns_engine = other._owns_ledger = False  # noqa: SLF001 - as above
+        return other
 
     def sql(self, text: str, *, dialect: str = "duckdb", bounding: Bounding | None = None) -> Question:
         """Plan a question in SQL, or raise QueryRefused; no data is touched."""
@@ -131,8 +151,9 @@ class Database:
         return Rows(plan_table(self._policy, name, verified=self._verified), self._question)
 
     def close(self) -> None:
-        """Close the source, and the ledger unless it was given opened."""
-        self._engine.close()
+        """Close the source, and the ledger unless it was given opened; what `as_` made closes nothing."""
+        if self._owns_engine:
+            self._engine.close()
         if self._owns_ledger:
             self._ledger.close()
 
@@ -149,6 +170,13 @@ class Database:
 
     def _question(self, plan: Plan, asked: str = "") -> Question:
         return Question(plan, self._engine, self._ledger, self._analyst, self._purpose, asked)
+
+
+def _require_rights(policy: Policy, analyst: str | None, purpose: str | None) -> None:
+    """Refuse a name that the policy does not know; nobody may open a database, and is refused by each question."""
+    if analyst is not None:
+        require_analyst(policy, analyst)
+    require_purpose(policy, purpose)
 
 
 class Rows:

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledgers import Entry, PostgresLedger
+from discreet.ledgers import Entry, PostgresLedger, Session
 from discreet.ledgers import postgres as postgres_module
 from discreet.ledgers.transfer import FORMAT
 from discreet.privacy import Pure
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.engine
 
 COUNT = Entry("count", ("visits",))
+DAILY = Entry("visits by day", ("visits",), kind="stream")
 
 
 @pytest.fixture
@@ -224,7 +225,7 @@ def test_the_defaults_of_a_role_change_nothing_in_a_race(place: Place, isolation
 _SPENDING = """
 import sys
 from discreet.errors import BudgetError
-from discreet.ledgers import Entry, PostgresLedger
+from discreet.ledgers import Entry, PostgresLedger, Session
 from discreet.privacy import Pure
 from tests.ledgers.stores import POLICY
 
@@ -262,3 +263,47 @@ def test_nobody_else_may_read_a_ledger_on_a_server(place: Place) -> None:
         finally:
             connection.execute("ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM PUBLIC")
     assert rights == (0,)
+
+
+def test_nobody_else_may_read_the_sealed_state_of_a_session(place: Place) -> None:
+    """Also those to whom all tables of the schema were granted, before and after."""
+    ledger, role = place.open(POLICY), f"reader{place.number}"
+    all_tables = f"GRANT SELECT ON ALL TABLES IN SCHEMA ledger{place.number} TO {role}, PUBLIC"
+    admin(place, f"CREATE ROLE {role}", all_tables)
+    with Session.open(ledger, Pure(1), DAILY) as session:
+        assert readers(place, role) == (False, True)
+        admin(place, all_tables)
+        session.append([Text(1)], state=b"private")
+        assert readers(place, role) == (False, True)
+    admin(place, f"REASSIGN OWNED BY {role} TO postgres", f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+def readers(place: Place, role: str) -> tuple[bool, ...]:
+    """Whether a role may read the sealed states, and the entries."""
+    query = "SELECT has_table_privilege(%s, %s, 'SELECT')"
+    with psycopg.connect(postgres()) as connection:
+        rows = [
+            connection.execute(query, (role, f"ledger{place.number}.{table}")).fetchone()
+            for table in ("sealed", "lines")
+        ]
+    return tuple(row is not None and row[0] for row in rows)
+
+
+def test_state_on_a_server_that_is_missing_cut_or_older_is_refused(place: Place) -> None:
+    ledger = place.open(POLICY)
+    with Session.open(ledger, Pure(1), DAILY) as session:
+        session.append([Text(1)], state=b"first")
+        admin(place, "CREATE TABLE kept AS SELECT * FROM sealed")
+        session.append([Text(2)], state=b"second")
+    admin(place, "CREATE TABLE newest AS SELECT * FROM sealed")
+    older = "INSERT INTO sealed SELECT * FROM kept"
+    forged = "INSERT INTO sealed SELECT kept.reservation, newest.seal, kept.content FROM kept, newest"
+    cut = "INSERT INTO sealed SELECT reservation, seal, substring(content FROM 1 FOR 36) FROM newest"
+    for insert, what in (("", "missing"), (older, "missing"), (forged, "cut, damaged or of"), (cut, "cut")):
+        admin(place, "DELETE FROM sealed", *filter(None, [insert]))
+        with pytest.raises(LedgerError, match=f"sealed state of the session is {what}"):
+            Session.open(ledger, Pure(1), DAILY)
+    admin(place, "DELETE FROM sealed", "INSERT INTO sealed SELECT * FROM newest")
+    with Session.open(ledger, Pure(1), DAILY) as session:
+        assert (session.state, len(session.parts)) == (b"second", 2)
+    assert ledger.remaining == Pure(2)

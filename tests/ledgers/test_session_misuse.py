@@ -5,19 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import os
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledgers import Entry, Session, SQLiteLedger, charge
 from discreet.ledgers.line import Draft
 from discreet.ledgers.records import plain
 from discreet.mechanisms import DiscreteLaplace
-from discreet.privacy import Pure
-from tests.ledgers.stores import POLICY, Place, Text
+from discreet.privacy import ZCDP, NeighborRelation, Pure
+from tests.ledgers.stores import POLICY, ZCDP_POLICY, Place, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +60,7 @@ def test_a_session_that_was_closed_has_no_bits(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    "ends", [{"most_parts": 1}, {"until": dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1)}], ids=["full", "late"]
+    "ends", [{"most_parts": 1}, {"until": dt.datetime(2500, 1, 1, tzinfo=dt.UTC)}], ids=["full", "late"]
 )
 def test_closing_forgets_the_state_of_a_session_that_is_over_by_itself(
     tmp_path: Path, ends: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -192,3 +194,62 @@ def test_misuse_is_refused_in_words(place: Place) -> None:
         for act in acts:
             with pytest.raises(ParameterError):
                 act()
+
+
+def test_steps_are_kept_within_every_number_of_the_cost(place: Place) -> None:
+    """All of them, never any: what would fit by its rho alone does not fit by its delta, and the other way round."""
+    with Session.open(place.open(ZCDP_POLICY), ZCDP("0.01", 1e-8), DAILY) as session:
+        session.reserve(ZCDP("0.005", 6e-9), step("round 1"))
+        for cost in (ZCDP("0.001", 5e-9), ZCDP("0.006", 1e-9)):
+            assert not session.admits(cost, step("round 2"))
+            with pytest.raises(BudgetError, match="does not fit into the session"):
+                session.reserve(cost, step("round 2"))
+        session.reserve(ZCDP("0.005", 4e-9), step("round 2"))
+        assert session.remaining == ZCDP(0)
+
+
+def test_a_cost_for_other_neighbors_is_no_cost_of_this_ledger(place: Place) -> None:
+    ledger, other = place.open(POLICY), Pure("0.5", neighbors=NeighborRelation.CHANGE_ONE)
+    charge(ledger, Pure(1), step("round 1"), lambda _: NOISE.release(7))
+    with pytest.raises(ParameterError):
+        charge(ledger, other, step("round 1"), lambda _: pytest.fail("it ran"))
+    with Session.open(ledger, Pure(1), DAILY) as session:
+        assert not session.admits(other, step("round 1"))
+        with pytest.raises(ParameterError):
+            session.reserve(other, step("round 1"))
+
+
+def test_a_clock_that_is_set_back_prolongs_no_session(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = place.open(POLICY)
+    end = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=0.01)
+    with Session.open(ledger, Pure(1), DAILY, until=end) as session:
+        while dt.datetime.now(dt.UTC) <= end:
+            pass
+        ledger.reserve(Pure(1), step("a question"))
+        monkeypatch.setattr("discreet.ledgers.session.now", lambda: "2000-01-01T00:00:00.000000Z")
+        with pytest.raises(LedgerError, match="expired at"):
+            session.append([Text(1)])
+
+
+@pytest.mark.parametrize("kind, before, after", [("reserved", '"1"', '"3"'), ("part", ":7}", ":8}")])
+def test_what_was_edited_is_shown_to_nobody_and_pays_for_nothing(
+    tmp_path: Path, kind: str, before: str, after: str
+) -> None:
+    file = tmp_path / "hospital.ledger.sqlite"
+    with SQLiteLedger(file, POLICY) as ledger, Session.open(ledger, Pure(1), DAILY) as session:
+        session.record(session.reserve(Pure("0.5"), step("round 1")), Text(7))
+        assert [part["value"] for part in session.parts] == [7]
+    with closing(sqlite3.connect(file)) as store:
+        changed = store.execute(
+            "UPDATE lines SET line = replace(line, ?, ?) WHERE kind = ? AND line LIKE '%' || ? || '%'",
+            (before, after, kind, before),
+        )
+        assert changed.rowcount == 1
+        store.commit()
+    cost = Pure(1 if kind == "part" else 3)
+    with (
+        SQLiteLedger(file) as ledger,
+        pytest.raises(LedgerError, match=r"entry \d of the ledger .* was edited"),
+        Session.open(ledger, cost, DAILY) as session,
+    ):
+        session.look(Pure("0.5"), step("round 1"))

@@ -40,8 +40,8 @@ def amount_text(amount: Currency) -> dict[str, Any]:
     >>> amount_text(Pure("1/3"))["epsilon"]
     '1/3'
     """
-    found: dict[str, Any] = json.loads(text_of(amount))
-    return found
+    record: dict[str, Any] = json.loads(text_of(amount))
+    return record
 
 
 @lru_cache(maxsize=1024)
@@ -80,14 +80,16 @@ def _numbers(amount: Currency) -> dict[str, Fraction]:
 
 
 def covers(paid: Currency, cost: Currency) -> bool:
-    """Tell whether every number of a cost is at most what was paid.
+    """Tell whether every number of a cost is at most what was paid, for the same neighbors.
 
     >>> from discreet.privacy import ZCDP
     >>> covers(ZCDP(1), ZCDP("0.5")), covers(ZCDP(1), ZCDP("0.5", 1e-9))
     (True, False)
     """
+    if type(paid) is not type(cost) or paid.neighbors != cost.neighbors:
+        return False
     given = _numbers(paid)
-    return type(paid) is type(cost) and all(given[name] >= number for name, number in _numbers(cost).items())
+    return all(given[name] >= number for name, number in _numbers(cost).items())
 
 
 def difference(whole: Currency, part: Currency) -> Currency:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from discreet.errors import BudgetError, TimeLimitError
 from discreet.ledgers.amounts import covers
+from discreet.ledgers.keys import bound
 from discreet.ledgers.purse import Repeat
 from discreet.ledgers.stopping import TAKING, interruptible, what_stays
 from discreet.mechanisms.release import Release
@@ -65,7 +66,7 @@ class _Run(Spend[Release[Any]]):
     run: Callable[[Reservation], Release[Any]]
 
     def chosen(self, repeat: Repeat) -> Repeat | None:
-        """Take one that cost enough, as releases of methods do not combine; one that is free for who asks, if any."""
+        """Take one release that cost enough alone, as releases of methods do not combine; if possible a free one."""
         enough = [place for place, cost in enumerate(repeat.costs) if covers(cost, self.cost)]
         return repeat.only([min(enough, key=lambda place: len(repeat.unseen[place]))]) if enough else None
 
@@ -87,6 +88,10 @@ def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservatio
     Otherwise the cost is reserved durably, `run` gets the reservation (with which rows on loan can be read), and what
     it gives is recorded and only then returned. If it fails, the cost stays spent, as a refund would depend on data.
 
+    With `entry.key` the same request of the same analyst, sent twice, is charged once, whoever else sends it at that
+    moment, and gets the same release. The key is bound to the entry and its cost: with another request it is refused.
+    A request that was charged and whose answer a crash cut off is told so, and nothing is drawn for it again.
+
     >>> from discreet.ledgers import Entry, MemoryLedger
     >>> from discreet.mechanisms import Laplace
     >>> from discreet.privacy import Pure
@@ -104,27 +109,27 @@ def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservatio
 def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
     """Release several things from one purse, all or none.
 
-    What was released before for at least its cost is shown again, free for the dataset. For the rest the order is
-    fixed: each is made ready, which looks whether its source is alive; all costs are taken together, those of showing
-    stored releases to somebody else among them; each is computed, recorded, and shown. What fails after the costs were
-    taken stays spent, as a refund would depend on the data.
+    What was sent before under the same key, or released before for at least its cost, is shown again; the dataset pays
+    nothing for it. For the rest the order is fixed: make each spend ready, which asks whether its source is alive; take
+    all costs at once, with what analysts owe for stored releases that are new to them; then compute, record and show
+    one after the other. Whatever fails after the costs were taken stays spent, as a refund would depend on the data.
 
     >>> from discreet.ledgers import MemoryLedger
     >>> from discreet.tables import Policy
     >>> charge_all(MemoryLedger(Policy([], epsilon=1)), [])
     []
     """
-    stored = [_found(purse, spend) for spend in spends]
-    known = [(spend, repeat) for spend, repeat in zip(spends, stored, strict=True) if repeat is not None]
-    new, twins = _parted([spend for spend, repeat in zip(spends, stored, strict=True) if repeat is None])
+    sent_before = [(spend, purse.replay(spend.cost, spend.entry)) for spend in spends]
+    shown = {id(spend): spend.shown_again(repeat) for spend, repeat in sent_before if repeat is not None}
+    stored = [(spend, _found(purse, spend)) for spend, repeat in sent_before if repeat is None]
+    known = [(spend, repeat) for spend, repeat in stored if repeat is not None]
+    new, twins = _parted([spend for spend, repeat in stored if repeat is None])
     runs = [spend.ready() for spend in new]
     with interruptible(TAKING):
         paid, repeats = _taken(purse, new, known)
-    shown: dict[int, Shown] = {}
     with interruptible(lambda: what_stays([(spend.cost, partial(_found, purse, spend)) for spend in new])):
-        for (spend, wanted), repeat in zip(known, repeats, strict=True):
-            dearest_first = repeat.only([repeat.numbers.index(number) for number in wanted.numbers])
-            shown[id(spend)] = spend.shown_again(dearest_first)
+        for (spend, _), repeat in zip(known, repeats, strict=True):
+            shown[id(spend)] = spend.shown_again(repeat)
         for spend, run, reservation in zip(new, runs, paid, strict=True):
             released = _in_time(purse, run, reservation)
             head = purse.record(reservation, released)
@@ -136,7 +141,7 @@ def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
 
 
 def _in_time(purse: Purse, run: Callable[[Reservation], Released], paid: Reservation) -> Released:
-    """Compute; where the time is over, the owner finds it in the ledger, and the cost stays spent."""
+    """Compute; if the time runs out, note it in the ledger for the owner. The cost stays spent."""
     try:
         return run(paid)
     except TimeLimitError as error:
@@ -146,13 +151,13 @@ def _in_time(purse: Purse, run: Callable[[Reservation], Released], paid: Reserva
 
 
 def _found(purse: Purse, spend: Spend[Any]) -> Repeat | None:
-    """Find what was released before and answers this for its cost."""
+    """Find a release that was made before and is worth the cost."""
     repeat = purse.look(spend.cost, spend.entry)
     return None if repeat is None else spend.chosen(repeat)
 
 
 def _parted(spends: Sequence[Spend[Shown]]) -> tuple[list[Spend[Shown]], dict[int, list[Spend[Shown]]]]:
-    """Part what is to be paid from what is the same, of the same asker: that shares the first one's release."""
+    """Part the spends that are paid from their twins: the same question of the same analyst shares one release."""
     first: dict[tuple[object, ...], Spend[Shown]] = {}
     twins: dict[int, list[Spend[Shown]]] = {}
     new = []
@@ -174,7 +179,7 @@ def _taken(
     spends = [*new, *(spend for spend, _ in known)]
     try:
         costs = [(spend.cost, spend.entry) for spend in new]
-        return purse.take(costs, [(repeat, spend.entry) for spend, repeat in known])
+        return purse.take(costs, [(repeat, bound(spend.cost, spend.entry)) for spend, repeat in known])
     except BudgetError as error:
         more = f"The {len(spends)} questions were refused together." if len(spends) > 1 else spends[0].advice()
         msg = f"{error} {more}".rstrip()

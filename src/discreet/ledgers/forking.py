@@ -40,14 +40,14 @@ class _Gate:
         self._new_locks: weakref.WeakSet[Locked] = weakref.WeakSet()
         self._held: list[tuple[int, list[Forked]]] = []  # by the thread that has the turn, for each fork of its own
 
-    def add(self, each: Forked) -> None:
+    def add(self, ledger: Forked) -> None:
         with self._turn:
-            self._known.add(each)
-            self._new_locks.add(each)
+            self._known.add(ledger)
+            self._new_locks.add(ledger)
 
-    def add_lock(self, each: Locked) -> None:
+    def add_lock(self, ledger: Locked) -> None:
         with self._turn:
-            self._new_locks.add(each)
+            self._new_locks.add(ledger)
 
     def before(self) -> None:
         while not self._hold_all():
@@ -58,13 +58,13 @@ class _Gate:
         held: list[Forked] = []
         self._turn.acquire()
         try:
-            for each in list(self._known):
-                if not each._thread_lock.acquire(timeout=_PATIENCE):  # noqa: SLF001 - what the protocol is for
+            for ledger in list(self._known):
+                if not ledger._thread_lock.acquire(timeout=_PATIENCE):  # noqa: SLF001 - what the protocol is for
                     self._let_go(held)
                     return False
-                held.append(each)
-            for each in held:
-                each._put_aside()  # noqa: SLF001 - likewise
+                held.append(ledger)
+            for ledger in held:
+                ledger._put_aside()  # noqa: SLF001 - likewise
         except BaseException:  # an interrupt: Python forks all the same, and there is nothing to undo then
             self._let_go(held)
             raise
@@ -72,8 +72,8 @@ class _Gate:
         return True
 
     def _let_go(self, held: list[Forked]) -> None:
-        for each in held:
-            each._thread_lock.release()  # noqa: SLF001 - likewise
+        for ledger in held:
+            ledger._thread_lock.release()  # noqa: SLF001 - likewise
         self._turn.release()
 
     def after_in_parent(self) -> None:
@@ -83,14 +83,14 @@ class _Gate:
     def after_in_child(self) -> None:
         self._turn = threading.RLock()
         self._held.clear()
-        for each in list(self._new_locks):
-            each._thread_lock = threading.RLock()  # noqa: SLF001 - likewise
+        for ledger in list(self._new_locks):
+            ledger._thread_lock = threading.RLock()  # noqa: SLF001 - likewise
 
 
 _GATE = _Gate()
 
 
-def rest_before(each: Forked) -> None:
+def rest_before(ledger: Forked) -> None:
     """Put something aside before every fork from now on, as long as it lives; a child finds its lock free.
 
     >>> import threading
@@ -101,17 +101,17 @@ def rest_before(each: Forked) -> None:
     ...         pass
     >>> rest_before(Quiet())
     """
-    _GATE.add(each)
+    _GATE.add(ledger)
 
 
-def renew_lock(each: Locked) -> None:
+def renew_lock(ledger: Locked) -> None:
     """Give a forked child a new lock for something that its parent may go on using.
 
     >>> class Shared:
     ...     _thread_lock = threading.RLock()
     >>> renew_lock(Shared())
     """
-    _GATE.add_lock(each)
+    _GATE.add_lock(ledger)
 
 
 if hasattr(os, "register_at_fork"):

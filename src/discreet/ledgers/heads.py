@@ -12,6 +12,8 @@ from discreet.ledgers.lock import hold, opened
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from discreet.ledgers.page import Page
+
 __all__ = ["Head", "HeadFile"]
 
 _WIDTH = 20
@@ -36,12 +38,12 @@ class Head(NamedTuple):
     @staticmethod
     def read(text: str) -> Head:
         """Read a head as it is printed with an answer; a bare hash has the number -1."""
-        number, colon, found = text.strip().rpartition(":")
-        hexadecimal = len(found) == 64 and set(found) <= set("0123456789abcdef")
+        number, colon, digest = text.strip().rpartition(":")
+        hexadecimal = len(digest) == 64 and set(digest) <= set("0123456789abcdef")
         if not hexadecimal or (colon and not _is_number(number)):
             msg = "the head is no hash of 64 hexadecimal digits, with or without a number and ':' before it."
             raise LedgerError(msg)
-        return Head(int(number) if colon else -1, found)
+        return Head(int(number) if colon else -1, digest)
 
 
 def _is_number(text: str) -> bool:
@@ -78,8 +80,21 @@ class HeadFile:
             raise LedgerError(msg) from None
         if not text.strip("\0\n "):  # a power cut before the first write arrived
             return None
-        number, _, found = text.strip().partition(" ")
-        return Head.read(f"{int(number)}:{found}" if _is_number(number) else text)
+        number, _, digest = text.strip().partition(" ")
+        return Head.read(f"{int(number)}:{digest}" if _is_number(number) else text)
+
+    def require_in(self, page: Page, kept: Head, name: str) -> None:
+        """Refuse a ledger that lacks the entry which was read here before: less was spent in it than was shown."""
+        line = page.line(kept.number)
+        if line is None or line.hash != kept.hash:
+            state = page.state()
+            last = "is empty" if state is None else f"ends at entry {state.number}"
+            msg = (
+                f"the ledger {name} {last}, and {self.path} knows an entry {kept.number} that is not in it: entries "
+                "are missing or changed, and so is what they spent. Restore the newest copy of the ledger. Only if the "
+                "owner is sure that nothing was released beyond this ledger: remove the head file."
+            )
+            raise LedgerError(msg)
 
     def write(self, head: Head) -> None:
         """Write the head in place, in one short write that is never half done; a later one stays.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
 from discreet.exact import integer, shown
 from discreet.ledgers.amounts import added, covers, least, left_of, read_text, spend, text_of
 from discreet.ledgers.heads import Head
+from discreet.ledgers.keys import bound, entry_of_request, require_unused, unanswered
 from discreet.ledgers.line import Draft, Line, now
 from discreet.ledgers.page import MemoryPage
 from discreet.ledgers.purse import (
@@ -24,14 +25,18 @@ from discreet.ledgers.purse import (
     require_reservation,
 )
 from discreet.ledgers.records import (
+    NOTES,
     about,
     changes,
     plain,
     policy_of,
     released_record,
     repeat_of,
+    require_analyst,
     require_name,
+    require_note,
     require_policy,
+    require_purpose,
     require_texts,
     scopes,
     table_names,
@@ -45,13 +50,13 @@ from discreet.ledgers.transfer import FORMAT, checked, copy_into, written
 from discreet.ledgers.verification import Verification, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self
 
     from discreet.ledgers.heads import HeadFile
-    from discreet.ledgers.line import Charge, Scope
+    from discreet.ledgers.line import Scope
     from discreet.ledgers.page import Page, State
     from discreet.ledgers.purse import Released
     from discreet.ledgers.vaults import Vault
@@ -63,9 +68,7 @@ __all__ = ["KINDS", "Ledger"]
 KINDS = ("question", "method", *SESSIONS)
 """What a reservation pays for."""
 
-_NOTES = ("audit", "check", "stopped", "unprotected")
-_WRITTEN = ("opened", "policy", "reserved", "recorded", "shared", "lease", "step", "part", "closed", *_NOTES)
-_OWN_WORDS = frozenset({"analyst", "charges", "clock", "purpose", "question", "reservation", "reservations", "what"})
+_WRITTEN = ("opened", "policy", "reserved", "recorded", "shared", "lease", "step", "part", "closed", *NOTES)
 _CHUNK = 1000
 
 
@@ -133,7 +136,7 @@ class Ledger(ABC):
         return self.remaining_for(None, None)
 
     def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
-        """What somebody may still spend for something: the least that is left of all budgets that count."""
+        """What an analyst may still spend for a purpose: the least that is left of the budgets that are charged."""
         require_name("analyst", analyst)
         require_name("purpose", purpose)
         with self._page(write=False) as page:
@@ -142,10 +145,7 @@ class Ledger(ABC):
                 for scope in scopes(analyst, purpose)
                 if (limit := self._limits.of(scope)) is not None
             ]
-        found = left[0]
-        for each in left[1:]:
-            found = least(found, each)
-        return found
+        return reduce(least, left)
 
     def budgets(self, entry: Entry) -> tuple[Scope, ...]:
         """Name the budgets that a cost is charged to: the dataset's, the analyst's, the purpose's."""
@@ -168,9 +168,9 @@ class Ledger(ABC):
         return True
 
     def look(self, cost: Currency, entry: Entry) -> Repeat | None:
-        """Give the stored releases of the same question, if together they cost at least this much; nobody pays.
+        """Give the stored releases of the same question, if together they cost at least this much.
 
-        What it gives is not to be shown before `take` or `find` was paid for it.
+        Looking is free. Before any of them is shown, `take` (or `find`, which does both) charges it.
         """
         require_entry(entry)
         if not isinstance(entry.question, str) or entry.question:
@@ -184,11 +184,28 @@ class Ledger(ABC):
     def find(self, cost: Currency, entry: Entry) -> Repeat | None:
         """Give the stored releases of the same question, if together they cost at least this much.
 
-        The dataset pays nothing. An analyst or a purpose that has not seen them pays their full cost in its own budget,
-        once.
+        The dataset pays nothing. An analyst or a purpose that has not seen them yet pays their full cost from its own
+        budget, once.
         """
-        found = self.look(cost, entry)
-        return None if found is None else self.take([], [(found, entry)])[1][0]
+        answered = self.replay(cost, entry)
+        repeat = self.look(cost, entry) if answered is None else None
+        return answered if repeat is None else self.take([], [(repeat, bound(cost, entry))])[1][0]
+
+    def replay(self, cost: Currency, entry: Entry) -> Repeat | None:
+        """Give what the same request got under its key, to be shown as it was; None if it is sent for the first time.
+
+        One that was charged and has no answer is refused with LedgerError: drawn anew, its noise would be another.
+        """
+        require_entry(entry)
+        require_texts(entry)
+        if not entry.key:
+            return None
+        entry = bound(cost, entry)
+        with self._page(write=False) as page:
+            self._check(page, entry)
+            repeat = self._replayed(page, entry)
+        self._settle()
+        return repeat
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost durably from all budgets that count, or raise BudgetError and take nothing."""
@@ -203,7 +220,7 @@ class Ledger(ABC):
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
         """Take several costs durably, and what is owed for repeats that `look` found: all of it, or nothing.
 
-        A repeat may be a part of what `look` gave; only what is shown is charged to who has not seen it.
+        A repeat may be a part of what `look` gave: an analyst is charged only for what is shown.
 
         >>> from discreet.ledgers import MemoryLedger
         >>> from discreet.privacy import Pure
@@ -211,19 +228,21 @@ class Ledger(ABC):
         >>> MemoryLedger(Policy([], epsilon=1)).take([(Pure(1), Entry("0f3a", ()))], [])[0][0].cost
         Pure(epsilon=1)
         """
-        costs, repeats = require_costs(costs), require_repeats(repeats)
-        if not costs:
+        costs = [(cost, bound(cost, entry)) for cost, entry in require_costs(costs)]
+        repeats = require_repeats(repeats)
+        if not costs and not any(entry.key for _, entry in repeats):
             with self._page(write=False) as page:  # what is owed by nobody is not written, and waits for no writer
-                owed = any(self._owed(page, repeat, entry) for repeat, entry in repeats)
-                free = () if owed else tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
-            if not owed:
+                wanted = tuple(self._wanted(page, repeat, entry) for repeat, entry in repeats)
+            if not any(repeat.owed for repeat in wanted):
                 self._settle()
-                return (), free
+                return (), wanted
         # Written while nobody has to wait for it.
         drafts = [Draft.of("reserved", self._body(cost, entry)) for cost, entry in costs]
         with self._page(write=True) as page:
-            shared = tuple(self._shown(page, repeat, entry) for repeat, entry in repeats)
-            reserved = [self._reserved(page, *each, draft) for each, draft in zip(costs, drafts, strict=True)]
+            for _, entry in repeats:
+                require_unused(page, entry)
+            shared = tuple(self._shared(page, repeat, entry) for repeat, entry in repeats)
+            reserved = [self._reserved(page, *spend, draft) for spend, draft in zip(costs, drafts, strict=True)]
             return tuple(reserved), shared
 
     def record(self, reservation: Reservation, answer: Released) -> str:
@@ -236,7 +255,7 @@ class Ledger(ABC):
             if line is None or not known or f"{line.number}:{line.hash}" != reservation.head:
                 msg = f"reservation {reservation.number} is not of this ledger; reserve first."
                 raise ParameterError(msg)
-            if page.is_recorded(reservation.number):
+            if page.answer(reservation.number) is not None:
                 msg = f"reservation {reservation.number} has its answer already; a cost pays for one. Reserve again."
                 raise ParameterError(msg)
             body = {"reservation": reservation.number, "answer": record}
@@ -256,13 +275,7 @@ class Ledger(ABC):
         >>> [line.body["shown"] for line in ledger.entries(kind="audit")]
         ['0.41']
         """
-        if kind not in _NOTES:
-            msg = f"kind is {shown(kind)}; it must be one of {', '.join(_NOTES)}."
-            raise ParameterError(msg)
-        if not isinstance(what, str) or not isinstance(facts, Mapping) or not _OWN_WORDS.isdisjoint(facts):
-            own = ", ".join(sorted(_OWN_WORDS))
-            msg = f"what must be a text, and facts a mapping of names, none of them a word of the ledger's own: {own}."
-            raise ParameterError(msg)
+        require_note(kind, what, facts)
         with self._page(write=True) as page:
             if kind == "check":
                 self._require_policy(page, "")
@@ -305,9 +318,9 @@ class Ledger(ABC):
     def head(self) -> Head:
         """The last entry by number and hash: print it, keep it elsewhere, and `verify` finds a cut tail."""
         with self._page(write=False) as page:
-            found = self._head(page)
+            last = self._head(page)
         self._settle()
-        return found
+        return last
 
     def verify(self, *, head: str | Head | None = None) -> Verification:
         """Check the chain of hashes, all sums, all budgets, and that a known head is part of the ledger."""
@@ -318,9 +331,9 @@ class Ledger(ABC):
         # Read before the ledger is: it is written after an entry is, so it is never ahead of what is read then.
         kept = self._heads.read() if self._heads is not None else None
         with self._page(write=False) as page:
-            found = verified(page, [*known, *([kept] if kept is not None else [])])
+            verification = verified(page, [*known, *([kept] if kept is not None else [])])
         self._settle()
-        return found
+        return verification
 
     @property
     def statement(self) -> Statement:
@@ -361,8 +374,8 @@ class Ledger(ABC):
         """Create the ledger, or open it and enter an edited policy; the head file must belong to it."""
         kept = self._heads.read() if self._heads is not None else None
         with self._page(write=False) as page:
-            if kept is not None:
-                self._recognize(page, kept)
+            if self._heads is not None and kept is not None:
+                self._heads.require_in(page, kept, self._name)
             state = self._state(page)
             known = page.fact("policy_hash")
             if state is not None and (policy is None or policy.hash == known):
@@ -385,24 +398,11 @@ class Ledger(ABC):
     def _require_head_in(self, lines: Iterable[Line]) -> None:
         """Refuse an export that lacks an entry which the head file knows: it is older than the ledger was."""
         kept = self._heads.read() if self._heads is not None else None
-        if kept is not None:
+        if self._heads is not None and kept is not None:
             page = MemoryPage.empty()
             copy_into(page, lines)
             page.commit()
-            self._recognize(page, kept)
-
-    def _recognize(self, page: Page, kept: Head) -> None:
-        line = page.line(kept.number)
-        if line is None or line.hash != kept.hash:
-            state = page.state()
-            last = "is empty" if state is None else f"ends at entry {state.number}"
-            where = self._heads.path if self._heads is not None else ""
-            msg = (
-                f"the ledger {self._name} {last}, and {where} knows an entry {kept.number} that is not in it: entries "
-                "are missing or changed, and so is what they spent. Restore the newest copy of the ledger. Only if the "
-                "owner is sure that nothing was released beyond this ledger: remove the head file."
-            )
-            raise LedgerError(msg)
+            self._heads.require_in(page, kept, self._name)
 
     def _enter(self, page: Page, policy: Policy) -> None:
         """Write the first entry, or that of an edit."""
@@ -462,14 +462,8 @@ class Ledger(ABC):
         if entry.kind not in KINDS:
             msg = f"kind is {shown(entry.kind)}; it must be one of {', '.join(KINDS)}."
             raise ParameterError(msg)
-        names = [each.name for each in self._policy.analysts]
-        if names and entry.analyst not in names:
-            msg = f"analyst is {shown(entry.analyst)}; the policy's analysts are {', '.join(names)}."
-            raise ParameterError(msg)
-        if not self._policy.serves(entry.purpose):
-            purposes = ", ".join(each.name for each in self._policy.purposes)
-            msg = f"purpose is {shown(entry.purpose)}; the policy's purposes are {purposes}. Give one: purpose=…."
-            raise ParameterError(msg)
+        require_analyst(self._policy, entry.analyst)
+        require_purpose(self._policy, entry.purpose)
 
     def _require_policy(self, page: Page, asked_under: str) -> None:
         if page.fact("policy_hash") != self._policy.hash or (asked_under and asked_under != self._policy.hash):
@@ -483,13 +477,13 @@ class Ledger(ABC):
         """Read a sum that the store keeps, which must be of the ledger's own currency and relation."""
         nothing = self._limits.nothing
         try:
-            found = read_text(text)
+            amount = read_text(text)
         except DiscreetError:
-            found = None
-        if type(found) is not type(nothing) or found.neighbors != nothing.neighbors:
+            amount = None
+        if type(amount) is not type(nothing) or amount.neighbors != nothing.neighbors:
             msg = f"a sum of the ledger {self._name} is not readable; nothing was spent. Run verify; restore a backup."
             raise LedgerError(msg)
-        return found
+        return amount
 
     def _spent(self, page: Page, scope: Scope) -> Currency:
         text = page.amount("", *scope)
@@ -513,27 +507,19 @@ class Ledger(ABC):
     def _answers(self, page: Page, question: str) -> list[Line]:
         """The answers to a question, as they were recorded: one that was edited is not shown to anybody."""
         lines = page.answers(question) if question else []
-        for line in lines:
-            if not line.is_genuine or line.cost is None:
-                msg = f"entry {line.number} of the ledger {self._name} was edited. Run verify; restore a backup."
-                raise LedgerError(msg)
+        self._require_genuine(lines)
         return lines
 
-    def _total(self, lines: Iterable[Line]) -> Currency:
-        found = self._limits.nothing
+    def _require_genuine(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            found = found if line.cost is None else added(found, line.cost)
-        return found
+            if not line.is_genuine or line.cost is None:
+                raise LedgerError(self._edited(line.number))
 
-    def _unseen(self, page: Page, lines: Sequence[Line], entry: Entry) -> list[Charge]:
-        """What of the cost of answers is not in the budgets of who asks and what for."""
-        found = []
-        for scope in scopes(entry.analyst, entry.purpose)[1:]:
-            known = seen(page, entry.question, *scope)
-            total = self._total(line for line in lines if line.reservation not in known)
-            if total != self._limits.nothing:
-                found.append((*scope, total))
-        return found
+    def _edited(self, number: int) -> str:
+        return f"entry {number} of the ledger {self._name} was edited. Run verify; restore a backup."
+
+    def _total(self, lines: Iterable[Line]) -> Currency:
+        return reduce(added, (line.cost for line in lines if line.cost is not None), self._limits.nothing)
 
     def _repeat(self, page: Page, cost: Currency, entry: Entry) -> Repeat | None:
         lines = self._answers(page, entry.question)
@@ -543,34 +529,50 @@ class Ledger(ABC):
         return self._told(page, lines, entry, self._amount(text))
 
     def _told(self, page: Page, lines: Sequence[Line], entry: Entry, cost: Currency) -> Repeat:
-        """Give answers with what is known of them in the budgets of who asks and what for."""
+        """Give answers together with which of them the analyst's and the purpose's budgets have not paid for yet."""
         own = {scope: seen(page, entry.question, *scope) for scope in scopes(entry.analyst, entry.purpose)[1:]}
         unseen = [frozenset(scope for scope, known in own.items() if line.reservation not in known) for line in lines]
         limited = frozenset(scope for scope in own if self._limits.of(scope) is not None)
-        found = repeat_of(lines, cost, self._head(page))
-        return replace(found, unseen=tuple(unseen), limited=limited)
+        repeat = repeat_of(lines, cost, self._head(page))
+        return replace(repeat, unseen=tuple(unseen), limited=limited)
 
-    def _owed(self, page: Page, repeat: Repeat, entry: Entry) -> list[Charge]:
-        lines = self._answers(page, entry.question)
-        return self._unseen(page, [line for line in lines if line.reservation in repeat.numbers], entry)
+    def _replayed(self, page: Page, entry: Entry) -> Repeat | None:
+        """The releases that a request was answered with under its key, in the order in which they were shown."""
+        number = entry_of_request(page, entry)
+        if number is None:
+            return None
+        line = page.line(number)
+        if line is None or not line.is_genuine:
+            raise LedgerError(self._edited(number))
+        numbers = line.body["reservations"] if line.kind == "shared" else [number, *line.body["earlier"]]
+        answers = [answer for answer in map(page.answer, numbers) if answer is not None]
+        if len(answers) < len(numbers):
+            raise LedgerError(unanswered(entry.key, number))
+        self._require_genuine(answers)
+        return repeat_of(answers, self._total(answers), self._head(page))
 
-    def _shown(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
-        """Stored releases of a question, charged to who asks and what for where they have not seen them."""
+    def _wanted(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
+        """Read stored releases again that `look` gave, in the order in which they are to be shown."""
         self._check(page, entry)
-        lines = [line for line in self._answers(page, entry.question) if line.reservation in repeat.numbers]
-        if not lines or len(lines) != len(set(repeat.numbers)):
+        answers = {line.reservation: line for line in self._answers(page, entry.question)}
+        numbers = list(dict.fromkeys(repeat.numbers))
+        if not numbers or not answers.keys() >= set(numbers):
             msg = "these are no answers to this question in this ledger; look first."
             raise ParameterError(msg)
-        charges = self._unseen(page, lines, entry)
-        found = self._told(page, lines, entry, self._total(lines))
-        if not charges:
-            return found
+        lines = [answers[number] for number in numbers]
+        return self._told(page, lines, entry, self._total(lines))
+
+    def _shared(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
+        """Charge stored releases to the analyst and the purpose that have not seen them yet."""
+        wanted = self._wanted(page, repeat, entry)
+        charges = [(*scope, cost) for scope, cost in wanted.owed.items() if cost != self._limits.nothing]
+        if not charges and (not entry.key or entry_of_request(page, entry) is not None):
+            return wanted
         for scope, name, charge in charges:
             self._admit(page, (scope, name), charge)
-        numbers = [line.reservation for line in lines]
-        body = {**about(entry), "reservations": numbers, "charges": plain(charges)}
+        body = {**about(entry), "reservations": list(wanted.numbers), "charges": plain(charges)}
         head = self._append(page, Draft.of("shared", body))
-        return replace(found, head=str(head))
+        return replace(wanted, head=str(head))
 
     def _body(self, cost: Currency, entry: Entry) -> dict[str, Any]:
         """What an entry says of a cost that is taken."""
@@ -580,13 +582,16 @@ class Ledger(ABC):
         return {**about(entry), "what": entry.kind, "charges": plain(charges)}
 
     def _reserved(self, page: Page, cost: Currency, entry: Entry, draft: Draft) -> Reservation:
-        """Take a cost; earlier answers come along as far as who asks and what for have seen them all the same."""
+        """Take a cost; with it come the earlier answers that analyst and purpose have both paid for already."""
         page.foresee(entry.question, entry.analyst, entry.purpose)
         self._check(page, entry)
         whose = scopes(entry.analyst, entry.purpose)
+        require_unused(page, entry)
         for scope in whose:
             self._admit(page, scope, cost)
-        head = self._append(page, draft)
         lines = self._answers(page, entry.question)
         own = [line for line in lines if all(line.reservation in seen(page, entry.question, *s) for s in whose[1:])]
+        if entry.key:
+            draft = Draft.of(draft.kind, {**draft.body, "earlier": [line.reservation for line in own]})
+        head = self._append(page, draft)
         return Reservation(head.number, cost, entry, tuple(line.body["answer"] for line in own), str(head))

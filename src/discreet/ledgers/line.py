@@ -52,12 +52,12 @@ def canonical(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Give a text without what would command a terminal: whoever asked wrote it, and somebody else reads it.
+    r"""Take out of a text what would command a terminal: an analyst wrote it, and the owner reads it.
 
     >>> printable("SELECT 1\n-- \x1b[2J")
     'SELECT 1 -- ?[2J'
     """
-    return "".join(each if each.isprintable() else " " if each.isspace() else "?" for each in text)
+    return "".join(character if character.isprintable() else " " if character.isspace() else "?" for character in text)
 
 
 def strict_json(text: str) -> Any:  # noqa: ANN401 - JSON holds anything
@@ -78,27 +78,27 @@ def _is_entry(line: Line) -> bool:
     """Whether all parts of an entry are of the types that a ledger writes."""
     if isinstance(line.number, bool) or not isinstance(line.number, int) or not isinstance(line.body, dict):
         return False
-    if not all(isinstance(each, str) for each in (line.kind, line.time, line.previous, line.hash)):
+    if not all(isinstance(value, str) for value in (line.kind, line.time, line.previous, line.hash)):
         return False
     body = line.body
-    texts = [body.get(name) for name in ("question", "analyst", "purpose", "clock")]
+    texts = [body.get(name) for name in ("question", "analyst", "purpose", "clock", "key", "request")]
     number = body.get("reservation")
     return (
-        all(each is None or isinstance(each, str) for each in texts)
+        all(value is None or isinstance(value, str) for value in texts)
         and (number is None or (isinstance(number, int) and not isinstance(number, bool) and -_FITS <= number < _FITS))
         and _are_charges(body.get("charges", []))
-        and all(isinstance(body.get(name, []), list) for name in ("reservations", "changes"))
+        and all(isinstance(body.get(name, []), list) for name in ("reservations", "changes", "earlier"))
     )
 
 
 def _are_charges(charges: object) -> bool:
     return isinstance(charges, list) and all(
-        isinstance(each, list)
-        and len(each) == 3
-        and isinstance(each[0], str)
-        and isinstance(each[1], str)
-        and isinstance(each[2], dict)
-        for each in charges
+        isinstance(charge, list)
+        and len(charge) == 3
+        and isinstance(charge[0], str)
+        and isinstance(charge[1], str)
+        and isinstance(charge[2], dict)
+        for charge in charges
     )
 
 
@@ -143,9 +143,10 @@ class Line:
     """An entry: its number, what kind it is, when, what it says, and the hashes of the one before and of itself.
 
     The kinds: `opened` (the first entry: dataset, relation, filter), `policy` (an edit), `reserved` (a cost was taken),
-    `recorded` (the answer to a reservation), `part` (one value of a stream or session), `shared` (a stored answer was
-    shown to somebody else, in whose budgets it counts), `stopped` (a question took longer than it may), `audit`,
-    `check`, and `unprotected` (a release without any guarantee).
+    `recorded` (the answer to a reservation), `shared` (a stored answer was shown to another analyst, or for another
+    purpose, and charged to their budgets), of sessions `lease` (somebody holds it now), `step` (a cost inside it),
+    `part` (a value that was shown) and `closed`; `stopped` (a question took longer than it may), `audit`, `check`, and
+    `unprotected` (a release without any guarantee).
 
     >>> first = Line.after(None, "audit", {"claimed": "1"}, "2026-01-01T00:00:00.000000Z")
     >>> Line.read(first.text, first.hash) == first, first.number
@@ -170,8 +171,10 @@ class Line:
     def read(text: str, stated: str) -> Line:
         """Read what was stored, every part of its type; whether the hash fits is for `verify` to say."""
         try:
-            found = strict_json(text)
-            line = Line(found["number"], found["kind"], found["time"], found["previous"], found["body"], stated, text)
+            record = strict_json(text)
+            line = Line(
+                record["number"], record["kind"], record["time"], record["previous"], record["body"], stated, text
+            )
         except (KeyError, RecursionError, TypeError, ValueError):
             line = None
         if line is None or not _is_entry(line):
@@ -236,8 +239,8 @@ class Line:
     def from_json(text: str) -> Line:
         """Read a line of an export."""
         try:
-            found = strict_json(text)
-            line, stated = canonical(found["line"]), found["hash"]
+            record = strict_json(text)
+            line, stated = canonical(record["line"]), record["hash"]
         except (KeyError, RecursionError, TypeError, ValueError):
             msg = "a line of the export is not JSON with 'line' and 'hash'; export the ledger again."
             raise LedgerError(msg) from None
@@ -251,7 +254,10 @@ class Line:
             "policy": "; ".join(facts.get("changes", ())),
             "reserved": f"{facts.get('asked') or facts.get('what', '')} ({facts.get('promise', '')})",
             "recorded": f"answer to entry {self.reservation}",
+            "lease": f"holder {facts.get('fence')} of entry {self.reservation}",
+            "step": f"{facts.get('asked') or self.question}, inside entry {self.reservation}",
             "part": f"part of entry {self.reservation}",
+            "closed": f"entry {self.reservation} {facts.get('why', '')}",
             "shared": f"answer to entries {', '.join(map(str, facts.get('reservations', ())))}",
             "audit": f"{facts.get('what', '')}: claimed {facts.get('claimed')}, shown ≥ {facts.get('shown')}",
             "check": str(facts.get("what", "")),

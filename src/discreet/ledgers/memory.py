@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError
 from discreet.ledgers.ledger import Ledger
-from discreet.ledgers.page import MemoryPage, Store
+from discreet.ledgers.page import MemoryPage, MemoryStore
 from discreet.ledgers.vaults import MemoryVault
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class MemoryLedger(Ledger):
     """
 
     def __init__(self, policy: Policy | None = None, *, export: Iterable[str] | None = None) -> None:
-        self._store = Store()
+        self._store = MemoryStore()
         self._vault = MemoryVault()
         self._process = os.getpid()
         self._lock = threading.RLock()

@@ -83,9 +83,10 @@ def export_ledger(
     2
     """
     with _unjoined(policy, address, file) as ledger:
-        found = ledger.verify()
-        if not found.ok:
-            msg = f"the ledger is not in order: {found.problems[0]} Nothing was exported. Run verify; restore a backup."
+        verification = ledger.verify()
+        if not verification.ok:
+            problem = verification.problems[0]
+            msg = f"the ledger is not in order: {problem} Nothing was exported. Run verify; restore a backup."
             raise LedgerError(msg)
         yield from ledger.export()
 
@@ -95,15 +96,15 @@ def _unjoined(policy: Policy | None, address: str | Path | None, file: str | Pat
     if policy is None and address is None and file is not None and read_path(file, name="file").is_file():
         policy = Policy.read(file)
     require_policy(policy)
-    found = address if address is not None else policy.ledger if policy is not None else None
-    if found is None and file is None:
+    named = address if address is not None else policy.ledger if policy is not None else None
+    if named is None and file is None:
         msg = "nothing says which ledger; give an address, or the policy's file."
         raise ParameterError(msg)
-    if found == _MEMORY:
+    if named == _MEMORY:
         msg = f"the ledger {_MEMORY!r} ends with its process; there is none to look at."
         raise LedgerError(msg)
-    place = _Place.of(found, file)
-    if found is None and policy is not None and not place.is_there:
+    place = _Place.of(named, file)
+    if named is None and policy is not None and not place.is_there:
         known = Register(policy, file=read_path("" if file is None else file, name="file")).ledger()
         if known is not None and "://" not in known:
             place = _Place(known, None)
@@ -118,18 +119,18 @@ class _Place:
     head: Path | None
 
     @staticmethod
-    def of(found: str | Path | None, file: str | Path | None) -> _Place:
+    def of(named: str | Path | None, file: str | Path | None) -> _Place:
         """Read an address; a path is relative to the policy's file."""
-        if not isinstance(found, str | Path | None):
-            msg = f"ledger is {shown(found)}; it must be a Ledger, a path, 'memory' or postgresql://…."
+        if not isinstance(named, str | Path | None):
+            msg = f"ledger is {shown(named)}; it must be a Ledger, a path, 'memory' or postgresql://…."
             raise ParameterError(msg)
-        scheme, mark, rest = str(found).partition("://") if found is not None else ("", "", "")
+        scheme, mark, rest = str(named).partition("://") if named is not None else ("", "", "")
         if mark and scheme in {"postgresql", "postgres"}:
-            return _Place(str(found), _head_file(file))
+            return _Place(str(named), _head_file(file))
         if mark and scheme != "sqlite":
             msg = f"ledger is {shown(scheme)}://…; it must be a path, sqlite:///…, 'memory' or postgresql://…."
             raise ParameterError(msg)
-        return _Place(str(_path(found, mark, rest, file)), None)
+        return _Place(str(_path(named, mark, rest, file)), None)
 
     @property
     def is_server(self) -> bool:
@@ -203,11 +204,11 @@ def _head_file(file: str | Path | None) -> Path | None:
     return None if file is None else ledger_beside(file).with_suffix(HEAD)
 
 
-def _path(found: str | Path | None, mark: str, rest: str, file: str | Path | None) -> Path:
+def _path(given: str | Path | None, mark: str, rest: str, file: str | Path | None) -> Path:
     """The file of a ledger, relative to the policy's."""
-    if found is None:
+    if given is None:
         return ledger_beside("" if file is None else file)
-    named = read_path(rest.removeprefix("/") if mark else found, name="ledger")
+    named = read_path(rest.removeprefix("/") if mark else given, name="ledger")
     return (Path() if file is None else read_path(file, name="file").parent) / named
 
 
@@ -244,17 +245,17 @@ def open_ledger(
         raise ParameterError(msg)
     if isinstance(address, Ledger):
         return _registered(_given(address, policy, export), source, file)
-    found = policy.ledger if address is None else address
+    named = policy.ledger if address is None else address
     if address is None and file is not None:
         _require_durable(policy)
-    if found == _MEMORY or (found is None and file is None):
+    if named == _MEMORY or (named is None and file is None):
         return MemoryLedger(policy, export=export)
-    place = _Place.of(found, file)
+    place = _Place.of(named, file)
     lines = list(export) if isinstance(export, Iterable) and not isinstance(export, str | bytes) else export
     register = Register(policy, source, file=None if file is None else read_path(file, name="file"))
     with register.held():
         name = place.name
-        chosen = register.choose(name, place.origin(lines), follow=found is None)
+        chosen = register.choose(name, place.origin(lines), follow=named is None)
         ledger = (place if chosen == name else _Place(chosen, None)).open(policy, lines)
         register.enter(chosen, origin_of(ledger))
     return ledger

@@ -12,7 +12,7 @@ from discreet.ledgers.line import Line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Filed", "MemoryPage", "Page", "State", "Store"]
+__all__ = ["Filed", "MemoryPage", "MemoryStore", "Page", "State"]
 
 
 class State(NamedTuple):
@@ -106,8 +106,8 @@ class Page(Protocol):
     def answers(self, question: str) -> list[Line]:
         """The recorded answers to a question, in order."""
 
-    def is_recorded(self, reservation: int) -> bool:
-        """Whether a reservation has its answer."""
+    def answer(self, reservation: int) -> Line | None:
+        """The recorded answer of a reservation."""
 
     def parts(self, reservation: int) -> list[Line]:
         """The parts of a session, in order."""
@@ -117,10 +117,10 @@ _Key = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class Store:
+class MemoryStore:
     """What a store in memory keeps.
 
-    >>> Store().lines
+    >>> MemoryStore().lines
     []
     """
 
@@ -128,7 +128,7 @@ class Store:
     facts: dict[str, str] = field(default_factory=dict)
     amounts: dict[_Key, str] = field(default_factory=dict)
     answers: dict[str, list[int]] = field(default_factory=dict)
-    recorded: set[int] = field(default_factory=set)
+    recorded: dict[int, Line] = field(default_factory=dict)
 
 
 class MemoryPage:
@@ -140,7 +140,7 @@ class MemoryPage:
     ('0', None)
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryStore) -> None:
         self.appended: Line | None = None
         self._store = store
         self._new: list[Line] = []
@@ -150,7 +150,7 @@ class MemoryPage:
     @staticmethod
     def empty() -> MemoryPage:
         """A page on a store of its own."""
-        return MemoryPage(Store())
+        return MemoryPage(MemoryStore())
 
     def foresee(self, question: str, analyst: str | None, purpose: str | None) -> None:
         """Do nothing: all of it is at hand."""
@@ -211,7 +211,7 @@ class MemoryPage:
         known = {number: question for question, numbers in self._store.answers.items() for number in numbers}
         for line in self._store.lines:
             indexed = line.question if line.kind == "recorded" else None
-            recorded = line.kind != "recorded" or self.is_recorded(line.reservation or 0)
+            recorded = line.kind != "recorded" or self.answer(line.reservation or 0) is not None
             yield Filed(line.number, line.hash, line, recorded and known.get(line.number) == indexed)
 
     def damage(self) -> list[str]:
@@ -222,9 +222,9 @@ class MemoryPage:
         """The recorded answers to a question."""
         return [self._store.lines[number] for number in self._store.answers.get(question, ())]
 
-    def is_recorded(self, reservation: int) -> bool:
-        """Whether a reservation has its answer."""
-        return reservation in self._store.recorded
+    def answer(self, reservation: int) -> Line | None:
+        """The recorded answer of a reservation."""
+        return self._store.recorded.get(reservation)
 
     def parts(self, reservation: int) -> list[Line]:
         """The parts of a session."""
@@ -237,7 +237,7 @@ class MemoryPage:
             store.lines.append(line)
             if line.kind == "recorded":
                 store.answers.setdefault(line.question, []).append(line.number)
-                store.recorded.add(line.reservation or 0)
+                store.recorded[line.reservation or 0] = line
         store.facts.update(self._facts.maps[0])
         store.amounts.update(self._amounts.maps[0])
         self._new.clear()

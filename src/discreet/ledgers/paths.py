@@ -50,11 +50,11 @@ def read_ledger_path(path: str | Path, *, name: str) -> Path:
     ...
     discreet.errors.ParameterError: path is 'hospital.head'; the ledger keeps the hash of its last entry in a file ...
     """
-    found = read_path(path, name=name)
-    if found.suffix.casefold() == HEAD:
+    file = read_path(path, name=name)
+    if file.suffix.casefold() == HEAD:
         msg = (
             f"{name} is {shown(str(path))}; the ledger keeps the hash of its last entry in a file of this name. "
             "Give it another ending, such as .ledger.sqlite."
         )
         raise ParameterError(msg)
-    return found
+    return file

@@ -134,7 +134,7 @@ class _Page:
         text = "SELECT line, hash, number FROM lines WHERE number >= %s"
         text += "" if stop is None else " AND number < %s"
         text += "" if kind is None else " AND kind = %s"
-        rest = [each for each in (stop, kind) if each is not None]
+        rest = [value for value in (stop, kind) if value is not None]
         while rows := self._all(f"{text} ORDER BY number LIMIT {_CHUNK}", start, *rest):
             yield from (Line.read(line, stated) for line, stated, _ in rows)
             start = rows[-1][2] + 1
@@ -157,15 +157,24 @@ class _Page:
         )
         return [Line.read(*row) for row in rows]
 
-    def is_recorded(self, reservation: int) -> bool:
-        query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = %s"
-        return self._one(query, reservation) is not None
+    def answer(self, reservation: int) -> Line | None:
+        row = self._one("SELECT line, hash FROM lines WHERE kind = 'recorded' AND reservation = %s", reservation)
+        return None if row is None else Line.read(*row)
 
     def parts(self, reservation: int) -> list[Line]:
         rows = self._all(
             "SELECT line, hash FROM lines WHERE kind = 'part' AND reservation = %s ORDER BY number", reservation
         )
         return [Line.read(*row) for row in rows]
+
+    def close_sealed(self) -> None:
+        """Take from all roles but the owner what a grant of all tables, now or by default, gave them."""
+        asked = (
+            "SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END "
+            "FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = 'sealed'::regclass AND a.grantee <> c.relowner"
+        )
+        for (grantee,) in self._all(asked):
+            self._cursor.execute(f"REVOKE ALL ON sealed FROM {grantee}".encode())
 
     def put_sealed(self, number: int, seal: str, content: bytes) -> None:
         query = (
@@ -196,8 +205,7 @@ class _TableVault:
     def hold(self, number: int) -> Lease | None:
         if number in self._held:
             return None
-        row = self._lock("SELECT pg_try_advisory_lock(hashtext(%s), %s)", number)
-        if not row:
+        if not self._lock("SELECT pg_try_advisory_lock(hashtext(%s), %s)", number):
             return None
         self._held.add(number)
         return _TableLease(self, number)
@@ -210,6 +218,7 @@ class _TableVault:
         return self._ledger._advise(query, f"session {number >> 31}", number & 0x7FFFFFFF)  # noqa: SLF001 - its own vault
 
     def put(self, page: _Page, number: int, seal: str, content: bytes) -> None:
+        page.close_sealed()
         page.put_sealed(number, seal, content)
 
     def get(self, page: _Page, number: int, seal: str) -> bytes | None:
@@ -283,9 +292,9 @@ class PostgresLedger(Ledger):
     @classmethod
     def unjoined(cls, address: str, head_file: str | Path | None = None) -> PostgresLedger:
         """Open a ledger for `verify` alone, whatever is wrong with it."""
-        found = cls.__new__(cls)
-        found._attach(address, head_file)  # noqa: SLF001 - of its own class
-        return found
+        ledger = cls.__new__(cls)
+        ledger._attach(address, head_file)  # noqa: SLF001 - of its own class
+        return ledger
 
     @property
     def name(self) -> str:
@@ -314,10 +323,10 @@ class PostgresLedger(Ledger):
         if self._connection is not None and self._connection.closed:
             self._connection = None
         if self._connection is None:
-            found = psycopg.connect(self._address, connect_timeout=10)
-            self._connection, self._process = found, os.getpid()
+            connection = psycopg.connect(self._address, connect_timeout=10)
+            self._connection, self._process = connection, os.getpid()
             try:
-                with found.transaction(), found.cursor() as cursor:
+                with connection.transaction(), connection.cursor() as cursor:
                     self._prepare(cursor)
             except BaseException:
                 self.close()

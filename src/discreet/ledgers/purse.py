@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.ledgers.amounts import added
 
 if TYPE_CHECKING:
     from discreet.privacy.currencies import Currency
@@ -48,6 +49,9 @@ class Entry:
     `method`. `asked` are the asker's own words, `details` whatever else is public: limits, the curve. `verified` names
     the tables whose uniqueness is not enforced, as the owner had it checked.
 
+    With a `key`, the analyst's own, what is sent twice is charged once and gets the same release; see `charge`. The key
+    is bound to the request: to `request`, where one request takes several entries, else to this entry and its cost.
+
     >>> Entry(question="0f3a", tables=("visits",), analyst="ann").tables
     ('visits',)
     """
@@ -63,6 +67,8 @@ class Entry:
     version: str = ""
     details: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
     verified: tuple[str, ...] = ()
+    key: str = ""
+    request: str = ""
 
     def by(self, analyst: str | None, purpose: str | None) -> Entry:
         """The same entry for somebody else."""
@@ -73,8 +79,8 @@ class Entry:
 class Reservation:
     """A cost that was taken from a purse, whatever becomes of the release.
 
-    `earlier` holds what was released before for the same question and is in the budgets of who asks already, as JSON
-    objects: the new answer is combined with it.
+    `earlier` holds, as JSON objects, the releases of the same question that this analyst and purpose paid for before:
+    the new answer is combined with them.
     `head` names the last entry of the ledger by its hash.
 
     >>> from discreet.privacy import Pure
@@ -93,13 +99,14 @@ class Reservation:
 class Repeat:
     """A question that was paid for before: its stored releases as JSON objects, and what they cost together.
 
-    Of each release `numbers` has the reservation that paid for it, `costs` what it cost, and `unseen` in which budgets
-    of who asks and what for it does not count yet; `limited` are those of these budgets that have a limit.
+    For each release, `numbers` has the reservation that paid for it, `costs` what it cost, and `unseen` which of the
+    analyst's and the purpose's budgets have not been charged for it yet. `limited` names those of these two budgets
+    that have a limit.
 
     >>> from discreet.privacy import Pure
     >>> bob = frozenset({("analyst", "bob")})
-    >>> found = Repeat(({}, {}), Pure(3), "", (1, 5), (Pure(1), Pure(2)), (frozenset(), bob))
-    >>> found.owed, found.only([0]).owed
+    >>> repeat = Repeat(({}, {}), Pure(3), "", (1, 5), (Pure(1), Pure(2)), (frozenset(), bob))
+    >>> repeat.owed, repeat.only([0]).owed
     ({('analyst', 'bob'): Pure(epsilon=2)}, {})
     """
 
@@ -113,12 +120,12 @@ class Repeat:
 
     @property
     def owed(self) -> dict[tuple[str, str], Currency]:
-        """What seeing all of them would still be charged, by budget; nothing in those that paid already."""
-        found: dict[tuple[str, str], Currency] = {}
+        """What each budget would still be charged for showing all of them; budgets that have paid are left out."""
+        owed: dict[tuple[str, str], Currency] = {}
         for cost, budgets in zip(self.costs, self.unseen, strict=True):
             for budget in sorted(budgets):
-                found[budget] = found[budget] + cost if budget in found else cost
-        return found
+                owed[budget] = added(owed[budget], cost) if budget in owed else cost
+        return owed
 
     def only(self, places: Sequence[int]) -> Repeat:
         """Keep some of the releases, at least one, by their places."""
@@ -148,10 +155,10 @@ class Purse(Protocol):
         """What may still be spent on the dataset in one piece."""
 
     def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
-        """What may still be spent in one piece by somebody for something: the least of all budgets that count."""
+        """What an analyst may still spend for a purpose in one piece: the least of the budgets that are charged."""
 
     def budgets(self, entry: Entry) -> tuple[tuple[str, str], ...]:
-        """Name the budgets that a cost is charged to, by scope and name: the dataset's, then those of who asks."""
+        """Name the budgets that a cost is charged to, by scope and name: of the dataset, the analyst, the purpose."""
 
     def admits(self, cost: Currency, entry: Entry) -> bool:
         """Tell whether a cost would fit now; asking is free."""
@@ -160,7 +167,10 @@ class Purse(Protocol):
         """Tell whether charges to several budgets would fit now, each for itself."""
 
     def look(self, cost: Currency, entry: Entry) -> Repeat | None:
-        """Give what was released for the same question, if at least this cost was paid for it; not yet to be shown."""
+        """Give what was released for the same question, if at least this cost was paid for it; `take` comes first."""
+
+    def replay(self, cost: Currency, entry: Entry) -> Repeat | None:
+        """Give what the same request got under its key; None without a key, or when it is sent for the first time."""
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take a cost before any data is touched, or refuse it; a refusal takes nothing."""
@@ -222,30 +232,30 @@ def require_repeats(repeats: Iterable[tuple[Repeat, Entry]]) -> list[tuple[Repea
     ...
     discreet.errors.ParameterError: repeats holds None; it must be pairs of a Repeat that `look` gave and its Entry.
     """
-    found = _pairs(repeats, "repeats", _LOOKED_UP)
-    for repeat, _ in found:
+    pairs = _pairs(repeats, "repeats", _LOOKED_UP)
+    for repeat, _ in pairs:
         if not isinstance(repeat, Repeat):
             msg = f"repeats holds {shown(repeat)}; it must be {_LOOKED_UP}."
             raise ParameterError(msg)
         numbers = repeat.numbers
-        if not isinstance(numbers, tuple) or not all(isinstance(each, int) for each in numbers):
+        if not isinstance(numbers, tuple) or not all(isinstance(number, int) for number in numbers):
             msg = f"numbers is {shown(numbers)}; it must be the reservations that `look` gave, as a tuple."
             raise ParameterError(msg)
-    return found
+    return pairs
 
 
 def _pairs(given: Any, name: str, allowed: str) -> list[tuple[Any, Entry]]:  # noqa: ANN401 - what is read here
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         msg = f"{name} is {shown(given)}; it must be {allowed}."
         raise ParameterError(msg)
-    found = []
-    for each in given:
-        if not isinstance(each, tuple | list) or len(each) != 2:
-            msg = f"{name} holds {shown(each)}; it must be {allowed}."
+    pairs = []
+    for pair in given:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            msg = f"{name} holds {shown(pair)}; it must be {allowed}."
             raise ParameterError(msg)
-        require_entry(each[1])
-        found.append((each[0], each[1]))
-    return found
+        require_entry(pair[1])
+        pairs.append((pair[0], pair[1]))
+    return pairs
 
 
 def require_reservation(reservation: Reservation) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers.amounts import amount_text
+from discreet.ledgers.keys import request_hash, require_key
 from discreet.ledgers.line import strict_json
 from discreet.ledgers.purse import Repeat
 from discreet.ledgers.terms import DATASET, Terms
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from discreet.ledgers.heads import Head
     from discreet.ledgers.line import Charge, Line, Scope
@@ -23,19 +25,30 @@ if TYPE_CHECKING:
     from discreet.privacy.currencies import Currency
 
 __all__ = [
+    "NOTES",
     "about",
     "changes",
     "plain",
     "policy_of",
     "released_record",
     "repeat_of",
+    "require_analyst",
     "require_name",
+    "require_note",
     "require_policy",
+    "require_purpose",
     "require_texts",
     "scopes",
     "table_names",
     "terms_of",
 ]
+
+NOTES = ("audit", "check", "stopped", "unprotected")
+"""Kinds of entries that keep a public fact at cost 0."""
+
+_OWN_WORDS = frozenset(
+    {"analyst", "charges", "clock", "key", "purpose", "question", "request", "reservation", "reservations", "what"}
+)
 
 
 def scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
@@ -44,12 +57,12 @@ def scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
     >>> scopes("ann", None)
     [('dataset', ''), ('analyst', 'ann')]
     """
-    found = [DATASET]
+    budgets = [DATASET]
     if analyst is not None:
-        found.append(("analyst", analyst))
+        budgets.append(("analyst", analyst))
     if purpose is not None:
-        found.append(("purpose", purpose))
-    return found
+        budgets.append(("purpose", purpose))
+    return budgets
 
 
 def repeat_of(lines: Sequence[Line], cost: Currency, head: Head) -> Repeat:
@@ -72,7 +85,7 @@ def table_names(value: object) -> list[str]:
     >>> table_names(["visits"])
     ['visits']
     """
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         msg = f"tables is {shown(value)}; it must be a list of names of tables."
         raise ParameterError(msg)
     return value
@@ -86,11 +99,11 @@ def plain(charges: Iterable[Charge]) -> list[list[object]]:
     ['analyst', 'ann']
     """
     texts: dict[int, dict[str, Any]] = {}
-    found = list(charges)
-    for _, _, cost in found:  # mostly one cost in several budgets
+    listed = list(charges)
+    for _, _, cost in listed:  # mostly one cost in several budgets
         if id(cost) not in texts:
             texts[id(cost)] = amount_text(cost)
-    return [[scope, name, texts[id(cost)]] for scope, name, cost in found]
+    return [[scope, name, texts[id(cost)]] for scope, name, cost in listed]
 
 
 def about(entry: Entry) -> dict[str, Any]:
@@ -100,7 +113,7 @@ def about(entry: Entry) -> dict[str, Any]:
     >>> about(Entry("0f3a", ("visits",), "ann"))
     {'question': '0f3a', 'tables': ['visits'], 'analyst': 'ann'}
     """
-    found = {
+    facts = {
         "question": entry.question,
         "tables": list(entry.tables),
         "analyst": entry.analyst,
@@ -109,9 +122,11 @@ def about(entry: Entry) -> dict[str, Any]:
         "promise": entry.promise,
         "version": entry.version,
         "verified": list(entry.verified) or None,
+        "key": entry.key,
+        "request": request_hash(entry),
         **({"details": dict(entry.details)} if entry.details else {}),
     }
-    return {name: value for name, value in found.items() if value not in (None, "")}
+    return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
 def require_name(word: str, name: str | None) -> None:
@@ -124,6 +139,55 @@ def require_name(word: str, name: str | None) -> None:
     """
     if name is not None and not (isinstance(name, str) and name and name.isprintable()):
         msg = f"{word} is {shown(name)}; it must be a text of printable characters."
+        raise ParameterError(msg)
+
+
+def require_analyst(policy: Policy, analyst: str | None) -> None:
+    """Refuse whom a policy that names its analysts does not name.
+
+    >>> from discreet.tables import Analyst
+    >>> require_analyst(Policy([], epsilon=1, analysts=[Analyst("ann")]), "eve")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: analyst is 'eve'; the policy's analysts are ann.
+    """
+    require_name("analyst", analyst)
+    names = [known.name for known in policy.analysts]
+    if names and analyst not in names:
+        msg = f"analyst is {shown(analyst)}; the policy's analysts are {', '.join(names)}."
+        raise ParameterError(msg)
+
+
+def require_purpose(policy: Policy, purpose: str | None) -> None:
+    """Refuse what a policy that names its purposes does not name.
+
+    >>> from discreet.tables import Purpose
+    >>> require_purpose(Policy([], epsilon=1, purposes=[Purpose("research")]), None)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: purpose is None; the policy's purposes are research. Give one: purpose=….
+    """
+    require_name("purpose", purpose)
+    if not policy.serves(purpose):
+        purposes = ", ".join(known.name for known in policy.purposes)
+        msg = f"purpose is {shown(purpose)}; the policy's purposes are {purposes}. Give one: purpose=…."
+        raise ParameterError(msg)
+
+
+def require_note(kind: str, what: str, facts: Mapping[str, object]) -> None:
+    """Refuse a note that would pass for another entry, or that names facts by the ledger's own words.
+
+    >>> require_note("audit", "Laplace", {"charges": []})
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: what must be a text, and facts a mapping of names, none of them a word of the ...
+    """
+    if kind not in NOTES:
+        msg = f"kind is {shown(kind)}; it must be one of {', '.join(NOTES)}."
+        raise ParameterError(msg)
+    if not isinstance(what, str) or not isinstance(facts, Mapping) or not _OWN_WORDS.isdisjoint(facts):
+        own = ", ".join(sorted(_OWN_WORDS))
+        msg = f"what must be a text, and facts a mapping of names, none of them a word of the ledger's own: {own}."
         raise ParameterError(msg)
 
 
@@ -151,12 +215,13 @@ def require_texts(entry: Entry) -> None:
         raise ParameterError(msg)
     for word in ("tables", "verified"):
         given = getattr(entry, word)
-        if not isinstance(given, tuple | list) or not all(isinstance(each, str) for each in given):
+        if not isinstance(given, tuple | list) or not all(isinstance(name, str) for name in given):
             msg = f"{word} is {shown(given)}; it must be names of tables."
             raise ParameterError(msg)
     require_name("analyst", entry.analyst)
     require_name("purpose", entry.purpose)
-    for word in ("asked", "promise", "policy", "version"):
+    require_key(entry.key)
+    for word in ("asked", "promise", "policy", "version", "request"):
         if not isinstance(getattr(entry, word), str):
             msg = f"{word} is {shown(getattr(entry, word))}; it must be a text."
             raise ParameterError(msg)
@@ -191,14 +256,14 @@ def policy_of(page: Page) -> Policy:
         msg = "the entry with the ledger's policy is missing or was edited; run verify, and restore a backup."
         raise LedgerError(msg)
     try:
-        found = Policy.from_json(json.dumps(line.body["policy"]))
+        policy = Policy.from_json(json.dumps(line.body["policy"]))
     except PolicyError as error:
         msg = f"the ledger's policy, entry {place}, is not readable ({error}); run verify, and restore a backup."
         raise LedgerError(msg) from None
     if line.body.get("policy_hash") != page.fact("policy_hash"):
         msg = "the ledger keeps another hash than that of its policy: it was edited. Run verify; restore a backup."
         raise LedgerError(msg)
-    return found
+    return policy
 
 
 def terms_of(page: Page) -> Terms:
@@ -222,16 +287,16 @@ def changes(was: Mapping[str, Any], now_is: Mapping[str, Any], path: str = "") -
     >>> changes({"budget": {"epsilon": "3"}}, {"budget": {"epsilon": "5"}})
     ['budget.epsilon: 3 -> 5']
     """
-    found = []
+    edits = []
     for key in sorted({*was, *now_is}):
         old, new = was.get(key), now_is.get(key)
         place = f"{path}.{key}" if path else key
         if old == new:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
-            found += changes(old, new, place)
+            edits += changes(old, new, place)
         elif isinstance(old, dict | list) or isinstance(new, dict | list):
-            found.append(f"{place} {'added' if old is None else 'removed' if new is None else 'changed'}")
+            edits.append(f"{place} {'added' if old is None else 'removed' if new is None else 'changed'}")
         else:
-            found.append(f"{place}: {old} -> {new}")
-    return found
+            edits.append(f"{place}: {old} -> {new}")
+    return edits

@@ -262,7 +262,7 @@ class Register:
             folder = seat.file.parent
             place = ledger if "://" in ledger or seat is self._own else os.path.relpath(ledger, folder)
             line = Entered(self._policy.dataset, place, origin, seat.source, str(folder))
-            known = [each for each in seat.read() if seat.about(each, self._policy.dataset)]
+            known = [row for row in seat.read() if seat.about(row, self._policy.dataset)]
             if known[-1:] != [line]:
                 seat.write(handle, line)
 

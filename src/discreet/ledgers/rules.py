@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, TypeVar
 
 from discreet.errors import LedgerError
+from discreet.ledgers.keys import keep_key
 from discreet.ledgers.line import canonical, strict_json
 from discreet.ledgers.sums import normal, sum_text
 
@@ -23,10 +24,10 @@ Kind = TypeVar("Kind", int, str)
 def apply(line: Line, page: Page) -> None:
     """Carry an entry into the sums and facts of a page; the entry itself is appended by the caller.
 
-    A charge is added to its budget when it is taken (`reserved`, `shared`). What was paid for a question counts from
-    the moment its answer is there to be shown again (`recorded`): for the dataset the sum of all answers' costs, for an
-    analyst or a purpose which of the answers are in their own budget. The last `check` says which tables are verified,
-    until the policy is edited.
+    A charge is added to its budget when it is taken (`reserved`, `shared`); both bind a key to its request. What was
+    paid for a question counts from the moment its answer is there to be shown again (`recorded`): for the dataset the
+    sum of all answers' costs, for an analyst or a purpose which of the answers are in their own budget. The last
+    `check` says which tables are verified, until the policy is edited.
 
     >>> from discreet.ledgers.line import Line
     >>> from discreet.ledgers.page import MemoryPage
@@ -39,6 +40,8 @@ def apply(line: Line, page: Page) -> None:
     '{"currency": "pure", "epsilon": "1/2", "neighbors": "add_remove"}'
     """
     _keep_facts(line, page)
+    if "key" in line.body:
+        keep_key(line, page)
     if line.kind in {"reserved", "lease", "part", "step", "closed"}:
         _keep_session(line, page)
     for scope, name, cost in line.charge_texts:
@@ -146,18 +149,20 @@ def verified_tables(page: Page) -> frozenset[str]:
 def _list(text: str | None, kind: type[Kind]) -> list[Kind]:
     """Read a list that a store keeps as text."""
     try:
-        found = [] if text is None else strict_json(text)
+        listed = [] if text is None else strict_json(text)
     except (RecursionError, ValueError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+        listed = None
+    if not isinstance(listed, list) or not all(isinstance(item, kind) for item in listed):
         msg = "a fact that the ledger keeps is not readable; nothing was spent. Run verify, and restore a backup."
         raise LedgerError(msg)
-    return found
+    return listed
 
 
 def _see(page: Page, question: str, scope: str, name: str, numbers: Iterable[int | None]) -> None:
     known = seen(page, question, scope, name)
-    page.set_amount(question, scope, name, canonical(sorted({*known, *(each for each in numbers if each is not None)})))
+    page.set_amount(
+        question, scope, name, canonical(sorted({*known, *(number for number in numbers if number is not None)}))
+    )
 
 
 def _add(page: Page, topic: str, scope: str, name: str, cost: str) -> None:

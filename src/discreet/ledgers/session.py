@@ -103,6 +103,7 @@ class Session:
             kinds = " or ".join(SESSIONS)
             msg = f"a session needs a kind ({kinds}) and a name, such as Entry('visits by day', …, kind='stream')."
             raise ParameterError(msg)
+        _refuse_key(entry)
         ends = _ends(most_parts, until)
         draft = Draft.of("reserved", {**ledger._body(cost, entry), **ends})  # noqa: SLF001 - a ledger's own part
         with ledger._page(write=True) as page:  # noqa: SLF001 - as above
@@ -122,6 +123,7 @@ class Session:
         if opened is None:
             msg = "the entry that opened the session is missing: the ledger is damaged. Run verify; restore a backup."
             raise LedgerError(msg)
+        ledger._require_genuine([opened])  # noqa: SLF001 - its cost is what steps may spend
         lease = ledger._vault.hold(opened.number)  # noqa: SLF001 - a ledger's own part
         if lease is None:
             msg = (
@@ -178,7 +180,7 @@ class Session:
     def parts(self) -> list[Mapping[str, Any]]:
         """What was shown so far, as JSON objects, in order."""
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
-            parts = [line.body["answer"] for line in page.parts(self._number)]
+            parts = [self._genuine(line).body["answer"] for line in page.parts(self._number)]
         self._ledger._settle()  # noqa: SLF001 - as above
         return parts
 
@@ -259,7 +261,7 @@ class Session:
             return difference(self.cost, self._spent(page))
 
     def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
-        """What steps may still cost, whoever asks: the budgets of who asks were charged at the opening."""
+        """What steps may still cost; the budgets of analyst and purpose were charged at the opening."""
         del analyst, purpose
         return self.remaining
 
@@ -288,12 +290,17 @@ class Session:
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
             part = self._step(page, entry.question, "part")
             step = None if part is None else page.line(int(part.body["step"]))
-            paid = None if step is None else read_text(canonical(step.body["inner"]))
+            paid = None if step is None else read_text(canonical(self._genuine(step).body["inner"]))
             if part is None or step is None or paid is None or not covers(paid, cost):
                 return None
             head = self._ledger._head(page)  # noqa: SLF001 - as above
         self._ledger._settle()  # noqa: SLF001 - as above
         return Repeat((part.body["answer"],), paid, str(head), (step.number,), (paid,), (frozenset(),))
+
+    def replay(self, cost: Currency, entry: Entry) -> None:
+        """Give nothing: a step is found again by its question, and one with a key is refused."""
+        del cost
+        _refuse_key(entry)
 
     def reserve(self, cost: Currency, entry: Entry) -> Reservation:
         """Take the cost of a step, or raise BudgetError."""
@@ -317,6 +324,7 @@ class Session:
         self._require_open()
         for _, entry in costs:
             require_texts(entry)
+            _refuse_key(entry)
         with self._ledger._page(write=True) as page:  # noqa: SLF001 - a ledger's own part
             self._require_holder(page, "step")
             reserved = [self._reserved(page, cost, entry) for cost, entry in costs]
@@ -351,11 +359,18 @@ class Session:
         """The entry of a step at a stage: `open` after it was paid, `part` after its answer was kept."""
         kept = page.fact(step_fact(self._number, question)) if question else None
         word, _, number = (kept or "").partition(" ")
-        return page.line(int(number)) if word == stage else None
+        line = page.line(int(number)) if word == stage else None
+        return None if line is None else self._genuine(line)
+
+    def _genuine(self, line: Line) -> Line:
+        """Refuse an entry that was edited: it is shown to nobody, and pays for nothing."""
+        if not line.is_genuine:
+            raise LedgerError(self._ledger._edited(line.number))  # noqa: SLF001 - a ledger's own part
+        return line
 
     def _spent(self, page: Page) -> Currency:
         text = page.amount(*steps_of(self._number))
-        return self.cost * 0 if text is None else read_text(text)
+        return self.cost * 0 if text is None else self._ledger._amount(text)  # noqa: SLF001 - a ledger's own part
 
     def _count(self, page: Page) -> int:
         return int(page.fact(f"parts {self._number}") or 0)
@@ -408,7 +423,7 @@ class Session:
             raise LedgerError(msg)
 
     def _require_holder(self, page: Page, kind: str, parts: int = 0) -> None:
-        """Refuse a holder that somebody took over from, and whatever comes after a session is over but its closing."""
+        """Refuse a holder whose session was taken over, and in a session that is over everything but its closing."""
         why = self._ended(page)
         if why and (kind != "closed" or self._is_closed(page)):
             msg = f"the session of entry {self._number} {why}; nothing was written. Open a new one under another name."
@@ -428,11 +443,23 @@ class Session:
         body = self._opened.body
         if self._is_closed(page):
             return "was closed"
-        if "until" in body and now() > body["until"]:
+        state = page.state()
+        if (
+            "until" in body and max(now(), "" if state is None else state.time) > body["until"]
+        ):  # clocks may be set back
             return f"expired at {body['until']}"
         if "most_parts" in body and self._count(page) >= body["most_parts"]:
             return f"is over: it has its {body['most_parts']} parts"
         return ""
+
+
+def _refuse_key(entry: Entry) -> None:
+    """Refuse a key where a name does its work."""
+    if entry.key:
+        msg = (
+            f"key is {shown(entry.key)}; sessions and their steps have none: their names find them again. Leave it out."
+        )
+        raise ParameterError(msg)
 
 
 def _ends(most_parts: int | None, until: dt.datetime | None) -> dict[str, object]:

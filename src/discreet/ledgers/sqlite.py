@@ -114,7 +114,7 @@ class _Page:
         if row is None:
             return
         first_there, last_there, *texts, answered = row[3:]
-        policy, dataset, of_analyst, of_purpose = (None if each is None else str(each) for each in texts)
+        policy, dataset, of_analyst, of_purpose = (None if text is None else str(text) for text in texts)
         self._state = _state(row[:3])
         self._there = {0: bool(first_there), self._state.number: bool(last_there)}
         self._facts = {"policy_hash": policy}
@@ -189,7 +189,7 @@ class _Page:
         text, values = "SELECT line, hash FROM lines WHERE number >= ?", [start, stop, kind]
         text += "" if stop is None else " AND number < ?"
         text += "" if kind is None else " AND kind = ?"
-        for row in self._run(f"{text} ORDER BY number", [each for each in values if each is not None]):
+        for row in self._run(f"{text} ORDER BY number", [value for value in values if value is not None]):
             yield Line.read(*row)
 
     def filed(self) -> Iterator[Filed]:
@@ -198,8 +198,8 @@ class _Page:
             yield Filed.of(text, stated, tuple(columns))
 
     def damage(self) -> list[str]:
-        found = [str(row[0]) for row in self._run("PRAGMA integrity_check(10)") if row[0] != "ok"]
-        said = [f"the file is damaged: {' '.join(each.split())}." for each in found]
+        faults = [str(row[0]) for row in self._run("PRAGMA integrity_check(10)") if row[0] != "ok"]
+        said = [f"the file is damaged: {' '.join(fault.split())}." for fault in faults]
         if _schema(self._run) != _expected_schema():
             said.append("the tables or indexes of the file are not those that a ledger makes: they were edited.")
         return said
@@ -212,9 +212,10 @@ class _Page:
         )
         return [Line.read(*row) for row in rows]
 
-    def is_recorded(self, reservation: int) -> bool:
-        query = "SELECT 1 FROM lines WHERE kind = 'recorded' AND reservation = ?"
-        return self._run(query, (reservation,)).fetchone() is not None
+    def answer(self, reservation: int) -> Line | None:
+        query = "SELECT line, hash FROM lines WHERE kind = 'recorded' AND reservation = ?"
+        row = self._run(query, (reservation,)).fetchone()
+        return None if row is None else Line.read(*row)
 
     def parts(self, reservation: int) -> list[Line]:
         query = "SELECT line, hash FROM lines WHERE kind = 'part' AND reservation = ? ORDER BY number"
@@ -324,12 +325,12 @@ class SQLiteLedger(Ledger):
     @classmethod
     def unjoined(cls, path: str | Path) -> SQLiteLedger:
         """Open a ledger for `verify` alone, whatever is wrong with it."""
-        found = cls.__new__(cls)
-        found._attach(path)  # noqa: SLF001 - of its own class
-        if not found.path.exists():
-            msg = f"there is no ledger {found.path}."
+        ledger = cls.__new__(cls)
+        ledger._attach(path)  # noqa: SLF001 - of its own class
+        if not ledger.path.exists():
+            msg = f"there is no ledger {ledger.path}."
             raise LedgerError(msg)
-        return found
+        return ledger
 
     @property
     def path(self) -> Path:
@@ -400,14 +401,14 @@ class SQLiteLedger(Ledger):
         """
         file = os.path.realpath(self._file)
         beside = (f"{file}-wal", f"{file}-shm", f"{self._file}.lock", f"{self._file}.queue")
-        for each in (file, *beside, self._path.with_suffix(HEAD)):
+        for path in (file, *beside, self._path.with_suffix(HEAD)):
             try:
-                private = narrowed(each, group=self._group)
+                private = narrowed(path, group=self._group)
             except FileNotFoundError:
                 continue
             if not private:
                 msg = (
-                    f"others may read or write {each}, a file of the ledger, and this user cannot change that. Its "
+                    f"others may read or write {path}, a file of the ledger, and this user cannot change that. Its "
                     "owner can: chmod 600, on a disk that knows such rights. For several users of one group: group = "
                     "true below [ledger] in the policy."
                 )
@@ -420,30 +421,30 @@ class SQLiteLedger(Ledger):
             if self._path.stat().st_size == 0:
                 msg = "it is empty"
                 raise sqlite3.DatabaseError(msg)
-            found = sqlite3.connect(
+            connection = sqlite3.connect(
                 self._path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
             )
-            found.text_factory = _decoded
+            connection.text_factory = _decoded
             try:
                 # The log is forced by `_force`; a file whose journal somebody else changed forces each commit itself.
-                self._logs = _is_logged(found)
-                found.execute(f"PRAGMA synchronous = {'NORMAL' if self._logs else 'FULL'}")
-                found.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+                self._logs = _is_logged(connection)
+                connection.execute(f"PRAGMA synchronous = {'NORMAL' if self._logs else 'FULL'}")
+                connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
                 application, version = (
-                    found.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+                    connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
                 )
             except (sqlite3.Error, UnicodeDecodeError):
-                found.close()
+                connection.close()
                 raise
             if application != _APPLICATION or version > FORMAT:
-                found.close()
+                connection.close()
                 what = "is no ledger of Discreet" if application != _APPLICATION else "was written by a newer Discreet"
                 what += ". Give the right file." if application != _APPLICATION else ". Upgrade Discreet to use it."
                 msg = f"the file {self._path} {what}"
                 raise LedgerError(msg)
             if version < FORMAT:
-                _upgrade(found)
-            self._connection, self._process = found, os.getpid()
+                _upgrade(connection)
+            self._connection, self._process = connection, os.getpid()
         return self._connection
 
     @contextmanager

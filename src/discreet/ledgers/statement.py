@@ -42,7 +42,7 @@ class Account:
         """Which part of the limit is used, in the number that is used most; None without a limit."""
         if self.limit is None:
             return None
-        limits, spent = (cast("dict[str, Fraction]", each.fields()) for each in (self.limit, self.spent))
+        limits, spent = (cast("dict[str, Fraction]", amount.fields()) for amount in (self.limit, self.spent))
         return float(max((spent[name] / most for name, most in limits.items() if most), default=Fraction(1)))
 
     @property
@@ -56,7 +56,7 @@ class Account:
         return {
             "scope": self.scope,
             "name": self.name,
-            **{word: None if each is None else _plain(each) for word, each in amounts.items()},
+            **{word: None if amount is None else _plain(amount) for word, amount in amounts.items()},
             "share": self.share,
         }
 
@@ -88,13 +88,13 @@ class Statement:
     def of(policy: Policy, limits: Limits, spent: Mapping[Scope, Currency], head: Head) -> Statement:
         """Collect the budgets that the policy names and those that were charged."""
         scopes = [*limits.named, *(scope for scope in sorted(spent) if scope not in limits.named)]
-        found = []
+        accounts = []
         for scope in scopes:
             limit, used = limits.of(scope), spent.get(scope, limits.nothing)
             left = None if limit is None else left_of(limit, used)
-            found.append(Account(*scope, used, None if limit is None else limit.limit, left))
+            accounts.append(Account(*scope, used, None if limit is None else limit.limit, left))
         whole = Approximate(policy.budget.epsilon, policy.budget.delta)
-        return Statement(policy.dataset, _words(whole), policy.filter, tuple(found), head.number + 1, str(head))
+        return Statement(policy.dataset, _words(whole), policy.filter, tuple(accounts), head.number + 1, str(head))
 
     @property
     def whole(self) -> Account:

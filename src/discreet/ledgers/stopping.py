@@ -39,7 +39,9 @@ def interruptible(sentence: str | Callable[[], str]) -> Iterator[None]:
 
 
 def what_stays(taken: Sequence[tuple[Currency, Callable[[], object]]]) -> str:
-    """Say what costs that were taken are worth after an interrupt: each with who finds its recorded answer, if any.
+    """Say after an interrupt which costs stay spent, and whether asking again is free.
+
+    Each cost comes with a function that gives its recorded answer, or None.
 
     An answer that is recorded is shown again for nothing. Of one that is not there is nothing to show, and the noise
     that was drawn is gone: asked again, the question is a new one.
@@ -51,14 +53,14 @@ def what_stays(taken: Sequence[tuple[Currency, Callable[[], object]]]) -> str:
     if not taken:
         return "interrupted; nothing was taken from the budget of the dataset."
     whole = " and ".join(dict.fromkeys(repr(cost) for cost, _ in taken))
-    each = f"{whole} was taken before and stays spent" if len(taken) == 1 else f"the costs ({whole}) stay spent"
+    spent = f"{whole} was taken before and stays spent" if len(taken) == 1 else f"the costs ({whole}) stay spent"
     try:
         recorded = sum(find() is not None for _, find in taken)
     except DiscreetError:
         more = "What the ledger recorded is shown again for nothing; what it did not costs again."
     else:
         more = _about(recorded, len(taken))
-    return f"interrupted; {each}. {more}"
+    return f"interrupted; {spent}. {more}"
 
 
 def _about(recorded: int, count: int) -> str:

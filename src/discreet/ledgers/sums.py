@@ -21,8 +21,8 @@ def _parts(text: str) -> tuple[list[str], list[tuple[int, int]]]:
 
     Every digit is part of a number, or there are no numbers: a text that is not understood adds to nothing.
     """
-    found = _NUMBER.split(text)
-    words, above, below = found[::3], found[1::3], found[2::3]
+    split = _NUMBER.split(text)
+    words, above, below = split[::3], split[1::3], split[2::3]
     if any(map(_DIGIT.search, words)):
         return [text], []
     return words, [(int(a), 1 if b is None else int(b)) for a, b in zip(above, below, strict=True)]

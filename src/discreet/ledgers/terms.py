@@ -101,7 +101,7 @@ class Terms:
             units = dict(record["units"])
         except (KeyError, TypeError, ValueError):
             texts, units = [None], {}
-        if not all(isinstance(each, str) for each in (*texts, *units, *units.values())):
+        if not all(isinstance(text, str) for text in (*texts, *units, *units.values())):
             msg = "what the ledger fixed at its creation is not readable; run verify, and restore a backup."
             raise LedgerError(msg)
         dataset, relation, kind, delta = texts
@@ -158,8 +158,8 @@ class Limits:
     @property
     def named(self) -> list[Scope]:
         """The budgets that the policy names."""
-        analysts = [("analyst", each.name) for each in self._policy.analysts]
-        return [DATASET, *analysts, *(("purpose", each.name) for each in self._policy.purposes)]
+        analysts = [("analyst", holder.name) for holder in self._policy.analysts]
+        return [DATASET, *analysts, *(("purpose", holder.name) for holder in self._policy.purposes)]
 
     def _build(self, scope: Scope) -> Filter[Any] | None:
         policy = self._policy
@@ -167,12 +167,12 @@ class Limits:
             return self.dataset
         kind, name = scope
         holders = policy.analysts if kind == "analyst" else policy.purposes
-        found = next((each for each in holders if each.name == name), None)
-        if found is None or (found.epsilon is None and found.delta is None):
+        holder = next((holder for holder in holders if holder.name == name), None)
+        if holder is None or (holder.epsilon is None and holder.delta is None):
             return None
         whole = policy.budget
-        epsilon = whole.epsilon if found.epsilon is None else found.epsilon
-        delta = whole.delta if found.delta is None else found.delta
+        epsilon = whole.epsilon if holder.epsilon is None else holder.epsilon
+        delta = whole.delta if holder.delta is None else holder.delta
         return budget_filter(policy, Budget(epsilon, delta, neighbors=whole.neighbors))
 
 

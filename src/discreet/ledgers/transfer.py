@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "checked", "copy_into", "written"]
 
 FORMAT = 2
-"""Raised when an older version could no longer read a ledger; 2 has sessions. What is older is brought up to it."""
+"""Raised when an older version could no longer read a ledger; 2 has sessions and keys. Older ones are upgraded."""
 
 
 def written(lines: Iterable[Line]) -> Iterator[str]:
@@ -68,9 +68,9 @@ def checked(export: Iterable[str]) -> list[Line]:
     page = MemoryPage.empty()
     copy_into(page, lines)
     page.commit()
-    found = verified(page, [])
-    if not found.ok:
-        msg = f"the export is not a whole ledger: {found.problems[0]} Export it again."
+    verification = verified(page, [])
+    if not verification.ok:
+        msg = f"the export is not a whole ledger: {verification.problems[0]} Export it again."
         raise LedgerError(msg)
     return lines
 

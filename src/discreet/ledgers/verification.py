@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError, LedgerError
 from discreet.exact import counted
 from discreet.ledgers.amounts import covers, read_text
+from discreet.ledgers.keys import key_problem
 from discreet.ledgers.line import NOTHING
 from discreet.ledgers.page import MemoryPage
 from discreet.ledgers.rules import apply, steps_of
@@ -51,7 +52,7 @@ class Verification:
 
     def __str__(self) -> str:
         lines = [f"{counted(self.entries, 'entry')}; head {self.head}; {'all in order' if self.ok else 'NOT in order'}"]
-        return "\n".join([*lines, *(f"problem: {each}" for each in self.problems), *self.remarks])
+        return "\n".join([*lines, *(f"problem: {problem}" for problem in self.problems), *self.remarks])
 
 
 @dataclass(slots=True)
@@ -117,6 +118,8 @@ class _Walk:
                 self.sessions[line.number] = line.cost
         if line.kind in {"recorded", "part"}:
             self._answer(line)
+        if "key" in line.body and (problem := key_problem(line, self.page)):
+            self.complain(f"entry {line.number} {problem}.")
         apply(line, self.page)
         if line.kind in {"reserved", "shared"}:
             self._within_budget(line)
@@ -175,16 +178,16 @@ def verified(page: Page, heads: Iterable[Head]) -> Verification:
     """
     walk = _Walk(MemoryPage.empty())
     wanted = list(heads)
-    found = set()
+    met = set()
     seen = 0
     for entry in page.filed():
         walk.meet(entry)
-        found |= {head for head in wanted if head.hash == entry.hash and head.number in {-1, entry.number}}
+        met |= {head for head in wanted if head.hash == entry.hash and head.number in {-1, entry.number}}
         seen += 1
     if not seen:
         return Verification(0, "", ("the ledger has no entries.",))
     for head in wanted:
-        if head not in found:
+        if head not in met:
             walk.complain(f"the known head {head} is not in the ledger: its tail was cut off or rewritten.")
     _compare(walk, page)
     for damage in page.damage():

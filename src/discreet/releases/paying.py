@@ -68,6 +68,8 @@ class Purchase(Spend[Answer]):
 
     question: Asked
     protection: Protection
+    key: str = ""
+    request: str = ""
 
     @property
     def cost(self) -> Currency:  # type: ignore[override]  # fixed by the protection
@@ -89,6 +91,8 @@ class Purchase(Spend[Answer]):
             version=plan.policy.version,
             details={"curve": self.protection.curve.record(), "bounding": plan.bounding.canonical()},
             verified=plan.verified,
+            key=self.key,
+            request=self.request,
         )
 
     def known(self) -> Repeat | None:
@@ -160,14 +164,17 @@ class Purchase(Spend[Answer]):
         return " ".join(filter(None, (nothing or f"For this question {largest} would still fit.", dearer)))
 
 
-def pay(question: Asked, protection: Protection) -> Answer:
-    """Release one question for what its protection costs."""
-    return pay_all([(question, protection)])[0]
+def pay(question: Asked, protection: Protection, key: str = "", request: str = "") -> Answer:
+    """Release one question for what its protection costs; with a key once, however often it is sent."""
+    return pay_all([(question, protection)], key, request)[0]
 
 
-def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
-    """Release several questions of one database, all or none, in the order that `charge_all` keeps."""
-    return charge_all(asked[0][0].purse, [Purchase(*each) for each in asked])
+def pay_all(asked: Sequence[tuple[Asked, Protection]], key: str = "", request: str = "") -> list[Answer]:
+    """Release several questions of one database, all or none, in the order that `charge_all` keeps.
+
+    `request` says what the key is bound to where it is more than one question and its cost.
+    """
+    return charge_all(asked[0][0].purse, [Purchase(*each, key, request) for each in asked])
 
 
 def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protection]) -> None:

@@ -191,6 +191,7 @@ class Question:
         confidence: float = 0.95,
         narrow: Number | None = None,
         cut: Number = "0.05",
+        key: str = "",
     ) -> Answer:
         """Answer the question; `epsilon` or `rho` is the price of all of it, or what `within` needs: see `preview`.
 
@@ -198,6 +199,9 @@ class Question:
         who asks has paid for already, for at least this price, is shown again for nothing. What others paid for is
         shown for nothing from the dataset, and counts once in the budgets of who asks and what for with what it cost;
         where that is more than the price in a budget with a limit, the question is answered anew.
+
+        With a `key`, such as a UUID for each request, what is sent twice is charged once and gets the same answer, also
+        after a lost connection: a key belongs to one analyst and to one question at one price.
 
         See `discreet.releases.paying` for the order of everything. What fails after the reservation stays spent, as a
         refund would depend on the data.
@@ -210,9 +214,9 @@ class Question:
         """
         self._allowed("release")
         if narrow is not None:
-            return self._narrow_first(self._divided(epsilon, rho, delta, within, narrow, cut))
+            return self._narrow_first(self._divided(epsilon, rho, delta, within, narrow, cut), key)
         protection = self._protection(epsilon, rho, delta, within, confident(confidence))
-        return pay(self, protection)
+        return pay(self, protection, key)
 
     def narrowed(
         self,
@@ -221,6 +225,7 @@ class Question:
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number | None = None,
+        key: str = "",
     ) -> Question:
         """Buy closer bounds first: the same question about values that are clamped to two private quantiles.
 
@@ -232,7 +237,7 @@ class Question:
         bound may fall anywhere.
         """
         bought = replace(self, plan=bounds_plan(self.plan, cut))
-        return self._between(bought.release(epsilon=epsilon, rho=rho, delta=delta))
+        return self._between(bought.release(epsilon=epsilon, rho=rho, delta=delta, key=key))
 
     def _divided(  # noqa: PLR0913, PLR0917 - as `release`
         self,
@@ -252,14 +257,15 @@ class Question:
         first = Protection.of(bought.recipe, price.part(share, Fraction(0)))
         return price, bought, first, Protection.of(self.recipe, price.part(1 - share, price.delta))
 
-    def _narrow_first(self, divided: tuple[Price, Question, Protection, Protection]) -> Answer:
+    def _narrow_first(self, divided: tuple[Price, Question, Protection, Protection], key: str) -> Answer:
         """Buy bounds, then the question between them; nothing is bought unless both would fit."""
         price, bought, first, rest = divided
+        request = f"{self.plan.key} for {price}, and first {bought.plan.key} for {first.price}"
         require_room((bought, first), (self, rest))
-        bounds = pay(bought, first)
+        bounds = pay(bought, first, key, request)
         close = self._between(bounds, rest.price)
         protection = Protection.of(close.recipe, rest.price)
-        found = pay(close, protection)
+        found = pay(close, protection, key, request)
         promise = replace(protection, price=price).promise
         if bounds.repeated or found.repeated or found.combined > 1:  # made of releases that had prices of their own
             promise = f"{bounds.promise} + {found.promise}"

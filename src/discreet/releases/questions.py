@@ -107,13 +107,21 @@ class Questions:
         rho: Number | None = None,
         delta: Number | None = None,
         weights: Sequence[Number] | None = None,
+        key: str = "",
     ) -> list[Answer]:
-        """Answer all questions for one price, divided by `weights`, one above 0 for each; equally without them."""
+        """Answer all questions for one price, divided by `weights`, one above 0 for each; equally without them.
+
+        With a `key` these questions at this price are charged once, however often they are sent (`Question.release`).
+        """
         for question in self.questions:
             question._allowed("release")  # noqa: SLF001 - a question knows its own rights
         parts = self._parts(epsilon, rho, delta, weights)
         both = zip(self.questions, parts, strict=True)
-        return pay_all([(question, Protection.of(question.recipe, part)) for question, part in both])
+        # Not their parts: sent again, all questions are answered, and the price would be divided in another way.
+        price = Price.read(self.questions[0].plan.policy, epsilon=epsilon, rho=rho, delta=delta)
+        shares = zip((question.plan.key for question in self.questions), _weights(weights, len(parts)), strict=True)
+        request = f"{price} for {list(shares)}"
+        return pay_all([(question, Protection.of(question.recipe, part)) for question, part in both], key, request)
 
     def _parts(
         self, epsilon: Number | None, rho: Number | None, delta: Number | None, weights: Sequence[Number] | None

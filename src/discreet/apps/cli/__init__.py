@@ -91,10 +91,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (Abort, Interrupted) as stop:
         return _complain(str(stop) or _STOPPED, 130)
     except Exception as error:
-        found = next((code for kind, code in _CODES if isinstance(error, kind)), None)
-        if found is None:
+        code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
+        if code is None:
             raise
-        return _complain(_file_trouble(error) if isinstance(error, OSError) else str(error), found)
+        return _complain(_file_trouble(error) if isinstance(error, OSError) else str(error), code)
     if code == 130:  # before a command began
         return _complain(_STOPPED, 130)
     return code if isinstance(code, int) else 0

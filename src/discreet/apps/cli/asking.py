@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from discreet.apps.cli.prices import Price
     from discreet.database import Database
 
-__all__ = ["Asked", "asking"]
+__all__ = ["QuestionOptions", "asking"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionOptions:
     """A question of the command line: where, what, for how much, by whom and what for.
 
     >>> from pathlib import Path
-    >>> Asked(Path("hospital.toml"), "SELECT 1", price(epsilon="1", rho=None, delta=None, confidence=0.9)).confidence
+    >>> named = price(epsilon="1", rho=None, delta=None, confidence=0.9)
+    >>> QuestionOptions(Path("hospital.toml"), "SELECT 1", named).confidence
     0.9
     """
 
@@ -49,7 +50,7 @@ def asking(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the arguments and options of a question, as one value before its own options.
 
     >>> @asking
-    ... def ask(asked: Asked, *, loud: bool = False) -> None: ...
+    ... def ask(asked: QuestionOptions, *, loud: bool = False) -> None: ...
     >>> [*inspect.signature(ask).parameters][:3], "loud" in inspect.signature(ask).parameters
     (['policy', 'sql', 'epsilon'], True)
     """
@@ -68,11 +69,11 @@ def asking(command: Callable[..., None]) -> Callable[..., None]:
         **own: object,
     ) -> None:
         named = price(epsilon=epsilon, rho=rho, delta=delta, within=within, confidence=confidence)
-        command(Asked(policy, sql, named, analyst, purpose), **own)
+        command(QuestionOptions(policy, sql, named, analyst, purpose), **own)
 
     shared = list(inspect.signature(run, eval_str=True).parameters.values())[:-1]
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
     update_wrapper(run, command)
     run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]  # what inspect reads
-    run.__annotations__ = {each.name: each.annotation for each in (*shared, *own)}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)}
     return run

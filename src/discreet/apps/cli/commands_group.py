@@ -105,8 +105,8 @@ class Commands(TyperGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401  likewise
         """Complete names of commands without importing them; help texts of the options come from the framework."""
         item = typer.core.CompletionItem  # type: ignore[attr-defined]  # the framework does not export it
-        found = [item(name, help=summary(name)[1]) for name in names() if name.startswith(incomplete)]
-        return [*found, *TyperCommand.shell_complete(self, ctx, incomplete)]
+        commands = [item(name, help=summary(name)[1]) for name in names() if name.startswith(incomplete)]
+        return [*commands, *TyperCommand.shell_complete(self, ctx, incomplete)]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  likewise
         """Write the overview without importing a command or a library of colors: it must be quick."""

@@ -64,7 +64,7 @@ def story(folder: Path) -> Iterator[Step]:
     """Make a hospital in a folder, ask, repeat, be refused, attack; each step is given as soon as it is done."""
     everybody = list(patients())
     policy = write_hospital(folder, everybody)
-    visits = sum(len(each.visits) for each in everybody)
+    visits = sum(len(patient.visits) for patient in everybody)
     yield Step(
         "hospital",
         f"A hospital: {len(everybody):,} patients, {visits:,} visits",
@@ -141,29 +141,34 @@ def _refused(db: Database) -> Step:
 def _targets(everybody: Sequence[Patient]) -> list[Target]:
     """Choose patients whom year of birth, sex and street single out: as many with cancer as without."""
     seen: dict[tuple[int, str, int], int] = {}
-    for each in everybody:
-        seen[each.birth_year, each.sex, each.street] = seen.get((each.birth_year, each.sex, each.street), 0) + 1
-    alone = [each for each in everybody if seen[each.birth_year, each.sex, each.street] == 1]
+    for patient in everybody:
+        seen[patient.birth_year, patient.sex, patient.street] = (
+            seen.get((patient.birth_year, patient.sex, patient.street), 0) + 1
+        )
+    alone = [patient for patient in everybody if seen[patient.birth_year, patient.sex, patient.street] == 1]
     chosen = [
         person
         for secret in (True, False)
-        for person in [each for each in alone if each.cancer is secret][: _TARGETS // 2]
+        for person in [patient for patient in alone if patient.cancer is secret][: _TARGETS // 2]
     ]
     return [
         Target(
-            f"p{each.number:05}",
+            f"p{patient.number:05}",
             whole=CANCER,
-            rest=f"{CANCER} AND NOT (birth_year = {each.birth_year} AND sex = '{each.sex}' AND street = {each.street})",
-            secret=each.cancer,
+            rest=(
+                f"{CANCER} AND NOT (birth_year = {patient.birth_year} AND sex = '{patient.sex}' "
+                f"AND street = {patient.street})"
+            ),
+            secret=patient.cancer,
         )
-        for each in chosen
+        for patient in chosen
     ]
 
 
 def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Step:
     """Count everybody with cancer, with and without one patient, and subtract."""
     targets = _targets(everybody)
-    total = sum(each.cancer for each in everybody)
+    total = sum(patient.cancer for patient in everybody)
     exact = {CANCER: total, **{target.rest: total - target.secret for target in targets}}
     told = differencing(exact.__getitem__, targets)
     with _attackers(policy) as db:
@@ -190,7 +195,7 @@ def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Ste
 
 def _attacked_by_averaging(policy: Path, everybody: Sequence[Patient]) -> Step:
     """Ask again and again, each time a little differently, and average the noise away."""
-    truth = sum(each.cancer for each in everybody)
+    truth = sum(patient.cancer for patient in everybody)
     careless = DiscreteLaplace(sensitivity=1, epsilon=AVERAGING_PRICE)
     naive = averaging(lambda _: float(careless.release(truth).value), [CANCER] * 4_000, truth=truth)
     with _attackers(policy) as db:
@@ -225,16 +230,21 @@ def _count(db: Database, sql: str, price: str) -> float:
     return float(db.sql(sql).release(epsilon=price).to_dicts()[0]["n"])
 
 
-def _averaged(who: str, found: Averaging, alone: float) -> list[str]:
+def _averaged(who: str, averaging: Averaging, alone: float) -> list[str]:
     """Write what averaging brought: k independent answers leave 1/√k of one answer's ±, equal ones leave all of it."""
-    left = alone if found.different == 1 else alone / math.sqrt(found.answered)
-    numbers = (f"{found.answered + found.refused:,}", f"{found.different:,}", f"{found.refused:,}")
-    return [who, *numbers, f"{left:.2g}", f"{found.error:.2g}"]
+    left = alone if averaging.different == 1 else alone / math.sqrt(averaging.answered)
+    numbers = (f"{averaging.answered + averaging.refused:,}", f"{averaging.different:,}", f"{averaging.refused:,}")
+    return [who, *numbers, f"{left:.2g}", f"{averaging.error:.2g}"]
 
 
-def _differencing(found: Differencing) -> dict[str, object]:
-    return {"targets": found.targets, "right": found.right, "refused": found.refused, "accuracy": found.accuracy}
+def _differencing(attack: Differencing) -> dict[str, object]:
+    return {"targets": attack.targets, "right": attack.right, "refused": attack.refused, "accuracy": attack.accuracy}
 
 
-def _averaging(found: Averaging) -> dict[str, object]:
-    return {"answered": found.answered, "refused": found.refused, "different": found.different, "error": found.error}
+def _averaging(attack: Averaging) -> dict[str, object]:
+    return {
+        "answered": attack.answered,
+        "refused": attack.refused,
+        "different": attack.different,
+        "error": attack.error,
+    }

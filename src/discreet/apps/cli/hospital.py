@@ -82,12 +82,12 @@ class Patient:
 
 def _mixed(*parts: int) -> int:
     """Give a number that looks arbitrary and is always the same: it makes up data, and protects nobody."""
-    found = 0x9E3779B97F4A7C15
+    mixed = 0x9E3779B97F4A7C15
     for part in parts:
-        found = (found ^ part) * 0xBF58476D1CE4E5B9 % 2**64
-        found = (found ^ (found >> 27)) * 0x94D049BB133111EB % 2**64
-        found ^= found >> 31
-    return found
+        mixed = (mixed ^ part) * 0xBF58476D1CE4E5B9 % 2**64
+        mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB % 2**64
+        mixed ^= mixed >> 31
+    return mixed
 
 
 def patients() -> Iterator[Patient]:
@@ -100,7 +100,7 @@ def patients() -> Iterator[Patient]:
     for number in range(_PATIENTS):
         sex = "fm"[_mixed(number, 1) % 2]
         age = 1 + (_mixed(number, 2) % 50 + _mixed(number, 3) % 48)
-        visits = tuple(_visit(number, each, sex, age) for each in range(1 + _mixed(number, 4) % 4))
+        visits = tuple(_visit(number, place, sex, age) for place in range(1 + _mixed(number, 4) % 4))
         yield Patient(number, 2026 - age, sex, 1 + _mixed(number, 5) % _STREETS, visits)
 
 
@@ -129,13 +129,13 @@ def write_hospital(folder: Path, everybody: Sequence[Patient]) -> Path:
         rows = csv.writer(file)
         rows.writerow(["patient_id", "birth_year", "sex", "street", "cancer"])
         rows.writerows(
-            (f"p{each.number:05}", each.birth_year, each.sex, each.street, "yes" if each.cancer else "no")
-            for each in everybody
+            (f"p{person.number:05}", person.birth_year, person.sex, person.street, "yes" if person.cancer else "no")
+            for person in everybody
         )
     with (folder / "visits.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(["patient_id", "ward", "day", "cost", "diagnosis"])
-        rows.writerows((f"p{each.number:05}", *visit) for each in everybody for visit in each.visits)
+        rows.writerows((f"p{person.number:05}", *visit) for person in everybody for visit in person.visits)
     policy = folder / "hospital.toml"
     policy.write_text(POLICY, encoding="utf-8")
     return policy

@@ -28,7 +28,7 @@ def read_policy(path: Path) -> Policy:
     from discreet.tables.nearest import hint
 
     if not path.is_file():
-        there = sorted(each.name for each in path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        there = sorted(file.name for file in path.parent.glob("*.toml")) if path.parent.is_dir() else []
         message = f"there is no policy file {str(path)!r}.{hint(path.name, there)} `discreet init DATA` proposes one."
         raise ParameterError(message)
     return Policy.read(path)

@@ -41,10 +41,10 @@ _STRANGE = re.compile(r"[xX_]|[^\x00-\x7f]")
 def written_number(param: typer.CallbackParam, value: str | list[str] | None) -> str | list[str] | None:
     """Refuse spellings of numbers that a program writes and a person mistypes: 0x1, 1_0, digits of other scripts."""
     given = [value] if isinstance(value, str) else value or []
-    for each in given:
-        if _STRANGE.search(each.rpartition("=")[2]):
+    for word in given:
+        if _STRANGE.search(word.rpartition("=")[2]):
             name = f"--{(param.name or '').replace('_', '-')}"
-            message = f"{name} is {each[:40]!r}; write a decimal number or a fraction, such as 0.5, 1e-6 or 1/3."
+            message = f"{name} is {word[:40]!r}; write a decimal number or a fraction, such as 0.5, 1e-6 or 1/3."
             raise ParameterError(message)
     return value
 

@@ -52,15 +52,15 @@ def price(
     if sum(given is not None and given != [] for given in (epsilon, rho, within)) != 1:
         message = "give the price of the question in one way: --epsilon 0.5, or --rho 0.01, or --within 50."
         raise ParameterError(message)
-    found = _distances(within) if within else None
-    return {"epsilon": epsilon, "rho": rho, "delta": delta, "within": found, "confidence": confidence}
+    distances = _distances(within) if within else None
+    return {"epsilon": epsilon, "rho": rho, "delta": delta, "within": distances, "confidence": confidence}
 
 
 def _distances(given: list[str]) -> str | dict[str, str]:
     """Read one distance for all columns, or one for each that is named."""
     if len(given) == 1 and "=" not in given[0]:
         return given[0]
-    pairs = [each.rpartition("=") for each in given]
+    pairs = [word.rpartition("=") for word in given]
     if any(not name or not distance for name, _, distance in pairs):
         message = f"--within is {' '.join(given)!r}; give one distance for all columns, or COLUMN=DISTANCE for each."
         raise ParameterError(message)

@@ -47,8 +47,8 @@ _FLOATS = ("FLOAT", "DOUBLE", "DECIMAL", "REAL")
 class Proposal:
     """The text of a policy and what is left to fill in.
 
-    >>> found = propose({"visits": {"patient_id": None, "age": None, "ward": None}}, source=".")
-    >>> found.fill
+    >>> proposal = propose({"visits": {"patient_id": None, "age": None, "ward": None}}, source=".")
+    >>> proposal.fill
     ('tables.visits.columns.ward: type, bounds or keys', 'budget: epsilon and delta', 'tables.visits.rows_per_unit')
     """
 
@@ -136,7 +136,7 @@ def _unit(columns: Mapping[str, str | None], given: str | None) -> str | None:
     """Choose the unit: the one that was named, else the first name that sounds like a person's number."""
     if given in columns:
         return given
-    return next((each for each in columns if _PERSON.match(each)), None)
+    return next((name for name in columns if _PERSON.match(name)), None)
 
 
 def _key(name: str) -> str:

@@ -68,12 +68,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Seq
     from rich.table import Table
     from rich.text import Text
 
-    found = Table(box=SIMPLE_HEAD, pad_edge=True, header_style="bold", show_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=True, header_style="bold", show_edge=False)
     for name in columns:
-        found.add_column(Text(name), justify="right" if name in numbers else "left", overflow="fold")
+        table.add_column(Text(name), justify="right" if name in numbers else "left", overflow="fold")
     for row in rows:
-        found.add_row(*(Text(each) for each in row))
-    return found
+        table.add_row(*(Text(cell) for cell in row))
+    return table
 
 
 def charge_text(cost: Currency) -> str:
@@ -110,10 +110,10 @@ def charges_record(charges: Mapping[str, Currency]) -> dict[str, object]:
     >>> charges_record({"dataset": Pure(0), "analyst bob": Pure("0.5")})["charge"]
     {'epsilon': '1/2'}
     """
-    each = {title: amounts(charge) for title, charge in charges.items()}
-    names = list(dict.fromkeys(name for found in each.values() for name in found))
-    most = {name: str(max(Fraction(found[name]) for found in each.values())) for name in names}
-    return {"charge": most, "charges": each}
+    charged = {title: amounts(charge) for title, charge in charges.items()}
+    names = list(dict.fromkeys(name for numbers in charged.values() for name in numbers))
+    most = {name: str(max(Fraction(numbers[name]) for numbers in charged.values())) for name in names}
+    return {"charge": most, "charges": charged}
 
 
 def left_text(left: Currency) -> str:

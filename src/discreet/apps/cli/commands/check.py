@@ -51,11 +51,11 @@ def check(policy: PolicyFile, *, final: Final = False, as_json: Json = False) ->
     stated = read_policy(policy)
     with open_ledger(stated, file=policy) as ledger:  # first, so that an edit in the meantime is noticed
         with working("reading all rows"), open_engine(stated, relative_to=policy.parent) as engine:
-            found = engine.verify(stated)
+            verified = engine.verify(stated)
         outcome = {
-            "holds": [str(fact) for fact, holds in found.items() if holds],
-            "exceeded": [str(fact) for fact, holds in found.items() if not holds and fact.most > 1],
-            "broken": [str(fact) for fact, holds in found.items() if not holds and fact.most == 1],
+            "holds": [str(fact) for fact, holds in verified.items() if holds],
+            "exceeded": [str(fact) for fact, holds in verified.items() if not holds and fact.most > 1],
+            "broken": [str(fact) for fact, holds in verified.items() if not holds and fact.most == 1],
         }
         tables = _unique_tables(stated) if final and not outcome["broken"] else []
         # Who may read the ledger must not learn what was found: a check that failed looks like one that was not final.

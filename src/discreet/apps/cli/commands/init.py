@@ -62,9 +62,9 @@ def init(
         raise ParameterError(message)
     facts = _facts(data, tables) if public else None
     dataset = target.stem if target.name != "policy.toml" else target.absolute().parent.name or target.stem
-    found = propose(tables, source=_source(data, target), dataset=dataset, unit=unit, public=facts)
-    target.write_text(found.text, encoding="utf-8")
-    _tell(target, found, as_json=as_json)
+    proposal = propose(tables, source=_source(data, target), dataset=dataset, unit=unit, public=facts)
+    target.write_text(proposal.text, encoding="utf-8")
+    _tell(target, proposal, as_json=as_json)
 
 
 def _source(data: Path, target: Path) -> str:
@@ -79,24 +79,24 @@ def _facts(data: Path, tables: dict[str, dict[str, str | None]]) -> dict[tuple[s
     """Read the values of public files."""
     from discreet.engines.duckdb.describing import public_facts
 
-    found = {}
+    facts = {}
     for table, columns in tables.items():
         places = [data] if data.is_file() else [data / f"{table}{ending}" for ending in (".parquet", ".csv")]
-        file = next((each for each in places if each.is_file() and each.suffix in {".parquet", ".csv"}), None)
+        file = next((path for path in places if path.is_file() and path.suffix in {".parquet", ".csv"}), None)
         if file is None:
             message = "--public reads CSV and Parquet files; write the policy of other public tables by hand."
             raise ParameterError(message)
         for column in columns:
-            found[table, column] = public_facts(file, column, most_keys=_MOST_KEYS)
-    return found
+            facts[table, column] = public_facts(file, column, most_keys=_MOST_KEYS)
+    return facts
 
 
-def _tell(target: Path, found: Proposal, *, as_json: bool) -> None:
+def _tell(target: Path, proposal: Proposal, *, as_json: bool) -> None:
     if as_json:
-        print_json({"policy": str(target), "fill": list(found.fill)})
+        print_json({"policy": str(target), "fill": list(proposal.fill)})
         return
-    typer.echo(f"wrote {target}; no row was read." if "public = true" not in found.text else f"wrote {target}.")
+    typer.echo(f"wrote {target}; no row was read." if "public = true" not in proposal.text else f"wrote {target}.")
     typer.echo("left for you to fill in, from outside knowledge:")
-    for line in found.fill:
+    for line in proposal.fill:
         typer.echo(f"  {line}")
     typer.echo(f"then: discreet check {target}")

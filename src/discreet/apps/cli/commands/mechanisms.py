@@ -33,7 +33,7 @@ def mechanisms(name: Name = None, *, as_json: Json = False) -> None:
     from discreet.mechanisms import registered
     from discreet.tables.nearest import hint
 
-    rows = [_row(each) for each in registered().values()]
+    rows = [_row(mechanism) for mechanism in registered().values()]
     if name is not None:
         chosen = [row for row in rows if name.lower() in {row["name"].lower(), row["kind"]}]
         if not chosen:
@@ -48,19 +48,19 @@ def mechanisms(name: Name = None, *, as_json: Json = False) -> None:
         _print_rows(rows)
 
 
-def _row(each: type[Mechanism[Any, Any]]) -> dict[str, str]:
+def _row(mechanism: type[Mechanism[Any, Any]]) -> dict[str, str]:
     """Return what a mechanism says of itself."""
     from discreet.mechanisms.registry import GROUPS
 
-    group = each.__module__.split(".")[-2]
+    group = mechanism.__module__.split(".")[-2]
     return {
-        "name": each.__name__,
-        "kind": each.kind,
+        "name": mechanism.__name__,
+        "kind": mechanism.kind,
         "group": GROUPS[group],
-        "summary": (each.__doc__ or "").partition("\n")[0],
-        "guarantee": each.guarantee,
-        "error": each.accuracy,
-        "source": each.source,
+        "summary": (mechanism.__doc__ or "").partition("\n")[0],
+        "guarantee": mechanism.guarantee,
+        "error": mechanism.accuracy,
+        "source": mechanism.source,
     }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.apps.cli.asking import Asked, asking
+from discreet.apps.cli.asking import QuestionOptions, asking
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import amounts, charges_record, charges_text, left_text
 
@@ -28,46 +28,48 @@ Explain = Annotated[bool, typer.Option("--explain", help="Also show the plan: wh
 
 @app.command()
 @asking
-def preview(asked: Asked, *, expected_count: Expected = None, explain: Explain = False, as_json: Json = False) -> None:
+def preview(
+    asked: QuestionOptions, *, expected_count: Expected = None, explain: Explain = False, as_json: Json = False
+) -> None:
     """Show the ± of each column before anything is spent, from public facts alone; nothing is read or charged.
 
     Example: discreet preview hospital.toml "SELECT COUNT(*) AS n FROM visits" --epsilon 0.5
     """
     with asked.open() as db:
         question = db.sql(asked.sql)
-        found = question.preview(**asked.price, expected_count=expected_count)
+        preview = question.preview(**asked.price, expected_count=expected_count)
         plan = question.explain() if explain else None
     if as_json:
-        print_json(_record(found, plan))
+        print_json(_record(preview, plan))
     else:
-        _show(found, plan)
+        _show(preview, plan)
 
 
-def _show(found: Preview, plan: str | None) -> None:
+def _show(preview: Preview, plan: str | None) -> None:
     """Write the preview for a person."""
     from discreet.privacy.readings import cost_text
 
     if plan is not None:
         typer.echo(f"{plan}\n")
-    for name, error in found.errors.items():
+    for name, error in preview.errors.items():
         if error is not None:
             typer.echo(f"{name} ± {cost_text(error, 4)}")
-    for name, note in found.notes.items():
+    for name, note in preview.notes.items():
         typer.echo(f"{name}: {note.replace('expected_count=', '--expected-count 1000')}")
-    told = "asked before; " if found.repeated else ""
-    if found.remaining is not None:
-        charge = charges_text(found.charges) + ("" if found.fits else ", which does not fit")
-        typer.echo(f"{found.promise}; {told}would charge {charge}; left: {left_text(found.remaining)}")
+    told = "asked before; " if preview.repeated else ""
+    if preview.remaining is not None:
+        charge = charges_text(preview.charges) + ("" if preview.fits else ", which does not fit")
+        typer.echo(f"{preview.promise}; {told}would charge {charge}; left: {left_text(preview.remaining)}")
 
 
-def _record(found: Preview, plan: str | None) -> dict[str, object]:
+def _record(preview: Preview, plan: str | None) -> dict[str, object]:
     return {
-        "errors": found.errors,
-        "notes": found.notes,
-        "promise": found.promise,
-        **charges_record(found.charges),
-        "repeated": found.repeated,
-        "fits": found.fits,
-        "left": None if found.remaining is None else amounts(found.remaining),
+        "errors": preview.errors,
+        "notes": preview.notes,
+        "promise": preview.promise,
+        **charges_record(preview.charges),
+        "repeated": preview.repeated,
+        "fits": preview.fits,
+        "left": None if preview.remaining is None else amounts(preview.remaining),
         **({} if plan is None else {"plan": plan}),
     }

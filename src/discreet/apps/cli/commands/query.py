@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.apps.cli.asking import Asked, asking
+from discreet.apps.cli.asking import QuestionOptions, asking
 from discreet.apps.cli.options import Json, print_json
 from discreet.apps.cli.screen import charges_record, charges_text, left_text, screen, table, working
 
@@ -25,7 +25,7 @@ _SHOWING = "interrupted; the answer is paid for and recorded: asking again shows
 
 @app.command()
 @asking
-def query(asked: Asked, *, as_json: Json = False) -> None:
+def query(asked: QuestionOptions, *, as_json: Json = False) -> None:
     """Answer a question in SQL: each value with its ±, charged to the ledger.
 
     The price is the most that is charged to the dataset, and to a budget with a limit. A question that was asked before

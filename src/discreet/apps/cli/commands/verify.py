@@ -34,13 +34,13 @@ def verify(policy: PolicyFile, *, head: Head = None, as_json: Json = False) -> N
         _check_head(head)
     stated = read_policy(policy)
     with working("reading the ledger"):  # one that was cut or edited is refused at opening, but looked at here
-        found = verify_ledger(stated, file=policy, head=head)
+        verification = verify_ledger(stated, file=policy, head=head)
     if as_json:
-        record = {"ok": found.ok, "entries": found.entries, "head": found.head}
-        print_json({**record, "problems": list(found.problems), "remarks": list(found.remarks)})
+        record = {"ok": verification.ok, "entries": verification.entries, "head": verification.head}
+        print_json({**record, "problems": list(verification.problems), "remarks": list(verification.remarks)})
     else:
-        typer.echo(str(found))
-    raise typer.Exit(0 if found.ok else 5)
+        typer.echo(str(verification))
+    raise typer.Exit(0 if verification.ok else 5)
 
 
 def _check_head(text: str) -> None:

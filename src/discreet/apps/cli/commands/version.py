@@ -124,12 +124,12 @@ def _with_version(text: str, version: str, path: Path) -> str:
 
 def _edits(text: str, value: str) -> Iterator[str]:
     """Guess: in place of a version that is there, in a table that is there, or in a new one."""
-    for found in _VERSION.finditer(text):
-        yield text[: found.start(2)] + value + text[found.end(2) :]
+    for match in _VERSION.finditer(text):
+        yield text[: match.start(2)] + value + text[match.end(2) :]
     end = "\r\n" if "\r\n" in text else "\n"
     line = f"version = {value}{end}"
-    for found in _TABLE.finditer(text):
-        yield text[: found.end()] + line + text[found.end() :]
+    for match in _TABLE.finditer(text):
+        yield text[: match.end()] + line + text[match.end() :]
     yield f"[dataset]{end}{line}{end}{text}"
     yield f"{text}{'' if text.endswith(end) else end}[dataset]{end}{line}"
 
