@@ -77,7 +77,7 @@ def test_every_mechanism_speaks_for_itself(kind: str) -> None:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_mechanism_survives_json(example: Example[Any]) -> None:
     mechanism = example.mechanism
-    back = Mechanism.from_record(json.loads(json.dumps(mechanism.record())))
+    back: Mechanism[Any, Any] = Mechanism.from_record(json.loads(json.dumps(mechanism.record())))
     assert back == mechanism
     assert hash(back) == hash(mechanism)
     assert back.privacy == mechanism.privacy
@@ -193,7 +193,7 @@ def test_more_noise_costs_less(example: Example[Any]) -> None:
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ParameterError, match="is no mechanism"):
+    with pytest.raises(ParameterError, match="nobody registered"):
         Mechanism.from_record({"kind": "nothing"})
 
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numbers.staircase import Staircase as Staircase
     from discreet.mechanisms.per_instance import largest_move as largest_move
     from discreet.mechanisms.per_instance import pdp as pdp
+    from discreet.mechanisms.promise import Promise as Promise
     from discreet.mechanisms.recommendation import Option as Option
     from discreet.mechanisms.recommendation import Recommendation as Recommendation
     from discreet.mechanisms.recommendation import recommend as recommend
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.thresholds.count_distinct import CountDistinct as CountDistinct
     from discreet.mechanisms.thresholds.partition_selection import PartitionSelection as PartitionSelection
     from discreet.mechanisms.thresholds.partition_selection import SelectionMethod as SelectionMethod
+    from discreet.mechanisms.together import Together as Together
 
 # One line per file. Whoever adds a name writes it twice: above for type checkers, here for everyone else.
 _HOMES: dict[str, tuple[str, ...]] = {
@@ -123,6 +125,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "numbers.staircase": ("Staircase",),
     "recommendation": ("Option", "Recommendation", "recommend"),
     "per_instance": ("largest_move", "pdp"),
+    "promise": ("Promise",),
     "release": ("Release",),
     "responses.randomized_response": ("RandomizedResponse", "Shares"),
     "statistics.cdf": ("Cdf", "cdf"),
@@ -140,6 +143,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "thresholds.above_threshold": ("AboveThreshold", "Watch"),
     "thresholds.count_distinct": ("CountDistinct",),
     "thresholds.partition_selection": ("PartitionSelection", "SelectionMethod"),
+    "together": ("Together",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

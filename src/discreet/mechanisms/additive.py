@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, SupportsIndex
+    from typing import SupportsIndex
 
     from numpy.typing import NDArray
 
-    from discreet.mechanisms.mechanism import Mechanism
+    from discreet.mechanisms.promise import Error
     from discreet.privacy.relations import Relation
 
 __all__ = [
@@ -68,7 +68,13 @@ class Inputs(Enum):
 
 
 Choice = TypeVar("Choice", bound=Enum)
-Built = TypeVar("Built", bound="Mechanism[Any, Any]")
+
+
+class _Erring(Protocol):
+    def error(self, confidence: float = 0.95) -> Error: ...
+
+
+Built = TypeVar("Built", bound=_Erring)
 
 
 def read_positive(value: Number | None, name: str, *, zero: str) -> Fraction:
