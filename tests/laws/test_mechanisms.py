@@ -17,7 +17,7 @@ from discreet.errors import ParameterError
 from discreet.exact import rational
 from discreet.mechanisms import Laplace, Mechanism, Release, registered
 from discreet.mechanisms.registry import modules
-from discreet.privacy import ZCDP, Approximate, Curve, Pure
+from discreet.privacy import ZCDP, Approximate, Curve, NeighborRelation, Pure, Unit
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -190,6 +190,38 @@ def test_more_noise_costs_less(example: Example[Any]) -> None:
     wide, narrow = other.error(0.9), mechanism.error(0.9)
     if wide is not None and narrow is not None:
         assert np.all(np.asarray(wide) >= np.asarray(narrow))
+
+
+def relabeled(record: object, unit: Unit) -> Any:  # noqa: ANN401  as JSON
+    """Write another unit into every relation of a record."""
+    if isinstance(record, dict):
+        return {name: relabeled(item, unit) for name, item in record.items()}
+    if isinstance(record, list):
+        return [relabeled(item, unit) for item in record]
+    known = [relation.value for relation in NeighborRelation]
+    return f"{record}/{unit.value}" if record in known else record
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_noise_is_the_same_whatever_a_unit_is_called(example: Example[Any]) -> None:
+    mechanism = example.mechanism
+    record = relabeled(mechanism.record(), Unit.EVENT)
+    if mechanism.neighbors is NeighborRelation.CHANGE_ONE_ORDERED:  # each respondent answers for herself
+        with pytest.raises(ParameterError, match="each respondent"):
+            Mechanism.from_record(record)
+        return
+    other: Mechanism[Any, Any] = Mechanism.from_record(record)
+    assert other.record() == record
+    assert (
+        other.claim.neighbors
+        == other.neighbors
+        == other.privacy.neighbors
+        == mechanism.neighbors.relation.of(Unit.EVENT)
+    )
+    assert other.claim.fields() == mechanism.claim.fields()
+    assert other.privacy.record() == relabeled(mechanism.privacy.record(), Unit.EVENT)
+    values = [each.release(example.value, bits=ReplayBits(17)) for each in (mechanism, other)]
+    assert json.loads(values[0].to_json())["value"] == json.loads(values[1].to_json())["value"]
 
 
 def test_an_unknown_kind_is_refused() -> None:

@@ -15,7 +15,7 @@ from discreet.exact import Grid, Interval, Number, counted, float_down, integer,
 from discreet.mechanisms.norms import Norm
 from discreet.mechanisms.values import FARTHEST
 from discreet.noise import BitSource, discrete_laplace, geometric
-from discreet.privacy import NeighborRelation
+from discreet.privacy.relations import Relation, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.mechanisms.promise import Error
-    from discreet.privacy.relations import Relation
 
 __all__ = [
     "Inputs",
@@ -241,15 +240,16 @@ def read_optional_delta(delta: Number | None, *, needed: bool) -> Fraction | Non
     return chance
 
 
-def require_single(neighbors: Relation) -> NeighborRelation:
+def require_single(neighbors: Relation) -> Relation:
     """Return a relation of single units; refuse groups, whose moves the mechanism does not count.
 
+    >>> from discreet.privacy import NeighborRelation
     >>> require_single(NeighborRelation.CHANGE_ONE).value
     'change_one'
     """
-    if not isinstance(neighbors, NeighborRelation):
+    if require_relation(neighbors).size > 1:
         msg = (
-            f"neighbors is {shown(neighbors)}; state the promise for single units, and take .privacy.group(k) for "
+            f"neighbors is {neighbors.value}; state the promise for single units, and take .privacy.group(k) for "
             "groups of k."
         )
         raise ParameterError(msg)

@@ -21,7 +21,7 @@ from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, lottery, uniform_integer
 from discreet.noise.lazy import LazyUniform, bernoulli
 from discreet.privacy import NeighborRelation, Pure, curves
-from discreet.privacy.relations import Group, group_size, require_relation
+from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,8 +128,7 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
     def scale(self) -> Fraction:
         """Twice the sensitivity over epsilon, in rows times the unit of the shares."""
         unit, shares = self._shares
-        relation = self.neighbors.relation if isinstance(self.neighbors, Group) else self.neighbors
-        moved = unit - min(shares) if relation is NeighborRelation.ADD_REMOVE else unit
+        moved = unit - min(shares) if self.neighbors.relation is NeighborRelation.ADD_REMOVE else unit
         return 2 * 2 * moved * group_size(self.neighbors) / self.epsilon
 
     @property

@@ -15,7 +15,7 @@ from discreet.mechanisms.rows import codes, listed
 from discreet.mechanisms.selection import read_names
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
-from discreet.privacy.relations import Group, group_size, require_relation
+from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -71,7 +71,7 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
 
     @property
     def _race(self) -> NoisyMax:
-        relation = self.neighbors.relation if isinstance(self.neighbors, Group) else self.neighbors
+        relation = self.neighbors.relation
         monotone = relation is NeighborRelation.ADD_REMOVE
         return NoisyMax(1, epsilon=self.epsilon / group_size(self.neighbors), monotone=monotone, neighbors=relation)
 

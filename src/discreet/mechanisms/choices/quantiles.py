@@ -19,7 +19,7 @@ from discreet.mechanisms.ranks import RankTarget, SortedRows, choose_point
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 from discreet.privacy import Approximate, NeighborRelation, Pure, calibrate_largest, curves
-from discreet.privacy.relations import Group, group_size, require_relation
+from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,8 +171,8 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
         if width < 0:
             return 0
         target = RankTarget.quantile(share)
-        relation = self.neighbors.relation if isinstance(self.neighbors, Group) else self.neighbors
-        moves = 1 if relation is NeighborRelation.ADD_REMOVE else 2  # a row leaves one part and enters another
+        # under change-one a row leaves one part and enters another
+        moves = 1 if self.neighbors.relation is NeighborRelation.ADD_REMOVE else 2
         sensitivity = moves * max(target.a, target.b) * group_size(self.neighbors)
         return choose_point(SortedRows(rows), target, width, 2 * sensitivity / self.level_epsilon, bits)
 

@@ -14,6 +14,7 @@ from discreet.mechanisms.columns import read_bounds, read_column
 from discreet.mechanisms.instances.trimmed_mean import TrimmedMean
 from discreet.mechanisms.mechanism import Example, Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.smooth import changes_one
 from discreet.mechanisms.statistics.count import Count
 from discreet.mechanisms.sums import adds_rows
 from discreet.noise import SYSTEM, BitSource
@@ -89,7 +90,7 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
         if not 0 < guess <= high - low:
             msg = f"spread is {shown(spread)}; it must be above 0 and at most the distance of the bounds."
             raise ParameterError(msg)
-        if require_relation(neighbors) is not NeighborRelation.ADD_REMOVE:
+        if changes_one(require_relation(neighbors)):
             msg = f"neighbors is {neighbors.value}; where the number of rows is public, use TrimmedMean.for_count."
             raise ParameterError(msg)
         assign(self, lower=low, upper=high, spread=guess, neighbors=neighbors)

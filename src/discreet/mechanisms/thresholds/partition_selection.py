@@ -141,7 +141,7 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
     @property
     def touched(self) -> int:
         """How many counts one unit can change: `keys`, or twice that where a unit is exchanged for another."""
-        return self.keys if self.neighbors is NeighborRelation.ADD_REMOVE else 2 * self.keys
+        return self.keys if self.neighbors.relation is NeighborRelation.ADD_REMOVE else 2 * self.keys
 
     @property
     def claim(self) -> Approximate:
