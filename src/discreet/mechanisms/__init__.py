@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from discreet.mechanisms.instances.stable_top_k import argmax_distance as argmax_distance
     from discreet.mechanisms.instances.stable_value import StableValue as StableValue
     from discreet.mechanisms.instances.trimmed_mean import TrimmedMean as TrimmedMean
-    from discreet.mechanisms.mechanism import Example as Example
     from discreet.mechanisms.mechanism import Mechanism as Mechanism
     from discreet.mechanisms.mechanism import registered as registered
     from discreet.mechanisms.norms import Norm as Norm
@@ -116,7 +115,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "instances.stable_top_k": ("StableTopK", "argmax_distance"),
     "instances.stable_value": ("StableValue",),
     "instances.trimmed_mean": ("TrimmedMean",),
-    "mechanism": ("Example", "Mechanism", "registered"),
+    "mechanism": ("Mechanism", "registered"),
     "norms": ("Norm",),
     "numbers.discrete_gaussian": ("DiscreteGaussian",),
     "numbers.discrete_laplace": ("DiscreteLaplace",),

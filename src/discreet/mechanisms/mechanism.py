@@ -1,9 +1,9 @@
-"""What all mechanisms share: a promise, an error, a release, examples, and words for people."""
+"""What all mechanisms share: a promise, an error, a release, and words for people."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -25,27 +25,10 @@ if TYPE_CHECKING:
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-__all__ = ["Example", "Mechanism", "registered"]
+__all__ = ["Mechanism", "registered"]
 
 Given = TypeVar("Given")
 Released = TypeVar("Released")
-
-
-@dataclass(frozen=True, slots=True)
-class Example(Generic[Given]):
-    """A mechanism with two inputs that neighbors could give it, as far apart as the mechanism allows.
-
-    Laws, audits, documents and the command line run over these.
-
-    >>> from discreet.mechanisms import Laplace
-    >>> example = Laplace.examples()[0]
-    >>> example.value, example.neighbor, example.mechanism.sensitivity
-    (0, 1, Fraction(1, 1))
-    """
-
-    mechanism: Mechanism[Given, Any]
-    value: Given
-    neighbor: Given
 
 
 class Mechanism(ABC, Generic[Given, Released]):
@@ -98,11 +81,6 @@ class Mechanism(ABC, Generic[Given, Released]):
     @abstractmethod
     def release(self, value: Given, *, bits: BitSource = SYSTEM) -> Release[Released]:
         """Return the value made private."""
-
-    @classmethod
-    @abstractmethod
-    def examples(cls) -> tuple[Example[Given], ...]:
-        """Return mechanisms with worst-case neighbors on which laws are tried, from much noise to little."""
 
     @property
     @abstractmethod

@@ -12,7 +12,7 @@ from discreet.exact import rational, shown
 from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.columns import read_bounds, read_column
 from discreet.mechanisms.instances.trimmed_mean import TrimmedMean
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import changes_one
 from discreet.mechanisms.statistics.count import Count
@@ -143,14 +143,6 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
         made = self.trimmed(rows)
         found = made.release(column, bits=bits).value
         return Release(found, self, MappingProxyType({"count": rows, "trim": made.trim}))
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing."""
-        return (
-            Example(cls(lower=0, upper=4, epsilon="1/2"), [0, 2, 4], [0, 2, 4, 4]),
-            Example(cls(lower=0, upper=4, epsilon=2), [], [4]),
-        )
 
 
 def _rounded(rows: int) -> int:
