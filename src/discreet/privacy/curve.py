@@ -348,8 +348,8 @@ class Curve:
         >>> p.pure(epsilon=1).group(3).epsilon(delta=0)
         3.0
         >>> to_each_event = p.pure(epsilon=1, neighbors=p.NeighborRelation.ADD_REMOVE.of(p.Unit.EVENT))
-        >>> to_each_event.group(3, p.Unit.PERSON)  # a person has at most 3 events
-        pure(epsilon=3)
+        >>> to_each_event.group(3, p.Unit.PERSON) == p.pure(epsilon=3)  # a person has at most 3 events
+        True
         """
         found: Curve = OPERATIONS["group"](self, size, unit)
         return found
