@@ -91,7 +91,11 @@ def test_what_was_not_charged_says_so() -> None:
     release = LAPLACE.release(7)
     assert release.charged is None
     assert "Charged: nothing." in release.explain()
-    assert replace(release, charged=Pure(1)) != release
+    paid = replace(release, charged=Pure(1))
+    assert Release.from_json(paid.to_json()).charged == Pure(1)
+    assert paid == release  # the same was released, whoever paid for it
+    assert hash(paid) == hash(release)
+    assert replace(release, value=release.value + 1) != release
 
 
 @pytest.mark.parametrize(
