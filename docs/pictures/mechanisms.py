@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.checks.audits.case import Case
-    from discreet.mechanisms import Example, Mechanism
+    from discreet.mechanisms import Mechanism
 
 LEFT, WIDTH, BOTTOM, HEIGHT = 50.0, 640.0, 220.0, 145.0
 RELEASES, BINS, CATEGORIES, MANY = 300, 20, 8, 60
@@ -71,10 +71,14 @@ def picture(mechanism: type[Mechanism[Any, Any]], known: Sequence[Case]) -> str:
         if case.law is not None and not case.coarse:
             pair = _plain(case.law(case.mechanism, case.first)), _plain(case.law(case.mechanism, case.second))
             if _is_numeric(pair) or len(pair[0]) <= CATEGORIES:
-                return drawn(title, pair, note=f"{case.mechanism.promise}; {case.name}")
-    example = mechanism.examples()[1]
-    pair = sampled(example, example.value, kind), sampled(example, example.neighbor, kind)
-    return drawn(title, pair, note=f"{example.mechanism.promise}; {releases(kind)} releases on each of two neighbors")
+                return drawn(title, pair, note=f"{_promise(case)}; {case.name}")
+    case = known[0]
+    pair = sampled(case, case.first, kind), sampled(case, case.second, kind)
+    return drawn(title, pair, note=f"{_promise(case)}; {releases(kind)} releases on each of two neighbors")
+
+
+def _promise(case: Case) -> str:
+    return cast("Mechanism[Any, Any]", case.mechanism).promise
 
 
 def _plain(law: Mapping[Any, Any]) -> Law:
@@ -85,10 +89,10 @@ def _is_numeric(pair: tuple[Law, Law]) -> bool:
     return all(isinstance(outcome, int | float) for law in pair for outcome in law) and len(pair[0]) > CATEGORIES
 
 
-def sampled(example: Example[Any], value: object, name: str) -> Law:
+def sampled(case: Case, value: object, name: str) -> Law:
     """Release many times; of vectors and lists of numbers the first one is looked at."""
     bits = FixedBits(name)
-    found = [_outcome(example.mechanism.release(value, bits=bits).value) for _ in range(releases(name))]
+    found = [_outcome(case.mechanism.release(value, bits=bits).value) for _ in range(releases(name))]
     return {outcome: count / len(found) for outcome, count in Counter(found).items()}
 
 

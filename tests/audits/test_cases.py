@@ -28,13 +28,17 @@ WRITTEN = [each for each in ALL if isinstance(each.values[0], Case) and each.val
 
 def without_case(kinds: set[str], found: Mapping[str, tuple[Case, ...]]) -> list[str]:
     """Name the mechanisms that nothing attacks, and the files of cases that attack another mechanism."""
-    idle = [kind for kind, pairs in found.items() if not pairs or any(case.mechanism.kind != kind for case in pairs)]
+    idle = [
+        kind
+        for kind, pairs in found.items()
+        if not pairs or any(getattr(case.mechanism, "kind", "") != kind for case in pairs)
+    ]
     return sorted({*(kinds - set(found)), *idle})
 
 
 def test_every_mechanism_has_a_case() -> None:
-    """The choice of points near ranks is made for databases alone, and guarded like the registered mechanisms."""
-    assert without_case({*registered(), "rank_choice"}, cases()) == []
+    """So have the choice of points near ranks, made for databases alone, and several mechanisms together."""
+    assert without_case({*registered(), "rank_choice", "together"}, cases()) == []
 
 
 def test_a_mechanism_without_a_case_is_seen() -> None:

@@ -40,6 +40,7 @@ from discreet.mechanisms import (
     Staircase,
     StandardDeviation,
     Sum,
+    Together,
     TopK,
     Variance,
 )
@@ -129,6 +130,13 @@ PARTNERS = [
         "discrete_laplace",
         "three counts moved at once",
         DiscreteLaplace(1, epsilon=2),
+    ),
+    Partner(
+        "each part gets the whole price",
+        "together",
+        "both move",
+        Together({"few": DiscreteLaplace(1, epsilon="1.5"), "many": DiscreteLaplace(1, epsilon="1.5")}),
+        4_000,
     ),
     Partner("half the noise", "laplace", "a number", Laplace(1, epsilon=2)),
     Partner("standard deviation for scale", "laplace", "a number", Laplace(1, scale="0.70710678"), 20_000),

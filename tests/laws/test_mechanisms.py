@@ -12,27 +12,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from discreet.checks.audits import cases
+from discreet.checks.audits import Case, cases
 from discreet.errors import ParameterError
 from discreet.exact import rational
 from discreet.mechanisms import Laplace, Mechanism, Release, registered
 from discreet.mechanisms.registry import modules
-from discreet.privacy import ZCDP, Approximate, Curve, Pure
+from discreet.privacy import ZCDP, Approximate, Curve, NeighborRelation, Pure, Unit
+from tests.laws.branches import BRANCHES, Branch
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from discreet.checks.audits.case import Case
-    from discreet.mechanisms import Example
-
 ALL = registered()
-EXAMPLES = [
-    pytest.param(example, id=f"{kind}-{place}")
-    for kind, each in ALL.items()
-    for place, example in enumerate(each.examples())
+AUDITED = [
+    Branch(case.mechanism, case.first, case.second)
+    for kind, known in cases().items()
+    for case in known
+    if kind in ALL and isinstance(case.mechanism, Mechanism)
 ]
+KNOWN = {branch.mechanism: branch for branch in (*AUDITED, *BRANCHES)}
+"""Every mechanism of an audit case, and every branch that no case goes through, once."""
+EXAMPLES = [pytest.param(branch, id=f"{made.kind}-{place}") for place, (made, branch) in enumerate(KNOWN.items())]
 MOST_COSTLY = 1e-9  # what certified curves may lie above a claim, relatively: their own width
 
 
@@ -71,21 +73,21 @@ def test_every_mechanism_speaks_for_itself(kind: str) -> None:
     for words in (each.guarantee, each.accuracy, each.source):
         assert len(words) > 10
     assert ">>> " in (each.__doc__ or "")
-    assert len(each.examples()) >= 2
+    assert len([mechanism for mechanism in KNOWN if mechanism.kind == kind]) >= 2
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_a_mechanism_survives_json(example: Example[Any]) -> None:
+def test_a_mechanism_survives_json(example: Branch) -> None:
     mechanism = example.mechanism
-    back = Mechanism.from_record(json.loads(json.dumps(mechanism.record())))
+    back: Mechanism[Any, Any] = Mechanism.from_record(json.loads(json.dumps(mechanism.record())))
     assert back == mechanism
     assert hash(back) == hash(mechanism)
     assert back.privacy == mechanism.privacy
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_a_release_survives_json(example: Example[Any]) -> None:
-    for value in (example.value, example.neighbor):
+def test_a_release_survives_json(example: Branch) -> None:
+    for value in (example.first, example.second):
         release = example.mechanism.release(value, bits=ReplayBits(7))
         assert isinstance(release, Release)
         assert Release.from_json(release.to_json()) == release
@@ -93,7 +95,7 @@ def test_a_release_survives_json(example: Example[Any]) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_the_claim_is_kept_by_the_curve(example: Example[Any]) -> None:
+def test_the_claim_is_kept_by_the_curve(example: Branch) -> None:
     mechanism = example.mechanism
     assert mechanism.claim.neighbors == mechanism.neighbors == mechanism.privacy.neighbors
     assert kept(mechanism.claim, mechanism.privacy)
@@ -108,8 +110,8 @@ def test_a_claim_that_is_too_small_is_seen() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_the_error_grows_with_confidence_or_has_a_reason(example: Example[Any]) -> None:
-    release = example.mechanism.release(example.value, bits=ReplayBits(3))
+def test_the_error_grows_with_confidence_or_has_a_reason(example: Branch) -> None:
+    release = example.mechanism.release(example.first, bits=ReplayBits(3))
     errors = [release.error(confidence) for confidence in (0.5, 0.9, 0.99, 0.999999)]
     if any(error is None for error in errors):
         assert errors == [None] * 4
@@ -125,8 +127,8 @@ def test_the_error_grows_with_confidence_or_has_a_reason(example: Example[Any]) 
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_a_release_prints_on_one_line_and_explains_itself(example: Example[Any]) -> None:
-    release = example.mechanism.release(example.value, bits=ReplayBits(5))
+def test_a_release_prints_on_one_line_and_explains_itself(example: Branch) -> None:
+    release = example.mechanism.release(example.first, bits=ReplayBits(5))
     line = repr(release)
     assert line.startswith("Release(value=")
     assert "\n" not in line
@@ -138,15 +140,15 @@ def test_a_release_prints_on_one_line_and_explains_itself(example: Example[Any])
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_the_same_bits_release_the_same_value(example: Example[Any]) -> None:
-    first, second = (example.mechanism.release(example.value, bits=ReplayBits(11)) for _ in range(2))
+def test_the_same_bits_release_the_same_value(example: Branch) -> None:
+    first, second = (example.mechanism.release(example.first, bits=ReplayBits(11)) for _ in range(2))
     assert first.to_json() == second.to_json()
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_nothing_but_the_noise_depends_on_the_value(example: Example[Any]) -> None:
+def test_nothing_but_the_noise_depends_on_the_value(example: Branch) -> None:
     """Two neighbors' releases have the same type, the same promise and the same shape of error."""
-    pair = [example.mechanism.release(value, bits=ReplayBits(13)) for value in (example.value, example.neighbor)]
+    pair = [example.mechanism.release(value, bits=ReplayBits(13)) for value in (example.first, example.second)]
     assert type(pair[0].value) is type(pair[1].value) or None in (pair[0].value, pair[1].value)
     assert pair[0].privacy == pair[1].privacy
     assert isinstance(pair[0], Release)
@@ -178,7 +180,7 @@ def noisier(mechanism: Mechanism[Any, Any]) -> Mechanism[Any, Any]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_more_noise_costs_less(example: Example[Any]) -> None:
+def test_more_noise_costs_less(example: Branch) -> None:
     mechanism = example.mechanism
     other = noisier(mechanism)
     delta = "1e-6"
@@ -192,8 +194,40 @@ def test_more_noise_costs_less(example: Example[Any]) -> None:
         assert np.all(np.asarray(wide) >= np.asarray(narrow))
 
 
+def relabeled(record: object, unit: Unit) -> Any:  # noqa: ANN401  as JSON
+    """Write another unit into every relation of a record."""
+    if isinstance(record, dict):
+        return {name: relabeled(item, unit) for name, item in record.items()}
+    if isinstance(record, list):
+        return [relabeled(item, unit) for item in record]
+    known = [relation.value for relation in NeighborRelation]
+    return f"{record}/{unit.value}" if record in known else record
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_noise_is_the_same_whatever_a_unit_is_called(example: Branch) -> None:
+    mechanism = example.mechanism
+    record = relabeled(mechanism.record(), Unit.EVENT)
+    if mechanism.neighbors is NeighborRelation.CHANGE_ONE_ORDERED:  # each respondent answers for herself
+        with pytest.raises(ParameterError, match="each respondent"):
+            Mechanism.from_record(record)
+        return
+    other: Mechanism[Any, Any] = Mechanism.from_record(record)
+    assert other.record() == record
+    assert (
+        other.claim.neighbors
+        == other.neighbors
+        == other.privacy.neighbors
+        == mechanism.neighbors.relation.of(Unit.EVENT)
+    )
+    assert other.claim.fields() == mechanism.claim.fields()
+    assert other.privacy.record() == relabeled(mechanism.privacy.record(), Unit.EVENT)
+    values = [each.release(example.first, bits=ReplayBits(17)) for each in (mechanism, other)]
+    assert json.loads(values[0].to_json())["value"] == json.loads(values[1].to_json())["value"]
+
+
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ParameterError, match="is no mechanism"):
+    with pytest.raises(ParameterError, match="nobody registered"):
         Mechanism.from_record({"kind": "nothing"})
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from discreet.errors import BudgetError, TimeLimitError
 from discreet.ledgers.amounts import covers
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from discreet.ledgers.purse import Entry, Purse, Released, Reservation
+    from discreet.mechanisms.promise import Claim
     from discreet.privacy.currencies import Currency
 
 __all__ = ["Spend", "charge", "charge_all"]
@@ -74,11 +75,16 @@ class _Run(Spend[Release[Any]]):
         return self.run
 
     def shown(self, released: Released, paid: Reservation, head: str) -> Release[Any]:
-        del paid, head
-        return released  # type: ignore[return-value]  # what `run` gave
+        del head
+        return _charged(cast("Release[Any]", released), paid.cost)
 
     def shown_again(self, repeat: Repeat) -> Release[Any]:
-        return Release.from_json(json.dumps(repeat.answers[0]))
+        return _charged(Release.from_json(json.dumps(repeat.answers[0])), repeat.cost)
+
+
+def _charged(release: Release[Any], cost: Currency) -> Release[Any]:
+    """Let a release know what it was charged. The ledger's own entry says it, and what it keeps of the release not."""
+    return replace(release, charged=cast("Claim", cost))
 
 
 def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservation], Release[Any]]) -> Release[Any]:
@@ -87,6 +93,7 @@ def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservatio
     What was released before under the same `entry.question`, for at least this cost, is shown again and nothing runs.
     Otherwise the cost is reserved durably, `run` gets the reservation (with which rows on loan can be read), and what
     it gives is recorded and only then returned. If it fails, the cost stays spent, as a refund would depend on data.
+    Either way the release says what it was charged.
 
     With `entry.key` the same request of the same analyst, sent twice, is charged once, whoever else sends it at that
     moment, and gets the same release. The key is bound to the entry and its cost: with another request it is refused.
@@ -100,8 +107,8 @@ def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservatio
     >>> laplace, entry = Laplace(sensitivity=1, epsilon="0.4"), Entry("how many", ("visits",), kind="method")
     >>> first = charge(ledger, Pure("0.4"), entry, lambda paid: laplace.release(7))
     >>> again = charge(ledger, Pure("0.4"), entry, lambda paid: laplace.release(7))
-    >>> first == again, ledger.remaining
-    (True, Pure(epsilon=0.6))
+    >>> first == again, first.charged, ledger.remaining
+    (True, Pure(epsilon=0.4), Pure(epsilon=0.6))
     """
     return charge_all(purse, [_Run(cost, entry, run)])[0]
 

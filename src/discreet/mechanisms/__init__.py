@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from discreet.mechanisms.instances.stable_top_k import argmax_distance as argmax_distance
     from discreet.mechanisms.instances.stable_value import StableValue as StableValue
     from discreet.mechanisms.instances.trimmed_mean import TrimmedMean as TrimmedMean
-    from discreet.mechanisms.mechanism import Example as Example
     from discreet.mechanisms.mechanism import Mechanism as Mechanism
     from discreet.mechanisms.mechanism import registered as registered
     from discreet.mechanisms.norms import Norm as Norm
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numbers.staircase import Staircase as Staircase
     from discreet.mechanisms.per_instance import largest_move as largest_move
     from discreet.mechanisms.per_instance import pdp as pdp
+    from discreet.mechanisms.promise import Promise as Promise
     from discreet.mechanisms.recommendation import Option as Option
     from discreet.mechanisms.recommendation import Recommendation as Recommendation
     from discreet.mechanisms.recommendation import recommend as recommend
@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.thresholds.count_distinct import CountDistinct as CountDistinct
     from discreet.mechanisms.thresholds.partition_selection import PartitionSelection as PartitionSelection
     from discreet.mechanisms.thresholds.partition_selection import SelectionMethod as SelectionMethod
+    from discreet.mechanisms.together import Together as Together
 
 # One line per file. Whoever adds a name writes it twice: above for type checkers, here for everyone else.
 _HOMES: dict[str, tuple[str, ...]] = {
@@ -114,7 +115,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "instances.stable_top_k": ("StableTopK", "argmax_distance"),
     "instances.stable_value": ("StableValue",),
     "instances.trimmed_mean": ("TrimmedMean",),
-    "mechanism": ("Example", "Mechanism", "registered"),
+    "mechanism": ("Mechanism", "registered"),
     "norms": ("Norm",),
     "numbers.discrete_gaussian": ("DiscreteGaussian",),
     "numbers.discrete_laplace": ("DiscreteLaplace",),
@@ -123,6 +124,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "numbers.staircase": ("Staircase",),
     "recommendation": ("Option", "Recommendation", "recommend"),
     "per_instance": ("largest_move", "pdp"),
+    "promise": ("Promise",),
     "release": ("Release",),
     "responses.randomized_response": ("RandomizedResponse", "Shares"),
     "statistics.cdf": ("Cdf", "cdf"),
@@ -140,6 +142,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "thresholds.above_threshold": ("AboveThreshold", "Watch"),
     "thresholds.count_distinct": ("CountDistinct",),
     "thresholds.partition_selection": ("PartitionSelection", "SelectionMethod"),
+    "together": ("Together",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -15,16 +15,15 @@ from discreet.exact import Grid, Interval, Number, counted, float_down, integer,
 from discreet.mechanisms.norms import Norm
 from discreet.mechanisms.values import FARTHEST
 from discreet.noise import BitSource, discrete_laplace, geometric
-from discreet.privacy import NeighborRelation
+from discreet.privacy.relations import Relation, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, SupportsIndex
+    from typing import SupportsIndex
 
     from numpy.typing import NDArray
 
-    from discreet.mechanisms.mechanism import Mechanism
-    from discreet.privacy.relations import Relation
+    from discreet.mechanisms.promise import Error
 
 __all__ = [
     "Inputs",
@@ -68,7 +67,13 @@ class Inputs(Enum):
 
 
 Choice = TypeVar("Choice", bound=Enum)
-Built = TypeVar("Built", bound="Mechanism[Any, Any]")
+
+
+class _Erring(Protocol):
+    def error(self, confidence: float = 0.95) -> Error: ...
+
+
+Built = TypeVar("Built", bound=_Erring)
 
 
 def read_positive(value: Number | None, name: str, *, zero: str) -> Fraction:
@@ -235,15 +240,16 @@ def read_optional_delta(delta: Number | None, *, needed: bool) -> Fraction | Non
     return chance
 
 
-def require_single(neighbors: Relation) -> NeighborRelation:
+def require_single(neighbors: Relation) -> Relation:
     """Return a relation of single units; refuse groups, whose moves the mechanism does not count.
 
+    >>> from discreet.privacy import NeighborRelation
     >>> require_single(NeighborRelation.CHANGE_ONE).value
     'change_one'
     """
-    if not isinstance(neighbors, NeighborRelation):
+    if require_relation(neighbors).size > 1:
         msg = (
-            f"neighbors is {shown(neighbors)}; state the promise for single units, and take .privacy.group(k) for "
+            f"neighbors is {neighbors.value}; state the promise for single units, and take .privacy.group(k) for "
             "groups of k."
         )
         raise ParameterError(msg)

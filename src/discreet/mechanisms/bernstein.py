@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -21,7 +20,6 @@ from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.columns import Clamp, default_grid, exact_sum, read_bounds, read_column
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.sums import (
     Moved,
     Noise,
@@ -238,17 +236,6 @@ class PairedColumns(NoisySums[Any, Any]):
     def _polynomials(self, steps: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
         d = self.degree
         return [n * (width - steps) ** (d - i) * steps**i for i, n in enumerate(_BINOMIALS[d])]
-
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[ArrayLike, ArrayLike]], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other corner."""
-        made = partial(cls, first=(0, 1), second=(0, 1), grids=(1, 1))
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(made(epsilon="1/2"), ([0, 1], [0, 1]), ([0, 1, 1], [0, 1, 1])),
-            Example(made(epsilon=2), ([0, 1], [1, 0]), ([0, 1, 1], [1, 0, 0])),
-            Example(made(epsilon=2, size=2, neighbors=change), ([0, 1], [0, 1]), ([0, 0], [0, 0])),
-        )
 
     @classmethod
     def released(

@@ -1,75 +1,34 @@
-"""What all mechanisms share: a promise, an error, a release, examples, and words for people."""
+"""What all mechanisms share: a promise, an error, a release, and words for people."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, shown
+from discreet.mechanisms.promise import read_promise, register
 from discreet.mechanisms.registry import load
 from discreet.mechanisms.words import promise_in_words
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy.relations import Group, read_relation
-from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from discreet.privacy import ZCDP, Approximate, Curve, Pure
+    from discreet.mechanisms.promise import Claim, Error
+    from discreet.mechanisms.release import Release
+    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-    Error: TypeAlias = float | NDArray[np.float64] | None
-
-__all__ = ["Example", "Mechanism", "Outcome", "registered"]
+__all__ = ["Mechanism", "registered"]
 
 Given = TypeVar("Given")
 Released = TypeVar("Released")
-Shown_co = TypeVar("Shown_co", covariant=True)
-
-
-class Outcome(Protocol[Shown_co]):
-    """What every release offers: the class `Release`, seen from below."""
-
-    @property
-    def value(self) -> Shown_co:
-        """The private value, which may be shown."""
-
-    @property
-    def privacy(self) -> Curve:
-        """What this release alone promises."""
-
-    def error(self, confidence: float = 0.95) -> Error:
-        """Return the ± of the value."""
-
-    def explain(self) -> str:
-        """Return the chain of theorems."""
-
-    def to_json(self) -> str:
-        """Return the release as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example(Generic[Given]):
-    """A mechanism with two inputs that neighbors could give it, as far apart as the mechanism allows.
-
-    Laws, audits, documents and the command line run over these.
-
-    >>> from discreet.mechanisms import Laplace
-    >>> example = Laplace.examples()[0]
-    >>> example.value, example.neighbor, example.mechanism.sensitivity
-    (0, 1, Fraction(1, 1))
-    """
-
-    mechanism: Mechanism[Given, Any]
-    value: Given
-    neighbor: Given
 
 
 class Mechanism(ABC, Generic[Given, Released]):
@@ -104,7 +63,7 @@ class Mechanism(ABC, Generic[Given, Released]):
     def __init_subclass__(cls) -> None:
         """Register the kind, so that JSON and the registry find its class."""
         if "kind" in cls.__dict__:
-            Mechanism.kinds[cls.kind] = cls
+            Mechanism.kinds[cls.kind] = register(cls)
 
     @property
     @abstractmethod
@@ -120,17 +79,12 @@ class Mechanism(ABC, Generic[Given, Released]):
         """
 
     @abstractmethod
-    def release(self, value: Given, *, bits: BitSource = SYSTEM) -> Outcome[Released]:
+    def release(self, value: Given, *, bits: BitSource = SYSTEM) -> Release[Released]:
         """Return the value made private."""
-
-    @classmethod
-    @abstractmethod
-    def examples(cls) -> tuple[Example[Given], ...]:
-        """Return mechanisms with worst-case neighbors on which laws are tried, from much noise to little."""
 
     @property
     @abstractmethod
-    def claim(self) -> Pure | Approximate | ZCDP:
+    def claim(self) -> Claim:
         """The promise as one short, exact value that the curve keeps: what a release prints."""
 
     @property
@@ -168,23 +122,22 @@ class Mechanism(ABC, Generic[Given, Released]):
         items = fields(self)  # type: ignore[arg-type]  # every mechanism is a dataclass
         return {"kind": self.kind, **{item.name: _encode(getattr(self, item.name)) for item in items}}
 
-    @staticmethod
-    def from_record(record: dict[str, Any]) -> Mechanism[Any, Any]:
-        """Read what `record` wrote; every number passes the constructor's checks again."""
-        known = registered()
-        kind = record.get("kind")
-        if not isinstance(kind, str) or kind not in known:
-            near = hint(kind, known) if isinstance(kind, str) else ""
-            msg = f"kind is {shown(kind)}, which is no mechanism.{near} `discreet mechanisms` shows all {len(known)}."
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Read what `record` of a mechanism wrote, here of any, and called on its own class of that one alone."""
+        promise = read_promise(record)
+        if not isinstance(promise, cls):
+            msg = f"kind is {shown(record['kind'])}, which is no {cls.__name__}. `discreet mechanisms` shows all kinds."
             raise ParameterError(msg)
-        rest = {name: _decode(value) for name, value in record.items() if name != "kind"}
-        if "neighbors" in rest:
-            rest["neighbors"] = read_relation(str(rest["neighbors"]))
-        try:
-            return known[kind](**rest)
-        except TypeError as error:  # a missing or an unknown field
-            msg = f"this is no {kind} ({error}); take what Mechanism.record wrote."
-            raise ParameterError(msg) from None
+        return promise
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> Self:
+        """Read the fields; every number passes the constructor's checks again."""
+        given = {name: _decode(value) for name, value in record.items() if name != "kind"}
+        if "neighbors" in given:
+            given["neighbors"] = read_relation(str(given["neighbors"]))
+        return cls(**given)
 
 
 def registered() -> dict[str, type[Mechanism[Any, Any]]]:

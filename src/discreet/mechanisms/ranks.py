@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.noise import bernoulli_exp, lottery, uniform_integer
 from discreet.privacy import NeighborRelation
-from discreet.privacy.relations import Group, group_size
+from discreet.privacy.relations import group_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,8 +77,7 @@ class RankTarget:
 
     def sensitivity(self, neighbors: Relation) -> int:
         """Return how far one unit, or a group of them, moves the distance of a point."""
-        relation = neighbors.relation if isinstance(neighbors, Group) else neighbors
-        one = max(self.a, self.b) if relation is NeighborRelation.ADD_REMOVE else self.a + self.b
+        one = max(self.a, self.b) if neighbors.relation is NeighborRelation.ADD_REMOVE else self.a + self.b
         return one * group_size(neighbors)
 
     def scale(self, epsilon: Fraction, neighbors: Relation) -> Fraction:

@@ -24,6 +24,8 @@ GROUPS = {
 """The folders with what they hold, in the order in which they are listed."""
 
 _PACKAGE = __name__.rpartition(".")[0]
+_BESIDE = ("together",)
+"""Files beside the folders whose promises are no mechanisms of their own."""
 
 
 @cache
@@ -42,11 +44,11 @@ def modules() -> tuple[str, ...]:
 
 
 def load() -> tuple[str, ...]:
-    """Import them all and return their names.
+    """Import them all, and what else releases of this package stand on, and return their names.
 
     >>> load() == modules()
     True
     """
-    for name in modules():
+    for name in (*modules(), *(f"{_PACKAGE}.{name}" for name in _BESIDE)):
         importlib.import_module(name)
     return modules()

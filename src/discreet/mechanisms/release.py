@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.mechanisms.additive import miss
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.words import error_in_words, percent, value_in_words
+from discreet.mechanisms.carried import carry, decode, encode
+from discreet.mechanisms.promise import read_promise
+from discreet.mechanisms.words import error_in_words, percent, promise_in_words, value_in_words
+from discreet.privacy.currencies import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from discreet.mechanisms.promise import Claim, Error, Promise
     from discreet.privacy import Curve
 
 __all__ = ["Release"]
@@ -27,13 +26,17 @@ __all__ = ["Release"]
 Released = TypeVar("Released")
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
+_VERSION = 1
+"""Of how a release is written. Releases without one are older than versions, and are written as this one is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release(Generic[Released]):
     """A private value: everything about it may be shown.
 
-    `details` holds what else was paid for and released with it (the noisy count behind a mean), never a private value.
+    `mechanism` is whatever keeps the promise: a `Mechanism`, or a promise of a method. `details` holds what else was
+    paid for and released with it (the noisy count behind a mean), never a private value. `charged` is what a ledger was
+    charged for it, if one was.
 
     >>> from discreet.mechanisms import Laplace
     >>> answer = Laplace(sensitivity=1, epsilon="0.5").release(42)
@@ -44,10 +47,11 @@ class Release(Generic[Released]):
     """
 
     value: Released
-    mechanism: Mechanism[Any, Released]
+    mechanism: Promise[Released]
     details: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
+    charged: Claim | None = None
 
-    def error(self, confidence: float = 0.95) -> float | NDArray[np.float64] | None:
+    def error(self, confidence: float = 0.95) -> Error:
         """Return the ± of the value at this confidence, of each coordinate if it is an array; None without one.
 
         >>> from discreet.mechanisms import DiscreteLaplace
@@ -63,7 +67,7 @@ class Release(Generic[Released]):
         return self.mechanism.privacy
 
     def explain(self, confidence: float = 0.95) -> str:
-        """Return what is promised, why, what was assumed and how wrong the value may be.
+        """Return what is promised, why, what was assumed, how wrong the value may be and what was charged.
 
         >>> from discreet.mechanisms import Laplace
         >>> print(Laplace(sensitivity=1, epsilon="0.5").release(42).explain().splitlines()[1])
@@ -82,7 +86,9 @@ class Release(Generic[Released]):
             *(f"Because: {sentence}" for sentence in mechanism.argument),
             *(f"Assumed by the caller: {sentence}" for sentence in mechanism.assumed),
             f"Error: {accuracy}",
-            "Charged: nothing. A mechanism works on a value that its caller holds; a ledger is charged by its owner.",
+            "Charged: nothing. A mechanism works on a value that its caller holds; a ledger is charged by its owner."
+            if self.charged is None
+            else f"Charged: {promise_in_words(self.charged)}, to the ledger that recorded it.",
         ]
         return "\n".join(lines)
 
@@ -91,10 +97,15 @@ class Release(Generic[Released]):
 
         >>> from discreet.mechanisms import Laplace
         >>> sorted(json.loads(Laplace(sensitivity=1, epsilon=1).release(1).to_json()))
-        ['details', 'mechanism', 'value']
+        ['details', 'mechanism', 'value', 'version']
         """
-        details = {name: _encode(item) for name, item in sorted(self.details.items())}
-        return json.dumps({"value": _encode(self.value), "mechanism": self.mechanism.record(), "details": details})
+        return json.dumps(self._record())
+
+    def _record(self) -> dict[str, Any]:
+        details = {name: encode(item) for name, item in sorted(self.details.items())}
+        kept = {"value": encode(self.value), "mechanism": self.mechanism.record(), "details": details}
+        charged = {} if self.charged is None else {"charged": json.loads(self.charged.to_json())}
+        return {"version": _VERSION, **kept, **charged}
 
     @staticmethod
     def from_json(text: str) -> Release[Any]:
@@ -106,21 +117,36 @@ class Release(Generic[Released]):
         discreet.errors.ParameterError: this text is no release (KeyError: 'mechanism'); take what to_json wrote.
         """
         try:
-            record = json.loads(text)
-            details = {name: _decode(item) for name, item in record.get("details", {}).items()}
-            mechanism = Mechanism.from_record(record["mechanism"])
-            return Release(_decode(record["value"]), mechanism, MappingProxyType(details))
+            return Release._read(json.loads(text))
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             if isinstance(error, ParameterError):
                 raise
             msg = f"this text is no release ({type(error).__name__}: {error}); take what to_json wrote."
             raise ParameterError(msg) from None
 
+    @staticmethod
+    def _read(record: dict[str, Any]) -> Release[Any]:
+        version = record.get("version", _VERSION)
+        if version != _VERSION:
+            msg = (
+                f"the release is written in version {shown(version)}, and this version of discreet reads {_VERSION}: "
+                "a newer one wrote it. Update discreet."
+            )
+            raise ParameterError(msg)
+        details = {name: decode(item) for name, item in record.get("details", {}).items()}
+        charged = cast("Claim", from_json(json.dumps(record["charged"]))) if "charged" in record else None
+        mechanism = read_promise(record["mechanism"])
+        return Release(decode(record["value"]), mechanism, MappingProxyType(details), charged)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Release) and self.to_json() == other.to_json()
+        """Compare what was released, whoever paid for it."""
+        return isinstance(other, Release) and self._released() == other._released()
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(self._released())
+
+    def _released(self) -> str:
+        return json.dumps({**self._record(), "charged": None})
 
     def __repr__(self) -> str:
         """Show value, ± and promise on one line."""
@@ -129,37 +155,4 @@ class Release(Generic[Released]):
         return f"Release(value={value_in_words(self.value, error)}, {words}, {self.mechanism.promise})"
 
 
-def _encode(value: object) -> object:
-    """Write a released value as JSON, with a tag where JSON has no type for it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list):
-        return [_encode(item) for item in value]
-    if isinstance(value, tuple):
-        return {"tuple": [_encode(item) for item in value]}
-    if isinstance(value, dict):
-        return {"map": [[_encode(key), _encode(item)] for key, item in value.items()]}
-    if isinstance(value, Fraction):
-        return {"fraction": str(value)}
-    if isinstance(value, np.ndarray):
-        items = [_encode(item) for item in value.ravel().tolist()]
-        return {"array": items, "shape": list(value.shape), "type": str(value.dtype)}
-    msg = f"the released value is of type {type(value).__name__}, which JSON cannot carry. Release numbers or texts."
-    raise ParameterError(msg)
-
-
-def _decode(value: Any) -> Any:  # noqa: ANN401  JSON holds anything
-    """Read what `_encode` wrote."""
-    if isinstance(value, list):
-        return [_decode(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return np.array(_decode(value["array"]), dtype=value["type"]).reshape(value["shape"])
-    if "fraction" in value:
-        return Fraction(value["fraction"])
-    if "tuple" in value:
-        return tuple(_decode(item) for item in value["tuple"])
-    return {_decode(key): _decode(item) for key, item in value["map"]}
+carry("release", Release, Release._record, Release._read)  # noqa: SLF001  of this file

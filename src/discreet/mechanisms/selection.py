@@ -67,7 +67,7 @@ def require_monotone(neighbors: Relation, *, monotone: bool) -> bool:
     if not isinstance(monotone, bool):
         msg = f"monotone is {shown(monotone)}; it must be True or False."
         raise ParameterError(msg)
-    if monotone and neighbors is not NeighborRelation.ADD_REMOVE:
+    if monotone and (neighbors.relation is not NeighborRelation.ADD_REMOVE or neighbors.size > 1):
         msg = (
             f"monotone=True with neighbors={neighbors.value}; scores that only rise when a unit is added are monotone "
             "under add_remove alone: where one unit replaces another, some fall while others rise. Leave monotone out."

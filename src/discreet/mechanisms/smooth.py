@@ -74,13 +74,13 @@ def changes_one(neighbors: Relation) -> bool:
     >>> changes_one(NeighborRelation.ADD_REMOVE), changes_one(NeighborRelation.CHANGE_ONE_ORDERED)
     (False, True)
     """
-    if not isinstance(neighbors, NeighborRelation):
+    if neighbors.size > 1:
         msg = (
             f"neighbors is {neighbors.value}; bounds are derived for single units. Make the mechanism for one unit, "
             "and ask its .privacy.group(size)."
         )
         raise ParameterError(msg)
-    return neighbors is not NeighborRelation.ADD_REMOVE
+    return neighbors.relation is not NeighborRelation.ADD_REMOVE
 
 
 @dataclass(frozen=True, slots=True, init=False)

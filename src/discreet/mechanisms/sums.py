@@ -23,7 +23,7 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.noise import discrete_laplace, gaussian_steps
 from discreet.privacy import NeighborRelation
-from discreet.privacy.relations import Group, group_size, require_relation
+from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,8 +67,7 @@ def adds_rows(neighbors: Relation) -> bool:
     >>> adds_rows(NeighborRelation.ADD_REMOVE), adds_rows(NeighborRelation.CHANGE_ONE.group(2))
     (True, False)
     """
-    relation = neighbors.relation if isinstance(neighbors, Group) else neighbors
-    return relation is NeighborRelation.ADD_REMOVE
+    return neighbors.relation is NeighborRelation.ADD_REMOVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy import Approximate, Pure
-from discreet.privacy.relations import group_size
+from discreet.privacy.relations import Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,8 +59,8 @@ def movers(neighbors: Relation) -> str:
     >>> movers(NeighborRelation.ADD_REMOVE), movers(NeighborRelation.ADD_REMOVE.group(5))
     ('one unit', 'a group of 5 units')
     """
-    size = group_size(neighbors)
-    return "one unit" if size == 1 else f"a group of {size} units"
+    unit = "unit" if neighbors.unit is Unit.PERSON else neighbors.unit.value
+    return f"one {unit}" if neighbors.size == 1 else f"a group of {neighbors.size} {unit}s"
 
 
 def percent(confidence: float) -> str:

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from discreet.privacy.odometers import ZCDPOdometer as ZCDPOdometer
     from discreet.privacy.relations import Group as Group
     from discreet.privacy.relations import NeighborRelation as NeighborRelation
+    from discreet.privacy.relations import Unit as Unit
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "calibration": (
@@ -101,7 +102,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "filters": ("AdvancedFilter", "AnyOf", "ApproximateFilter", "GDPFilter", "PureFilter", "RDPFilter", "ZCDPFilter"),
     "meanings": ("Meaning", "meaning"),
     "odometers": ("ApproximateOdometer", "GDPOdometer", "PureOdometer", "RDPOdometer", "ZCDPOdometer"),
-    "relations": ("Group", "NeighborRelation"),
+    "relations": ("Group", "NeighborRelation", "Unit"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

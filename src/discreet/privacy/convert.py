@@ -21,7 +21,13 @@ from discreet.privacy.enclosures import enclose, exp, log, round_down, round_up
 from discreet.privacy.groups import group_privacy
 from discreet.privacy.orders import allowance_order, best_order
 from discreet.privacy.readings import as_text, read_delta, read_list, require_kind
-from discreet.privacy.relations import NeighborRelation, Relation, group_size, require_relation
+from discreet.privacy.relations import (
+    NeighborRelation,
+    Relation,
+    group_size,
+    require_relation,
+    require_same_relation,
+)
 
 if TYPE_CHECKING:
     from discreet.exact import Interval
@@ -515,8 +521,9 @@ _STEPS = {
 
 def _steps(known: Relation, wanted: Relation) -> int:
     """Count how many known steps lead from one wanted neighbor to the other."""
-    source = known if isinstance(known, NeighborRelation) else known.relation
-    target = wanted if isinstance(wanted, NeighborRelation) else wanted.relation
+    source, target = known.relation, wanted.relation
+    if known.unit is not wanted.unit:
+        require_same_relation(known, wanted)
     if (source, target) not in _STEPS:
         msg = (
             f"a promise for {known.value} says nothing about {wanted.value} neighbors. "

@@ -22,7 +22,7 @@ from discreet.privacy.enclosures import shortened
 from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of, require_probability, rho_of
 from discreet.privacy.readings import as_text, read_delta, read_json, require_kind
-from discreet.privacy.relations import Relation, read_relation, require_relation, require_same_relation
+from discreet.privacy.relations import Relation, Unit, read_relation, require_relation, require_same_relation
 from discreet.privacy.sampling_error import delta_with_error, epsilon_with_error
 
 if TYPE_CHECKING:
@@ -336,14 +336,17 @@ class Curve:
         sampled: Curve = OPERATIONS["subsample"](self, rate, scheme)
         return sampled
 
-    def group(self, size: int) -> Curve:
-        """Return the curve for neighbors that differ in up to `size` units.
+    def group(self, size: int, unit: Unit | None = None) -> Curve:
+        """Return the curve for neighbors that differ in up to `size` units; or for a unit that holds so many of them.
 
         >>> from discreet import privacy as p
         >>> p.pure(epsilon=1).group(3).epsilon(delta=0)
         3.0
+        >>> to_each_event = p.pure(epsilon=1, neighbors=p.NeighborRelation.ADD_REMOVE.of(p.Unit.EVENT))
+        >>> to_each_event.group(3, p.Unit.PERSON) == p.pure(epsilon=3)  # a person has at most 3 events
+        True
         """
-        grouped: Curve = OPERATIONS["group"](self, size)
+        grouped: Curve = OPERATIONS["group"](self, size, unit)
         return grouped
 
     def parallel(self, *others: Curve) -> Curve:
@@ -574,7 +577,7 @@ def _require_sane(part: Part, relation: Relation) -> None:
         for nested in value if isinstance(value, tuple) else (value,):
             if isinstance(nested, Curve):
                 size = getattr(part, "size", 1)  # a grouped part holds the curve for single units
-                require_same_relation(nested.neighbors.group(size), relation)
+                require_same_relation(nested.neighbors.group(size, relation.unit), relation)
 
 
 def _quiet(invalid: Literal["warn", "ignore"] = "warn") -> AbstractContextManager[None]:

@@ -2,7 +2,8 @@
 
 A promise without its neighbor relation means nothing: the same noise that hides the presence of one unit may hide
 the exchange of one unit only half as well. The relation is therefore part of every promise's type, and promises of
-different relations never add.
+different relations never add. It also names the kind of unit: a promise to each event of a stream says nothing about a
+person who has many of them, until a declared limit makes it a promise to groups.
 
 Dwork & Roth 2014 (doi:10.1561/0400000042), Definition 2.4 and its discussion; Kifer & Machanavajjhala 2011
 (doi:10.1145/1989323.1989345) for "bounded" (change one) against "unbounded" (add or remove).
@@ -21,6 +22,7 @@ __all__ = [
     "Group",
     "NeighborRelation",
     "Relation",
+    "Unit",
     "group_size",
     "read_relation",
     "require_relation",
@@ -31,15 +33,48 @@ __all__ = [
 _LONGEST_SIZE = 100  # digits
 
 
+class Unit(Enum):
+    """Whose presence a promise hides.
+
+    >>> NeighborRelation.ADD_REMOVE.of(Unit.EVENT).value
+    'add_remove/event'
+    """
+
+    PERSON = "person"
+    """A person, or whoever else the policy protects, with all that is theirs. The default."""
+
+    ROW = "row"
+    """One row of a table in which a person may have several."""
+
+    EVENT = "event"
+    """One event of a stream in which a person may have several."""
+
+    EDGE = "edge"
+    """One edge of a graph."""
+
+    NODE = "node"
+    """One node of a graph, with all its edges."""
+
+
+_HOLDERS = {
+    Unit.ROW: {Unit.PERSON},
+    Unit.EVENT: {Unit.PERSON},
+    Unit.EDGE: {Unit.NODE, Unit.PERSON},
+    Unit.NODE: {Unit.PERSON},
+    Unit.PERSON: set(),
+}
+"""What may hold several of a unit."""
+
+
 class NeighborRelation(Enum):
     """How two datasets may differ when they are called neighbors.
 
-    A unit is a person (or whatever the policy protects), never a row.
+    A unit is a person (or whatever the policy protects), never a row, unless the relation is `.of` another unit.
 
     >>> NeighborRelation.ADD_REMOVE.value
     'add_remove'
-    >>> NeighborRelation.CHANGE_ONE.group(3)
-    Group(relation=<NeighborRelation.CHANGE_ONE: 'change_one'>, size=3)
+    >>> NeighborRelation.CHANGE_ONE.group(3).value
+    'change_one*3'
     """
 
     ADD_REMOVE = "add_remove"
@@ -55,32 +90,59 @@ class NeighborRelation(Enum):
     that ignores the order of the rows.
     """
 
-    def group(self, size: int) -> Relation:
+    @property
+    def relation(self) -> NeighborRelation:
+        """The relation itself: one unit, which is a person."""
+        return self
+
+    @property
+    def size(self) -> int:
+        """How many units it protects at once."""
+        return 1
+
+    @property
+    def unit(self) -> Unit:
+        """Whom it protects."""
+        return Unit.PERSON
+
+    def of(self, unit: Unit) -> Relation:
+        """Return the relation for units of another kind.
+
+        >>> NeighborRelation.ADD_REMOVE.of(Unit.PERSON) is NeighborRelation.ADD_REMOVE
+        True
+        """
+        return _related(self, 1, _require_unit(unit))
+
+    def group(self, size: int, unit: Unit | None = None) -> Relation:
         """Return the relation of datasets that are at most `size` steps of this one apart.
 
         >>> NeighborRelation.ADD_REMOVE.group(1) is NeighborRelation.ADD_REMOVE
         True
         """
-        return _grouped(self, 1, size)
+        return _grouped(self, size, unit)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """Datasets at most `size` steps of `relation` apart: what a promise to a family or a team needs.
 
-    >>> Group(NeighborRelation.ADD_REMOVE, 2).group(3)
-    Group(relation=<NeighborRelation.ADD_REMOVE: 'add_remove'>, size=6)
+    It may be a group of units of another kind, also of one: an event, an edge.
+
+    >>> Group(NeighborRelation.ADD_REMOVE, 2).group(3).size
+    6
     """
 
     relation: NeighborRelation
     size: int
+    unit: Unit = Unit.PERSON
 
     def __post_init__(self) -> None:
         """Refuse groups that are not groups, so that equal relations compare equal."""
         if not isinstance(self.relation, NeighborRelation):
             msg = f"relation={shown(self.relation)} is not a NeighborRelation; a group of a group is written .group(k)."
             raise ParameterError(msg)
-        if isinstance(self.size, bool) or not isinstance(self.size, int) or not 2 <= self.size < 10**_LONGEST_SIZE:
+        least = 2 if _require_unit(self.unit) is Unit.PERSON else 1
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or not least <= self.size < 10**_LONGEST_SIZE:
             msg = (
                 f"size={shown(self.size)} is not allowed: a group holds at least 2 units, as a whole number of at most "
                 f"{_LONGEST_SIZE} digits. "
@@ -95,28 +157,52 @@ class Group:
         >>> Group(NeighborRelation.ADD_REMOVE, 2).value
         'add_remove*2'
         """
-        return f"{self.relation.value}*{self.size}"
+        size = f"*{self.size}" if self.size > 1 else ""
+        return f"{self.relation.value}{size}" + ("" if self.unit is Unit.PERSON else f"/{self.unit.value}")
 
-    def group(self, size: int) -> Relation:
+    def group(self, size: int, unit: Unit | None = None) -> Relation:
         """Return the relation of datasets that are at most `size` of these steps apart.
 
-        >>> Group(NeighborRelation.CHANGE_ONE, 2).group(1).size
-        2
+        Given a unit that holds several of these, at most `size` of them, return the relation for that unit: whatever
+        leaves with it is so many steps away. That many are declared, and enforced, for every dataset; and only a
+        promise about what comes or goes converts, as two units that are exchanged may hold unequally many.
+
+        >>> NeighborRelation.ADD_REMOVE.of(Unit.EVENT).group(3, Unit.PERSON).value
+        'add_remove'
         """
-        return _grouped(self.relation, self.size, size)
+        return _grouped(self, size, unit)
 
 
 Relation: TypeAlias = NeighborRelation | Group
 """A neighbor relation of single units or of groups."""
 
 
-def _grouped(relation: NeighborRelation, inner: int, size: int) -> Relation:
-    """Multiply group sizes: k steps of m steps are k*m steps."""
+def _related(relation: NeighborRelation, size: int, unit: Unit) -> Relation:
+    """Return the plain relation for one person, so that equal relations are equal values."""
+    return relation if size == 1 and unit is Unit.PERSON else Group(relation, size, unit)
+
+
+def _grouped(inner: Relation, size: int, unit: Unit | None) -> Relation:
+    """Multiply group sizes: k steps of m steps are k*m steps. For another unit, they are one of its own."""
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         msg = f"size={shown(size)} is not allowed: a group needs a whole number of units, at least 1."
         raise ParameterError(msg)
-    total = inner * size
-    return relation if total == 1 else Group(relation, total)
+    if unit is None or _require_unit(unit) is inner.unit:
+        return _related(inner.relation, inner.size * size, inner.unit)
+    if unit not in _HOLDERS[inner.unit] or inner.relation is not NeighborRelation.ADD_REMOVE:
+        msg = (
+            f"a promise for {inner.value} neighbors is none for a {unit.value}, however many it holds. Promises for "
+            "add_remove neighbors convert, from rows and events to persons and from edges to nodes or persons."
+        )
+        raise ParameterError(msg)
+    return _related(inner.relation, 1, unit)
+
+
+def _require_unit(unit: Unit) -> Unit:
+    if not isinstance(unit, Unit):
+        msg = f"unit is {shown(unit)}; it must be a Unit of discreet.privacy, such as Unit.EVENT."
+        raise ParameterError(msg)
+    return unit
 
 
 def group_size(relation: Relation) -> int:
@@ -125,7 +211,7 @@ def group_size(relation: Relation) -> int:
     >>> group_size(NeighborRelation.ADD_REMOVE), group_size(NeighborRelation.ADD_REMOVE.group(4))
     (1, 4)
     """
-    return relation.size if isinstance(relation, Group) else 1
+    return relation.size
 
 
 def read_relation(text: str) -> Relation:
@@ -135,20 +221,24 @@ def read_relation(text: str) -> Relation:
     <NeighborRelation.CHANGE_ONE: 'change_one'>
     >>> read_relation("add_remove*3") == NeighborRelation.ADD_REMOVE.group(3)
     True
+    >>> read_relation("add_remove/event").unit
+    <Unit.EVENT: 'event'>
     """
     if not isinstance(text, str):
         msg = f"a neighbor relation is read from text, and this is of type {type(text).__name__}."
         raise ParameterError(msg)
-    name, star, size = text.partition("*")
-    known = {relation.value: relation for relation in NeighborRelation}
-    if name in known and not star:
-        return known[name]
-    if name in known and size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE:
-        return Group(known[name], int(size))
-    msg = (
-        f"{shown(text)} is not a neighbor relation; write one of {', '.join(known)}, or a group such as 'add_remove*3'."
-    )
-    raise ParameterError(msg)
+    steps, slash, kind = text.partition("/")
+    name, star, size = steps.partition("*")
+    known, units = {each.value: each for each in NeighborRelation}, {each.value: each for each in Unit}
+    counted = size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE
+    if name not in known or (slash and kind not in units) or (star and not counted):
+        msg = (
+            f"{shown(text)} is not a neighbor relation; write one of {', '.join(known)}, a group such as "
+            f"'add_remove*3', or another unit ({', '.join(units)}) such as 'add_remove/event'."
+        )
+        raise ParameterError(msg)
+    unit = units[kind] if slash else Unit.PERSON
+    return Group(known[name], int(size), unit) if star else known[name].of(unit)
 
 
 def require_relation(neighbors: Relation) -> Relation:
@@ -169,6 +259,12 @@ def require_same_relation(left: Relation, right: Relation) -> Relation:
     >>> require_same_relation(NeighborRelation.ADD_REMOVE, NeighborRelation.ADD_REMOVE).value
     'add_remove'
     """
+    if left.unit is not right.unit:
+        msg = (
+            f"promises to different units do not combine: {left.value} and {right.value}. Where a person has at most k "
+            "events, by a declared limit, curve.group(k, Unit.PERSON) of a promise to each event is one to each person."
+        )
+        raise ParameterError(msg)
     if left != right:
         msg = (
             f"promises for different neighbors do not combine: {left.value} and {right.value}. "

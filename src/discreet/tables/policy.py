@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError, PolicyError
 from discreet.exact import integer, rational, shown
-from discreet.privacy import Budget, NeighborRelation
+from discreet.privacy import Budget, NeighborRelation, Unit
 from discreet.tables.nearest import hint
 from discreet.tables.reading import json_facts, located, toml_facts
 
@@ -94,6 +94,12 @@ class Policy:
             msg = f"budget.{error}"  # such messages begin with the name
             raise PolicyError(msg) from None
         known = _tables(tables)
+        if neighbors.unit is not Unit.PERSON and any(table.private for table in known):
+            msg = (
+                f"budget.neighbors is {neighbors.value!r}; whom a policy protects its tables say (unit). Write "
+                f"{neighbors.relation.value!r}; a ledger for another unit is one of a policy without private tables."
+            )
+            raise PolicyError(msg)
         facts: dict[str, object] = {
             "tables": known,
             "budget": budget,

@@ -13,9 +13,9 @@ True
 from __future__ import annotations
 
 from discreet.checks.audits.black_box import audit
-from discreet.checks.audits.case import Case
+from discreet.checks.audits.case import Auditable, Case
 from discreet.checks.audits.cases import cases
 from discreet.checks.audits.enumerated import ExactAudit, audit_exactly, hockey_stick
 from discreet.checks.audits.result import Audit
 
-__all__ = ["Audit", "Case", "ExactAudit", "audit", "audit_exactly", "cases", "hockey_stick"]
+__all__ = ["Audit", "Auditable", "Case", "ExactAudit", "audit", "audit_exactly", "cases", "hockey_stick"]

@@ -1,10 +1,10 @@
-"""A mechanism with the two neighbors that press it hardest, and what an audit looks at."""
+"""Whatever promises and releases, with the two neighbors that press it hardest, and what an audit looks at."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -21,13 +21,27 @@ if TYPE_CHECKING:
     from discreet.checks.audits.enumerated import ExactAudit
     from discreet.checks.audits.result import Audit
     from discreet.exact import Number
-    from discreet.mechanisms.mechanism import Mechanism
     from discreet.privacy import Curve
 
-__all__ = ["Case", "everything", "in_cells", "one_by_one", "shown_in_cells", "summed"]
+__all__ = ["Auditable", "Case", "everything", "in_cells", "one_by_one", "shown_in_cells", "summed"]
 
 
-def one_by_one(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[Any]:
+class Auditable(Protocol):
+    """Anything with a promise and a release: a mechanism, several together, a method of one's own.
+
+    >>> from discreet.mechanisms import Count, Together
+    >>> audited: Auditable = Together({"rows": Count(epsilon=1)})
+    """
+
+    @property
+    def privacy(self) -> Curve:
+        """What one release promises."""
+
+    def release(self, value: Any, *, bits: BitSource = SYSTEM) -> Any:  # noqa: ANN401  whatever has a value
+        """Return an object whose `value` was made private."""
+
+
+def one_by_one(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[Any]:
     """Release so often; what is no number becomes text, and no answer becomes nan.
 
     >>> from discreet.mechanisms import DiscreteLaplace
@@ -40,7 +54,7 @@ def one_by_one(mechanism: Mechanism[Any, Any], value: object, count: int, bits: 
     return np.array([str(each) for each in found])
 
 
-def everything(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[np.str_]:
+def everything(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[np.str_]:
     """Release so often and write all that is released as text: the value and the details that were paid for.
 
     >>> from discreet.mechanisms import Mean
@@ -51,7 +65,7 @@ def everything(mechanism: Mechanism[Any, Any], value: object, count: int, bits: 
     return np.array([f"{each.value} {dict(each.details)}" for each in found])
 
 
-def summed(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[np.float64]:
+def summed(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[np.float64]:
     """Release vectors so often and add up their coordinates: all that is seen of neighbors that move all of them alike.
 
     >>> from discreet.mechanisms import Laplace
@@ -71,7 +85,7 @@ def in_cells(
     [1, 1]
     """
 
-    def draw(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[Any]:
+    def draw(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[Any]:
         found = [seen(mechanism.release(value, bits=bits).value) for _ in range(count)]
         return np.searchsorted(np.array(edges), np.array(found), side="right")
 
@@ -88,7 +102,7 @@ def shown_in_cells(
     ['1', '1']
     """
 
-    def draw(mechanism: Mechanism[Any, Any], value: object, count: int, bits: BitSource) -> NDArray[Any]:
+    def draw(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[Any]:
         found = [mechanism.release(value, bits=bits).value for _ in range(count)]
         cells = np.array(edges)
         return np.array([str(None if each is None else np.searchsorted(cells, seen(each), "right")) for each in found])
@@ -98,7 +112,9 @@ def shown_in_cells(
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A mechanism on two neighboring inputs, with its claim.
+    """A mechanism, or anything else that promises and releases, on two inputs that neighbors could give it.
+
+    They are as far apart as it allows. Audits, laws and pictures run over these.
 
     `draw` makes many independent releases on one input and returns one number or text for each. What it shows of a
     vector or a list is up to the case: looking at less can only hide a loss, so what is refuted stays refuted. `law`
@@ -112,7 +128,7 @@ class Case:
     """
 
     name: str
-    mechanism: Mechanism[Any, Any]
+    mechanism: Auditable
     first: Any
     second: Any
     draw: Callable[[Any, Any, int, BitSource], NDArray[Any]] = one_by_one

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.additive import read_positive
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import (
     checked_candidates,
@@ -146,16 +146,6 @@ class Exponential(Mechanism["ArrayLike", object]):
         names = checked_candidates(candidates, scores.size)
         found = lottery(scores, self.scale, weights, bits)
         return Release(names[found], self, MappingProxyType({"candidates": scores.size}))
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return scores of which one rises while the others fall, and counts of which one rises."""
-        return (
-            Example(cls(1, epsilon="1/4"), [0, 0], [1, -1]),
-            Example(cls(1, epsilon=1), [3, 0, 0], [2, 1, 1]),
-            Example(cls(1, epsilon=1, monotone=True), [3, 3, 2], [3, 4, 2]),
-            Example(cls("0.5", epsilon=3, neighbors=NeighborRelation.CHANGE_ONE), [0.0, 0.0], [0.5, -0.5]),
-        )
 
 
 def exponential(  # noqa: PLR0913  each is a public fact of the release

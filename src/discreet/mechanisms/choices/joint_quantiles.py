@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,12 +15,12 @@ from discreet.exact import Grid, Interval
 from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.choices.quantiles import points_of, read_shares
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, lottery, uniform_integer
 from discreet.noise.lazy import LazyUniform, bernoulli
 from discreet.privacy import NeighborRelation, Pure, curves
-from discreet.privacy.relations import Group, group_size, require_relation
+from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,8 +127,7 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
     def scale(self) -> Fraction:
         """Twice the sensitivity over epsilon, in rows times the unit of the shares."""
         unit, shares = self._shares
-        relation = self.neighbors.relation if isinstance(self.neighbors, Group) else self.neighbors
-        moved = unit - min(shares) if relation is NeighborRelation.ADD_REMOVE else unit
+        moved = unit - min(shares) if self.neighbors.relation is NeighborRelation.ADD_REMOVE else unit
         return 2 * 2 * moved * group_size(self.neighbors) / self.epsilon
 
     @property
@@ -173,16 +171,6 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
         found = np.zeros(len(order), dtype=np.int64)
         found[order] = drawn
         return Release(points_of(found, clamp), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which the last is missing, and rows of which one went to the other end."""
-        made = partial(cls, ["1/3", "2/3"], lower=0, upper=3, grid=1)
-        return (
-            Example(made(epsilon="1/2"), [0, 3], [0, 3, 3]),
-            Example(made(epsilon=2), [0, 0, 3, 3], [0, 0, 3, 3, 3]),
-            Example(made(epsilon=3, neighbors=NeighborRelation.CHANGE_ONE), [0, 0, 3], [0, 3, 3]),
-        )
 
 
 class _Chain:

@@ -9,13 +9,13 @@ import numpy as np
 
 from discreet.mechanisms.additive import read_positive
 from discreet.mechanisms.choices.noisy_max import NoisyMax
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import codes, listed
 from discreet.mechanisms.selection import read_names
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
-from discreet.privacy.relations import Group, group_size, require_relation
+from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -71,7 +71,7 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
 
     @property
     def _race(self) -> NoisyMax:
-        relation = self.neighbors.relation if isinstance(self.neighbors, Group) else self.neighbors
+        relation = self.neighbors.relation
         monotone = relation is NeighborRelation.ADD_REMOVE
         return NoisyMax(1, epsilon=self.epsilon / group_size(self.neighbors), monotone=monotone, neighbors=relation)
 
@@ -113,12 +113,3 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
         counts = np.bincount(places[places >= 0], minlength=len(self.candidates))
         found = self._race.release(counts, bits=bits)
         return Release(self.candidates[int(str(found.value))], self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[Iterable[Hashable]], ...]:
-        """Return rows of which one is missing, and rows of which one was exchanged."""
-        return (
-            Example(cls("ab", epsilon="1/2"), ["a", "b"], ["a", "b", "b"]),
-            Example(cls("abc", epsilon=2), ["a", "b", "c"], ["a", "b", "c", "c"]),
-            Example(cls("ab", epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), ["a", "a", "b"], ["a", "b", "b"]),
-        )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.exact import float_up, integer
 from discreet.mechanisms.additive import miss, read_choice, read_positive
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import (
     checked_candidates,
@@ -175,14 +175,3 @@ class NoisyMax(Mechanism["ArrayLike", object]):
         names = checked_candidates(candidates, scores.size)
         found = _RACES[self.noise](scores, self.scale, bits=bits)
         return Release(names[found], self, MappingProxyType({"candidates": scores.size}))
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return scores of which one rises while the others fall, for each noise, and counts of which one rises."""
-        return (
-            Example(cls(1, epsilon="1/4"), [0, 0], [1, -1]),
-            Example(cls(1, epsilon=1, noise="laplace"), [3, 2, 2], [2, 3, 3]),
-            Example(cls(1, epsilon=1, noise="gumbel", monotone=True), [3, 3, 2], [3, 4, 2]),
-            Example(cls(1, epsilon=1, monotone=True), [3, 3, 2], [3, 4, 2]),
-            Example(cls("0.5", epsilon=3, neighbors=NeighborRelation.CHANGE_ONE), [0.0, 0.0], [0.5, -0.5]),
-        )

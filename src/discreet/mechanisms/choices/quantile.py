@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.exact import Grid, float_up, rational, shown
 from discreet.mechanisms.additive import read_positive
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, read_column, whole_numbers
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.ranks import RankTarget, SortedRows, UnsortedRows, choose_point
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import gap_bound
@@ -138,17 +137,6 @@ class Quantile(Mechanism["ArrayLike", "float | int"]):
         rows = SortedRows(np.sort(clamp.steps(column))) if column.dtype.kind == "O" else UnsortedRows(column, clamp)
         scale = self._target.scale(self.epsilon, self.neighbors)
         return Release(clamp.point(choose_point(rows, self._target, clamp.width, scale, bits)), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which the last is missing, and rows of which one went to the other end."""
-        made = partial(cls, lower=0, upper=3, grid=1)
-        return (
-            Example(made("1/2", epsilon="1/2"), [0, 3], [0, 3, 3]),
-            Example(made("1/2", epsilon=2), [0, 0, 3, 3], [0, 0, 3, 3, 3]),
-            Example(made("0.9", epsilon=2), [0, 2, 3], [0, 0, 2, 3]),
-            Example(made("1/2", epsilon=3, neighbors=NeighborRelation.CHANGE_ONE), [0, 0, 3], [0, 3, 3]),
-        )
 
 
 def read_share(q: Number) -> Fraction:

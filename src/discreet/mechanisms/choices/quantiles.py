@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,12 +13,12 @@ from discreet.exact import Grid, rational, shown
 from discreet.mechanisms.additive import exactly_one, read_positive
 from discreet.mechanisms.choices.quantile import read_share
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, whole_numbers
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.ranks import RankTarget, SortedRows, choose_point
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 from discreet.privacy import Approximate, NeighborRelation, Pure, calibrate_largest, curves
-from discreet.privacy.relations import Group, group_size, require_relation
+from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,21 +170,10 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
         if width < 0:
             return 0
         target = RankTarget.quantile(share)
-        relation = self.neighbors.relation if isinstance(self.neighbors, Group) else self.neighbors
-        moves = 1 if relation is NeighborRelation.ADD_REMOVE else 2  # a row leaves one part and enters another
+        # under change-one a row leaves one part and enters another
+        moves = 1 if self.neighbors.relation is NeighborRelation.ADD_REMOVE else 2
         sensitivity = moves * max(target.a, target.b) * group_size(self.neighbors)
         return choose_point(SortedRows(rows), target, width, 2 * sensitivity / self.level_epsilon, bits)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which the last is missing, and rows of which one went to the other end."""
-        made = partial(cls, ["1/4", "1/2", "3/4"], lower=0, upper=3, grid=1)
-        return (
-            Example(made(epsilon="1/2"), [0, 3], [0, 3, 3]),
-            Example(made(epsilon=2), [0, 0, 3, 3], [0, 0, 3, 3, 3]),
-            Example(made(epsilon=3, neighbors=NeighborRelation.CHANGE_ONE), [0, 0, 3], [0, 3, 3]),
-            Example(made(epsilon=3, delta=1e-3), [0, 0, 3, 3], [0, 0, 3, 3, 3]),
-        )
 
 
 def read_shares(qs: Sequence[Number]) -> tuple[Fraction, ...]:

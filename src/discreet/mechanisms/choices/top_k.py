@@ -13,7 +13,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import float_up, integer, log_upper, rational, shown
 from discreet.mechanisms.additive import exactly_one, miss, read_choice, read_positive
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import (
     checked_candidates,
@@ -186,16 +186,6 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
         else:
             found = _peeled(scores, self.scale, self.k, bits)
         return Release([names[i] for i in found], self, MappingProxyType({"candidates": scores.size}))
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return scores of which two rise while the third falls, and counts of which one rises."""
-        return (
-            Example(cls(2, sensitivity=1, epsilon="1/2"), [0, 0, 0], [1, 1, -1]),
-            Example(cls(2, sensitivity=1, epsilon=2, method="gumbel"), [1, 1, -1], [0, 0, 0]),
-            Example(cls(2, sensitivity=1, epsilon=2, monotone=True), [1, 1, 0], [1, 1, 1]),
-            Example(cls(2, sensitivity=1, epsilon=3, delta=1e-3), [1, 1, -1], [0, 0, 0]),
-        )
 
 
 def _round(method: TopKMethod, epsilon: Number, neighbors: Relation) -> Curve:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.ladder import choose_on_ladder, rungs
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import listed
 from discreet.mechanisms.smooth import read_private
@@ -122,12 +122,3 @@ class InverseSensitivity(Mechanism["tuple[Number, Sequence[Number]]", float]):
         climbs = [math.ceil(each / self.grid.step) for each in moves]
         steps = choose_on_ladder(center, climbs, clamp.width, self.epsilon, bits)
         return Release(float(clamp.point(steps)), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[Number, Sequence[Number]]], ...]:
-        """Return values as far apart as the first bound."""
-        return (
-            Example(cls(lower=0, upper=8, grid=1, epsilon="1/2"), (3, [1, 1, 2]), (4, [1, 1, 1])),
-            Example(cls(lower=0, upper=8, grid=1, epsilon=2), (3, [1, 2, 2]), (4, [1, 1, 2])),
-            Example(cls(lower=0, upper=8, grid="1/2", epsilon=2), ("2.5", [2, 2]), ("4.5", [2, 2])),
-        )

@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.exact import Grid, exp_lower, float_up, log_upper, rational, shown
 from discreet.mechanisms.additive import assign, miss, read_grid, read_positive
 from discreet.mechanisms.instances.propose_test_release import read_split
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.reach import rounded_laplace_reach
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import read_private
@@ -162,12 +162,3 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
         spread = bound * self.grid.step / (self.epsilon * (1 - self.bound_share))
         noisy = rounded(families.Laplace(), exact, spread, self.grid, bits)
         return Release(self.grid.value(noisy), self, {"bound": self.grid.value(bound)})
-
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[Number, Number]], ...]:
-        """Return values as far apart as the local sensitivity, which differs by its steepness."""
-        return (
-            Example(cls(1, epsilon="1/2", delta="1e-6"), (0, 1), (1, 2)),
-            Example(cls(1, epsilon=2, delta="0.05"), (0, 1), (1, 2)),
-            Example(cls("1/2", epsilon=4, delta="0.05", grid="1/2"), (0, 3), (3, "3.5")),
-        )

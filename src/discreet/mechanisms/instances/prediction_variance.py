@@ -12,7 +12,6 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import Grid, float_down, float_up, rational, shown
 from discreet.mechanisms.additive import assign, read_positive
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import listed
 from discreet.mechanisms.smooth import Smooth
@@ -144,16 +143,6 @@ class PredictionVariance(Smooth):
         """Return the private variance, clamped to what is possible; `value` holds one row of features per unit."""
         noisy = self.noisy(value, Grid.below(self.most, bits=_OUT_BITS), bits)
         return Release(float(max(Fraction(0), min(noisy, self.most))), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which the only one in the direction of the point is missing."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls([1], radius=1, ridge=1, epsilon="1/2"), [[1.0]], [[1.0], [1.0]]),
-            Example(cls([1, 0], radius=1, ridge=1, epsilon=2), [[0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]),
-            Example(cls([1], radius=1, ridge=1, epsilon=2, neighbors=change), [[1.0]], [[0.0]]),
-        )
 
 
 def _read_rows(value: ArrayLike, width: int) -> NDArray[np.float64]:

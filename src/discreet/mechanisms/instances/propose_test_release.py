@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
 from discreet.mechanisms.additive import assign, ends, miss, read_grid, read_positive
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.laplace import Laplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.stability import DistanceTest, read_delta
@@ -160,13 +160,3 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
         if not self.test.passes(distance, bits=bits):
             return Release(None, self)
         return Release(float(self.noise.release(private_number(number), bits=bits).value), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[float, float]], ...]:
-        """Return neighbors that break the bound, and neighbors within it at the edge of the test."""
-        made = cls(1, epsilon=2, delta="0.05")
-        return (
-            Example(cls(1, epsilon="1/2", delta="1e-6"), (0.0, 0), (50.0, 0)),
-            Example(made, (0.0, 0), (50.0, 0)),
-            Example(made, (0.0, made.test.threshold), (1.0, made.test.threshold + 1)),
-        )

@@ -13,7 +13,7 @@ from discreet.exact import Grid
 from discreet.mechanisms.additive import assign, choose_grid
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import changes_one
 from discreet.mechanisms.spreads import ranked, widest_window
@@ -149,15 +149,3 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float | None]:
         """Return the median with noise, or None; `value` holds the rows."""
         return Release(self.proposal.release(self.value_and_distance(value), bits=bits).value, self)  # type: ignore[arg-type]
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows whose median jumps, and rows at the edge of the test."""
-        change = NeighborRelation.CHANGE_ONE
-        made = cls(1, lower=0, upper=100, grid=1, epsilon=2, delta="0.05", neighbors=change)
-        edge = 2 * made.proposal.test.threshold + 1
-        return (
-            Example(cls(1, lower=0, upper=100, grid=1, epsilon="1/2", delta="1e-6"), [0, 100], [0, 100, 100]),
-            Example(cls(1, lower=0, upper=100, grid=1, epsilon=2, delta="0.05"), [0, 100], [0, 100, 100]),
-            Example(made, [50] * edge, [50] * (edge - 1) + [100]),
-        )

@@ -14,7 +14,7 @@ from discreet.exact import Grid, float_up, log_upper, rational, shown
 from discreet.mechanisms.additive import assign
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import changes_one
 from discreet.mechanisms.spreads import ranked
@@ -161,17 +161,3 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
             return Release(None, self)
         inside = max(0.0, min(noisy, math.log(clamp.width)))
         return Release(math.exp(inside) * float(self.grid.step), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one decides the range."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls(2, lower=0, upper=100, grid=1, epsilon="1/2", delta="1e-6"), [0, 1], [0, 1, 100]),
-            Example(cls(2, lower=0, upper=100, grid=1, epsilon=2, delta="0.05"), [0, 1], [0, 1, 100]),
-            Example(
-                cls(2, lower=0, upper=100, grid=1, epsilon=2, delta="0.05", neighbors=change),
-                [0, 1, 1, 2],
-                [0, 1, 100, 1],
-            ),
-        )

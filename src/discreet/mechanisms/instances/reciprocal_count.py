@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.exact import Grid
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import Smooth
 from discreet.mechanisms.spreads import eased, rounded_up
@@ -84,12 +83,3 @@ class ReciprocalCount(Smooth):
         """Return the private reciprocal, clamped to [0, 1]; `value` is the count."""
         found = self.noisy(value, _GRID, bits)
         return Release(float(max(Fraction(0), min(found, Fraction(1)))), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[SupportsIndex], ...]:
-        """Return small counts, where the value moves most."""
-        return (
-            Example(cls(epsilon="1/2"), 1, 2),
-            Example(cls(epsilon=2), 2, 3),
-            Example(cls(epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), 0, 1),
-        )

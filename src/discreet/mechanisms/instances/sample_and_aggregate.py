@@ -16,7 +16,7 @@ from discreet.exact import Grid, integer
 from discreet.mechanisms.additive import assign, read_choice, read_positive
 from discreet.mechanisms.choices.quantile import Quantile
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import changes_one
@@ -191,25 +191,6 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
             return Release(float(clamp.point(int(ranks.release(steps, bits=bits).value))), self)
         winner = exponential_race(np.bincount(steps, minlength=clamp.width + 1), 2 / self.epsilon, bits=bits)
         return Release(float(clamp.point(winner)), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[Sequence[Any], Callable[[Any], float]]], ...]:
-        """Return rows of which one is missing, with a function that shouts."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls(2, lower=0, upper=4, grid=1, epsilon="1/2"), ([0.0], _loud), ([0.0, 4.0], _loud)),
-            Example(
-                cls(1, lower=0, upper=4, grid=1, epsilon=2, aggregator="median"), ([0.0], _loud), ([0.0, 4.0], _loud)
-            ),
-            Example(
-                cls(1, lower=0, upper=4, epsilon=2, aggregator="mode", neighbors=change), ([0.0], _loud), ([4.0], _loud)
-            ),
-        )
-
-
-def _loud(rows: Sequence[float]) -> float:
-    """The largest row: one is enough to move it all the way."""
-    return max(rows, default=0.0)
 
 
 def _blocks_of(rows: Any) -> tuple[int, Callable[[NDArray[np.int64]], Any]]:  # noqa: ANN401  rows of any kind

@@ -12,7 +12,6 @@ from discreet.exact import Grid
 from discreet.mechanisms.additive import assign
 from discreet.mechanisms.choices.quantile import read_share
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import Smooth, changes_one
 from discreet.mechanisms.spreads import ranked, reach, smooth_maximum, spreads
@@ -106,18 +105,3 @@ class SmoothQuantile(Smooth):
         clamp = self._clamp
         steps = int(self.noisy(value, _UNIT, bits))
         return Release(float(clamp.point(max(0, min(steps, clamp.width)))), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other end."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls("1/2", lower=0, upper=3, grid=1, epsilon="1/2"), [0, 3], [0, 3, 3]),
-            Example(cls("1/2", lower=0, upper=3, grid="1/4", epsilon=2), [0, 0, 3], [0, 3]),
-            Example(cls("0.9", lower=0, upper=3, grid="1/4", rho="1/2", neighbors=change), [0, 2, 3], [0, 2, 0]),
-            Example(
-                cls("1/2", lower=0, upper=8, grid="1/4", epsilon=2, delta="0.01", law="laplace", shape=1),
-                [4, 4, 4],
-                [4, 4, 8, 4],
-            ),
-        )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.additive import assign
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import Smooth, read_private
 from discreet.mechanisms.values import read_pair
@@ -91,17 +89,3 @@ class SmoothSensitivity(Smooth):
         clamp = Clamp.of(self.lower, self.upper, self.grid)
         steps = int(self.noisy(value, self.grid, bits) / self.grid.step)
         return Release(self.grid.value(max(clamp.low, min(steps, clamp.high))), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[Number, Number]], ...]:
-        """Return values as far apart as the bound, with bounds a factor exp(smoothing) apart."""
-        wide = Fraction(math.exp(0.125))
-        return (
-            Example(cls(lower=0, upper=8, grid=1, epsilon=1, smoothing="1/8"), (3, 1), (4, wide)),
-            Example(cls(lower=0, upper=8, grid="1/8", epsilon=1, smoothing="1/8"), (4, 1), (3, wide)),
-            Example(
-                cls(lower=0, upper=8, grid="1/8", rho=1, smoothing="1/8", law="laplace_log_normal", shape="1/4"),
-                (4, 1),
-                (3, wide),
-            ),
-        )

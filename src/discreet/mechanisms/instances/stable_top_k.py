@@ -11,7 +11,7 @@ import numpy as np
 from discreet.exact import integer
 from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.instances.stable_value import StableValue
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import codes, listed
 from discreet.mechanisms.selection import private_scores, read_names
@@ -141,17 +141,6 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
         names = tuple(self.candidates[i] for i in self._top(counts))
         shown_ = self.stable.test.passes(self.distance(counts), bits=bits)
         return Release(names if shown_ else None, self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[Iterable[Hashable]], ...]:
-        """Return rows between which the set changes, and rows at the edge of the test."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls("ab", epsilon="1/2", delta="1e-6"), ["a", "b"], ["a", "b", "b"]),
-            Example(cls("ab", epsilon=1, delta="0.1"), ["a", "b"], ["a", "b", "b"]),
-            Example(cls("abc", 2, epsilon=1, delta="0.1"), ["a"] * 4 + ["b"] * 3, ["a"] * 4 + ["b"] * 4),
-            Example(cls("ab", epsilon=1, delta="0.1", neighbors=change), ["a", "a", "b"], ["a", "b", "b"]),
-        )
 
 
 def argmax_distance(scores: ArrayLike, sensitivity: Number = 1) -> tuple[int, int]:

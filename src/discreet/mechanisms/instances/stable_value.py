@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.additive import assign, read_positive
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.stability import DistanceTest, read_delta
 from discreet.mechanisms.values import read_pair
@@ -104,13 +104,3 @@ class StableValue(Mechanism["tuple[object, float]", object]):
         """Return the value or None; `value` is (value, distance to instability)."""
         found, distance = read_pair(value, "value, distance to instability")
         return Release(found if self.test.passes(distance, bits=bits) else None, self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[tuple[object, float]], ...]:
-        """Return neighbors with different values, and neighbors with the same value at the edge of the test."""
-        made = cls(epsilon=1, delta="0.05")
-        return (
-            Example(cls(epsilon="0.1", delta="1e-6"), ("a", 0), ("b", 0)),
-            Example(made, ("a", 0), ("b", 0)),
-            Example(made, ("a", made.test.threshold), ("a", made.test.threshold + 1)),
-        )

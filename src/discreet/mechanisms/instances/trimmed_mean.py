@@ -12,7 +12,6 @@ from discreet.errors import ParameterError
 from discreet.exact import Grid, integer, rational, shown
 from discreet.mechanisms.additive import assign
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.smooth import Smooth, changes_one, read_claim
 from discreet.mechanisms.spreads import reach, smooth_maximum
@@ -160,13 +159,3 @@ class TrimmedMean(Smooth):
         clamp = self._clamp
         inside = max(Fraction(0), min(steps, Fraction(clamp.width)))
         return Release(fine.value(int((clamp.low + inside) * 2**_OUT_BITS)), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other end."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls(1, lower=0, upper=4, grid=1, epsilon="1/2"), [0, 2, 4], [0, 2, 4, 4]),
-            Example(cls(1, lower=0, upper=4, grid="1/4", epsilon=2), [], [4]),
-            Example(cls(1, lower=0, upper=4, grid="1/4", rho=1, neighbors=change), [0, 2, 2, 4], [2, 2, 4, 4]),
-        )

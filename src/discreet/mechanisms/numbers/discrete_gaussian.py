@@ -24,7 +24,7 @@ from discreet.mechanisms.additive import (
     read_whole_move,
     require_size,
 )
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_gaussian_reach
 from discreet.mechanisms.release import Release
@@ -194,13 +194,3 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
             require_size(counts.size, self.dimensions)
         noisy = added(counts, np.asarray(discrete_gaussian(self.sigma, size=counts.shape, bits=bits)))
         return Release(noisy if noisy.ndim else int(noisy), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[int | Sequence[int] | NDArray[np.integer]], ...]:
-        """Return scalars, and a vector that moves by 1 in each of four coordinates."""
-        return (
-            Example(cls(1, rho="0.005"), 0, 1),
-            Example(cls(3, epsilon="1/2", delta=1e-5, dimensions=1), 0, 3),
-            Example(cls(2, sigma=2, norm="l2"), [0, 0, 0, 0], [1, 1, 1, 1]),
-            Example(cls(1, epsilon=2, delta="0.01", neighbors=NeighborRelation.CHANGE_ONE), 5, 4),
-        )

@@ -23,7 +23,7 @@ from discreet.mechanisms.additive import (
     require_size,
     unbounded_laplace,
 )
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import discrete_laplace_reach
 from discreet.mechanisms.release import Release
@@ -183,13 +183,3 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
             require_size(counts.size, self.dimensions)
         noisy = added(counts, np.asarray(discrete_laplace(self.scale, size=counts.shape, bits=bits)))
         return Release(noisy if noisy.ndim else int(noisy), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[int | Sequence[int] | NDArray[np.integer]], ...]:
-        """Return scalars, and a vector that moves in both coordinates."""
-        return (
-            Example(cls(1, scale=100), 0, 1),
-            Example(cls(3, epsilon="1/2", dimensions=1), 0, 3),
-            Example(cls(2, epsilon=1), [0, 5], [1, 6]),
-            Example(cls(1, epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), 5, 4),
-        )

@@ -20,7 +20,6 @@ from discreet.mechanisms.additive import (
     read_positive,
 )
 from discreet.mechanisms.gridded import GridNoise
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import rounded_gaussian_reach
 from discreet.noise import BitSource, gaussian_steps
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from typing import SupportsIndex
 
     import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from discreet.exact import Number
     from discreet.privacy import Curve
@@ -204,16 +203,6 @@ class Gaussian(GridNoise):
 
     def _drawn(self, shape: tuple[int, ...] | None, bits: BitSource) -> int | NDArray[np.int64]:
         return gaussian_steps(self.sigma, self.grid, size=shape, bits=bits)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike | Fraction], ...]:
-        """Return scalars, and a vector that moves in both coordinates."""
-        return (
-            Example(cls(1, rho="0.005"), 0, 1),
-            Example(cls(1, epsilon="1/2", delta=1e-5), 0, 1),
-            Example(cls(5, sigma=4, dimensions=2), [0.0, 7.0], [3.0, 11.0]),
-            Example(cls("0.5", epsilon=2, delta="0.01", neighbors=NeighborRelation.CHANGE_ONE), 0.5, 1.0),
-        )
 
 
 def _analytic(epsilon: Number | None, delta: Fraction | None) -> Fraction:

@@ -16,7 +16,6 @@ from discreet.mechanisms.additive import (
     read_positive,
 )
 from discreet.mechanisms.gridded import GridNoise
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.norms import Norm, converted
 from discreet.mechanisms.reach import rounded_laplace_reach
 from discreet.noise import BitSource, laplace_steps
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from typing import SupportsIndex
 
     import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from discreet.exact import Grid, Number
     from discreet.privacy import Curve
@@ -166,13 +165,3 @@ class Laplace(GridNoise):
 
     def _drawn(self, shape: tuple[int, ...] | None, bits: BitSource) -> int | NDArray[np.int64]:
         return laplace_steps(self.scale, self.grid, size=shape, bits=bits)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike | Fraction], ...]:
-        """Return scalars, and a vector whose whole move is in one coordinate."""
-        return (
-            Example(cls(1, scale=20), 0, 1),
-            Example(cls(1, epsilon="1/2"), 0, 1),
-            Example(cls(3, epsilon=1, dimensions=2), [0.0, 7.0], [3.0, 7.0]),
-            Example(cls("0.5", epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), 0.5, 1.0),
-        )

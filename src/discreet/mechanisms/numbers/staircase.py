@@ -23,7 +23,7 @@ from discreet.mechanisms.additive import (
     require_size,
     steps_moved,
 )
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.reach import staircase_reach
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.values import exact_integers, limited, snapped
@@ -175,16 +175,6 @@ class Staircase(Mechanism["float | Fraction", "int | float"]):
         require_size(steps.size, 1)
         noisy = limited(int(steps.item()) + staircase(self.epsilon, self.width, self.near, bits=bits))
         return Release(noisy if self.grid is None else self.grid.value(noisy), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[float | Fraction], ...]:
-        """Return whole numbers and one on a grid."""
-        return (
-            Example(cls(1, epsilon="0.05"), 0, 1),
-            Example(cls(5, epsilon=1), 0, 5),
-            Example(cls(1, epsilon=3, grid="1/64"), 0.0, 1.0),
-            Example(cls(4, epsilon=4, near=2, neighbors=NeighborRelation.CHANGE_ONE), 7, 3),
-        )
 
 
 def _best(epsilon: Fraction, width: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import Interval, integer, log_upper, rational, shown
 from discreet.mechanisms.additive import assign, exactly_one, miss, read_positive
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.values import exact_integers
 from discreet.noise import SYSTEM, BitSource, uniform_integer
@@ -201,16 +201,6 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
         q = (1 - p) / (self.answers - 1)
         noise = (part * p * (1 - p) + (1 - part) * q * (1 - q)) / (count * (p - q) ** 2)
         return noise + (part * (1 - part) / count if sampled else 0)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[int | Sequence[int] | NDArray[np.integer]], ...]:
-        """Return two and several answers, from much noise to little."""
-        return (
-            Example(cls(2, epsilon="0.1"), 0, 1),
-            Example(cls(5, epsilon=1), 0, 3),
-            Example(cls(2, truth="3/4"), 1, 0),
-            Example(cls(4, epsilon=2), [0, 3], [0, 1]),
-        )
 
 
 def _local(neighbors: Relation) -> NeighborRelation:

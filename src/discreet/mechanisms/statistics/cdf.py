@@ -14,7 +14,6 @@ from scipy.special import ndtri
 from discreet.exact import integer, sqrt_upper
 from discreet.mechanisms.additive import assign, exactly_one, miss
 from discreet.mechanisms.columns import points_below, read_column, read_points
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sums import (
@@ -174,16 +173,6 @@ class Cdf(NoisySums["ArrayLike", "NDArray[np.float64]"]):
         count = int(sums[len(self.points) + 1]) if self.size is None else self.size
         shares = sums[1 : len(self.points) + 1] / max(count, 1)
         return Release(_rising(shares), self, MappingProxyType({"count": count}))
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other end."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls([0, 1], epsilon="1/2"), [0, 1], [0, 1, 1]),
-            Example(cls([0, 1, 2], epsilon=2, branching=2), [0, 1], [0, 1, 1]),
-            Example(cls([0, 1], epsilon=2, size=2, neighbors=change), [0, 1], [0, 5]),
-        )
 
 
 def _rising(shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,7 +12,6 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import counted, shown
 from discreet.mechanisms.additive import assign, exactly_one
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import codes, listed, read_rows
 from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy_counts
@@ -114,16 +113,6 @@ class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int
         flat = np.ravel_multi_index([each[there] for each in places], shape)
         counts = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
         return Release(noisy_counts(counts.astype(np.int64), self.noise, bits), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[Sequence[Sequence[Hashable]]], ...]:
-        """Return rows of which one is missing, and rows of which one went to another cell."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls(["ab"], epsilon="1/4"), (["a", "b"],), (["a", "b", "b"],)),
-            Example(cls(["ab", "cd"], epsilon=1), (["a"], ["c"]), (["a", "b"], ["c", "c"])),
-            Example(cls(["ab"], epsilon=2, neighbors=change), (["a", "b"],), (["a", "a"],)),
-        )
 
 
 def _listed(column: object) -> list[Any]:

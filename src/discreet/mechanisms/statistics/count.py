@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.additive import assign, exactly_one
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import present
 from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy
@@ -79,16 +78,6 @@ class Count(NoisySums["Sequence[object] | NDArray[np.generic]", int]):
         """Return the private count; `value` holds the rows."""
         (found,) = noisy([present(value)], self.noise, bits)
         return Release(found, self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[Sequence[object] | NDArray[np.generic]], ...]:
-        """Return rows of which one is missing."""
-        return (
-            Example(cls(epsilon="1/10"), [5, 5], [5, 5, 5]),
-            Example(cls(epsilon=1), [5, 5], [5, 5, 5]),
-            Example(cls(rho=1), [5, 5, 5], [5, 5]),
-            Example(cls(epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), [5, None], [5, 5]),
-        )
 
 
 def count(

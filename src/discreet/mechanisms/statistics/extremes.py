@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from discreet.exact import Grid, integer
 from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, read_column, whole_numbers
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.ranks import RankTarget, SortedRows, UnsortedRows, choose_point
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import gap_bound
@@ -140,16 +139,6 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
         rows = SortedRows(np.sort(clamp.steps(column))) if column.dtype.kind == "O" else UnsortedRows(column, clamp)
         scale = self._target.scale(self.epsilon, self.neighbors)
         return Release(clamp.point(choose_point(rows, self._target, clamp.width, scale, bits)), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other end."""
-        made = partial(cls, lower=0, upper=3, grid=1, rank=1)
-        return (
-            Example(made(epsilon="1/2"), [0, 3], [0, 3, 0]),
-            Example(made(epsilon=2), [0, 0, 3, 3], [0, 3, 3]),
-            Example(made(epsilon=3, neighbors=NeighborRelation.CHANGE_ONE), [0, 0, 3], [0, 3, 3]),
-        )
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -10,7 +10,6 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.mechanisms.additive import assign, exactly_one
 from discreet.mechanisms.columns import points_below, read_column, read_points
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.statistics.contingency_table import ContingencyTable
 from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy_counts
@@ -93,16 +92,6 @@ class Histogram(NoisySums["ArrayLike", "NDArray[np.int64]"]):
         places = np.where(last, bins, places)
         counts = np.bincount(places[(places > 0) & (places <= bins)] - 1, minlength=bins)
         return Release(noisy_counts(counts.astype(np.int64), self.noise, bits), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing, and rows of which one went to another bin."""
-        return (
-            Example(cls([0, 1, 2], epsilon="1/4"), [0.5, 1.5], [0.5, 1.5, 1.5]),
-            Example(cls([0, 1, 2], epsilon=1), [0.5, 1.5], [0.5]),
-            Example(cls([0, 1, 2], epsilon=2, neighbors=NeighborRelation.CHANGE_ONE), [0.5, 1.5], [0.5, 0.5]),
-            Example(cls([0, 1, 2], rho="1/2"), [0.5, 1.5], [0.5, 1.5, 1.5]),
-        )
 
 
 def histogram(  # noqa: PLR0913

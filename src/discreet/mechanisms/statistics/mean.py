@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.columns import read_column
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
@@ -110,18 +109,6 @@ class Mean(BoundedColumn):
         share = min(max(Fraction(above, total), Fraction(0)), Fraction(1)) if total > 0 else Fraction(1, 2)
         found = float((clamp.low + share * clamp.width) * self.grid.step)
         return Release(found, self, MappingProxyType({"total": total, "count": total / clamp.width}))
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other end."""
-        return (
-            Example(cls(lower=0, upper=1, epsilon="1/2", grid=1), [0, 1], [0, 1, 1]),
-            Example(cls(lower=-1, upper=3, epsilon=2, grid=1), [0, 1, 3], [0, 1, 3, -1]),
-            Example(cls(lower=0, upper=1, rho="1/8", grid="1/4"), [0, 1], [0, 1, 1]),
-            Example(
-                cls(lower=0, upper=1, epsilon=2, grid=1, size=2, neighbors=NeighborRelation.CHANGE_ONE), [0, 1], [1, 1]
-            ),
-        )
 
 
 def mean(  # noqa: PLR0913

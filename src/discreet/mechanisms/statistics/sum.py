@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.columns import default_grid, read_bounds, read_column, whole_numbers
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
@@ -69,17 +68,6 @@ class Sum(BoundedColumn):
         (found,) = noisy([clamp.sum(steps) + clamp.low * steps.size], self.noise, bits)
         total = found * self.grid.step
         return Release(int(total) if self.grid.step >= 1 else self.grid.value(found), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other end."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls(lower=0, upper=1, epsilon="1/2", grid=1), [0, 1], [0, 1, 1]),
-            Example(cls(lower=-3, upper=2, epsilon=1, grid=1), [0, 1], [0, 1, -3]),
-            Example(cls(lower=0, upper=1, rho="1/8", grid="1/4"), [0, 1], [0, 1, 1]),
-            Example(cls(lower=-1, upper=1, epsilon=2, grid=1, size=2, neighbors=change), [0, 1], [0, -1]),
-        )
 
 
 def sum(  # noqa: A001, PLR0913  called as dp.sum, the name that everybody looks for

@@ -12,8 +12,9 @@ from discreet.exact import rational, shown
 from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.columns import read_bounds, read_column
 from discreet.mechanisms.instances.trimmed_mean import TrimmedMean
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
+from discreet.mechanisms.smooth import changes_one
 from discreet.mechanisms.statistics.count import Count
 from discreet.mechanisms.sums import adds_rows
 from discreet.noise import SYSTEM, BitSource
@@ -89,7 +90,7 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
         if not 0 < guess <= high - low:
             msg = f"spread is {shown(spread)}; it must be above 0 and at most the distance of the bounds."
             raise ParameterError(msg)
-        if require_relation(neighbors) is not NeighborRelation.ADD_REMOVE:
+        if changes_one(require_relation(neighbors)):
             msg = f"neighbors is {neighbors.value}; where the number of rows is public, use TrimmedMean.for_count."
             raise ParameterError(msg)
         assign(self, lower=low, upper=high, spread=guess, neighbors=neighbors)
@@ -142,14 +143,6 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
         made = self.trimmed(rows)
         found = made.release(column, bits=bits).value
         return Release(found, self, MappingProxyType({"count": rows, "trim": made.trim}))
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing."""
-        return (
-            Example(cls(lower=0, upper=4, epsilon="1/2"), [0, 2, 4], [0, 2, 4, 4]),
-            Example(cls(lower=0, upper=4, epsilon=2), [], [4]),
-        )
 
 
 def _rounded(rows: int) -> int:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.columns import exact_sum, read_column
-from discreet.mechanisms.mechanism import Example
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sums import BoundedColumn, Moved, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
@@ -131,17 +130,6 @@ class Variance(BoundedColumn):
         """Bring the variance of t into [0, 1/4], where it is known to lie, and into the unit of the column."""
         kept = min(max(found, Fraction(0)), Fraction(1, 4))
         return Release(float(kept * (self._clamp.width * self.grid.step) ** 2), self, MappingProxyType(details))
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return rows of which one is missing, and rows of which one went to the other end."""
-        change = NeighborRelation.CHANGE_ONE
-        return (
-            Example(cls(lower=0, upper=1, epsilon="1/2", grid=1), [0, 1], [0, 1, 1]),
-            Example(cls(lower=0, upper=2, epsilon=2, grid=1), [0, 1, 2], [0, 1, 2, 2]),
-            Example(cls(lower=0, upper=1, rho="1/8", grid=1), [0, 1], [0, 1, 1]),
-            Example(cls(lower=0, upper=1, epsilon=2, grid=1, size=3, neighbors=change), [0, 0, 0], [0, 0, 1]),
-        )
 
 
 def variance(  # noqa: PLR0913

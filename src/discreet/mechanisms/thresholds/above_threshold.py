@@ -22,7 +22,7 @@ from discreet.mechanisms.additive import (
     steps_moved,
     unbounded_laplace,
 )
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.selection import require_monotone
 from discreet.mechanisms.values import FARTHEST, limited, snapped
@@ -193,15 +193,6 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
     def bar(self, bits: BitSource) -> int:
         """Draw a noisy threshold, in steps: private, and drawn once per run."""
         return limited(self.grid.steps(self.threshold)) + unbounded_laplace(self.scales[0], bits)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[ArrayLike], ...]:
-        """Return short runs; answers below move up while the answer above moves down."""
-        return (
-            Example(cls(0, sensitivity=1, epsilon="0.2", grid=1, inputs="snapped"), [0, 0, 1], [1, 1, 0]),
-            Example(cls(1, sensitivity=1, epsilon=1, above=2), [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]),
-            Example(cls(0, sensitivity=1, epsilon=3, monotone=True, grid=1, inputs="snapped"), [0, 0], [1, 1]),
-        )
 
 
 class Watch:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.exact import integer
 from discreet.mechanisms.additive import assign, require_single
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.rows import identity, listed
@@ -97,12 +97,3 @@ class CountDistinct(Mechanism["Iterable[object]", int]):
         distinct = {identity(each) for each in listed(value)} - {None}
         noisy = self.noise.release(len(distinct), bits=bits).value
         return Release(int(noisy), self)
-
-    @classmethod
-    def examples(cls) -> tuple[Example[Iterable[object]], ...]:
-        """Return a unit that alone holds all its values."""
-        return (
-            Example(cls(values=3, epsilon="0.1"), ("a", "b", "c", "d"), ("a",)),
-            Example(cls(epsilon=1), ("a", "b"), ("a",)),
-            Example(cls(values=2, epsilon=3, neighbors=NeighborRelation.CHANGE_ONE), ("a", "b", "c"), ("c", "c", "c")),
-        )

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import Interval, counted, integer, rational, shown
 from discreet.mechanisms.additive import added, assign, miss, read_choice, read_positive, require_single
-from discreet.mechanisms.mechanism import Example, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.optimal_chances import optimal_chances
 from discreet.mechanisms.reach import discrete_gaussian_above, discrete_laplace_above
 from discreet.mechanisms.release import Release
@@ -141,7 +141,7 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
     @property
     def touched(self) -> int:
         """How many counts one unit can change: `keys`, or twice that where a unit is exchanged for another."""
-        return self.keys if self.neighbors is NeighborRelation.ADD_REMOVE else 2 * self.keys
+        return self.keys if self.neighbors.relation is NeighborRelation.ADD_REMOVE else 2 * self.keys
 
     @property
     def claim(self) -> Approximate:
@@ -219,17 +219,6 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
         if self.method is SelectionMethod.OPTIMAL:
             return np.flatnonzero(_coins(counts, *self._rates, bits))
         return self._above(counts, bits)[0]
-
-    @classmethod
-    def examples(cls) -> tuple[Example[Mapping[Any, int]], ...]:
-        """Return a key that a single unit holds, present and absent, and one that passes or fails by a unit."""
-        return (
-            Example(cls(epsilon="0.1", delta="0.001"), {"a": 50}, {"a": 51}),
-            Example(cls(epsilon=1, delta="0.1", keys=2), {"a": 1, "b": 1}, {}),
-            Example(cls(epsilon=1, delta="0.1", keys=2, method="laplace"), {"a": 1, "b": 1}, {}),
-            Example(cls(epsilon=1, delta="0.1", method="gaussian"), {"a": 1}, {}),
-            Example(cls(epsilon=2, delta="0.1", neighbors=NeighborRelation.CHANGE_ONE), {"a": 1}, {"b": 1}),
-        )
 
     def _above(self, counts: NDArray[np.int64], bits: BitSource) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the places of the keys whose noisy count reaches the threshold, and these noisy counts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
@@ -12,7 +12,7 @@ from discreet.privacy.curves.gaussian import gaussian
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.part import OPERATIONS, Part, pair_of, require_whole
 from discreet.privacy.readings import require_kind
-from discreet.privacy.relations import NeighborRelation
+from discreet.privacy.relations import NeighborRelation, Unit
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -71,24 +71,25 @@ class Grouped(Part):
         return None if rho is None else rho * self.size**2
 
 
-def group(curve: Curve, size: int) -> Curve:
-    """Return the curve for neighbors that differ in up to `size` units.
+def group(curve: Curve, size: int, unit: Unit | None = None) -> Curve:
+    """Return the curve for neighbors that differ in up to `size` units, or in one that holds at most `size` of them.
 
     Noise with a sensitivity gets `size` times the sensitivity; other mechanisms chain their own profile.
 
     >>> from discreet import privacy as p
-    >>> p.gaussian(sigma=2).group(2).neighbors
-    Group(relation=<NeighborRelation.ADD_REMOVE: 'add_remove'>, size=2)
+    >>> p.gaussian(sigma=2).group(2).neighbors.value
+    'add_remove*2'
     """
     number = integer(size, name="size", least=1)
+    relation = curve.neighbors.group(number, unit)
     if number == 1:
-        return curve
+        return replace(curve, neighbors=relation)
     terms: list[tuple[Part, int]] = []
     for part, count in curve.terms:
         single = Curve(((part, 1),), curve.neighbors)
         terms.append((part.grouped(number) or Grouped(single, number), count))
     # both ends of the chain are within the error of their ideal laws, whatever lies between them
-    return compose(tuple(terms), curve.neighbors.group(number), curve.sampling_error)
+    return compose(tuple(terms), relation, curve.sampling_error)
 
 
 OPERATIONS["group"] = group

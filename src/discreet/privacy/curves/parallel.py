@@ -15,7 +15,7 @@ from discreet.privacy.curves.pure import pure
 from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, Part, rho_of
 from discreet.privacy.readings import require_kind
-from discreet.privacy.relations import Group, NeighborRelation, require_same_relation
+from discreet.privacy.relations import NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.losses.loss import Loss
@@ -37,7 +37,8 @@ class Parallel(Part):
     def check(self) -> None:
         """At least two add/remove curves: about other neighbors no theorem speaks."""
         curves = [require_kind(curve, Curve, "curves") for curve in require_kind(self.curves, tuple, "curves")]
-        odd = [c for c in curves if c.neighbors is not NeighborRelation.ADD_REMOVE or c.sampling_error]
+        singles = [c.neighbors.relation is NeighborRelation.ADD_REMOVE and c.neighbors.size == 1 for c in curves]
+        odd = not all(singles) or any(c.sampling_error for c in curves)
         if len(curves) < 2 or odd:
             msg = "parallel parts need at least two curves, all of them for add_remove neighbors."
             raise ParameterError(msg)
@@ -81,10 +82,10 @@ def parallel(first: Curve, *others: Curve) -> Curve:
             msg = f"{shown(curve)} is no curve; parallel takes curves."
             raise ParameterError(msg)
         require_same_relation(first.neighbors, curve.neighbors)
-    if isinstance(first.neighbors, Group):
+    if first.neighbors.size > 1:
         msg = "parallel parts of a group relation: take .parallel for single units first, then .group(k)."
         raise ParameterError(msg)
-    if len(curves) > 1 and first.neighbors is not NeighborRelation.ADD_REMOVE:
+    if len(curves) > 1 and first.neighbors.relation is not NeighborRelation.ADD_REMOVE:
         msg = (
             f"these curves are for {first.neighbors.value} neighbors, which says nothing about a part that loses or "
             "gains a unit. Take .parallel of the add_remove curves, then .group(2)."

@@ -10,7 +10,7 @@ from discreet.exact import counted, exp_upper, integer, rational, shown
 from discreet.privacy.curves.approximate import approximate
 from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.enclosures import DOWN, decimal, power
-from discreet.privacy.relations import Group, NeighborRelation, Relation
+from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -36,14 +36,14 @@ def partition_selection(
     >>> round(curve.epsilon(delta=1e-8), 6)
     1.0
     """
-    if isinstance(neighbors, Group):
+    if neighbors.size > 1:
         msg = (
             f"neighbors is {neighbors.value}; units of a group may share a key. Build the curve with "
             f"neighbors={neighbors.relation.value}, then ask for .group({neighbors.size})."
         )
         raise ParameterError(msg)
     noise = laplace(scale, neighbors=neighbors)
-    count = integer(keys, name="keys", least=1) * (1 if neighbors is NeighborRelation.ADD_REMOVE else 2)
+    count = integer(keys, name="keys", least=1) * (1 if neighbors.relation is NeighborRelation.ADD_REMOVE else 2)
     spread = rational(scale, name="scale")
     bar = rational(threshold, name="threshold")
     if bar < 1:

@@ -110,7 +110,8 @@ class FixedSizeSampled(Part):
 
 def _check(base: Curve, rate: Fraction, neighbors: NeighborRelation) -> None:
     """Refuse what no theorem about samples covers."""
-    if require_kind(base, Curve, "base").neighbors is not neighbors or not base.terms or base.sampling_error:
+    known = require_kind(base, Curve, "base").neighbors
+    if known.relation is not neighbors or known.size > 1 or not base.terms or base.sampling_error:
         msg = f"base is {base!r}; this kind of sample has a proved bound for curves of {neighbors.value} neighbors."
         raise ParameterError(msg)
     if require_probability(rate, "rate") * _MOST_UNITS < 1:
@@ -143,10 +144,11 @@ def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve
     share = read_probability(rate, "rate")
     if scheme is not None:
         require_kind(scheme, Scheme, "scheme")
-    changes = curve.neighbors in {NeighborRelation.CHANGE_ONE, NeighborRelation.CHANGE_ONE_ORDERED}
+    relation = curve.neighbors.relation
+    changes = relation is not NeighborRelation.ADD_REMOVE
     chosen = scheme if scheme is not None else (Scheme.FIXED_SIZE if changes else Scheme.POISSON)
     wanted = NeighborRelation.CHANGE_ONE if chosen is Scheme.FIXED_SIZE else NeighborRelation.ADD_REMOVE
-    if (chosen is Scheme.FIXED_SIZE) != changes or curve.neighbors is NeighborRelation.CHANGE_ONE_ORDERED:
+    if (chosen is Scheme.FIXED_SIZE) != changes or relation is NeighborRelation.CHANGE_ONE_ORDERED:
         msg = (
             f"a {chosen.value} sample has a proved bound for {wanted.value} neighbors, and this curve is for "
             f"{curve.neighbors.value}. Build the curve with neighbors=NeighborRelation.{wanted.name}, "

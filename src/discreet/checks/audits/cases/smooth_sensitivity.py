@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from discreet.checks.audits.case import Case, in_cells
 from discreet.checks.audits.laws import cells_law, polyplace_above
 from discreet.mechanisms.instances.smooth_sensitivity import SmoothSensitivity
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 __all__ = ["cases"]
 
@@ -37,37 +34,18 @@ def _law_of_rho(mechanism: SmoothSensitivity, value: tuple[int, int | Fraction])
 
 
 def cases() -> tuple[Case, ...]:
-    """Return the pairs that the mechanism names itself, with as much as they allow in both."""
-    up, down, rho = SmoothSensitivity.examples()
+    """Return values as far apart as the bound, with bounds a factor exp(smoothing) apart."""
+    wide = Fraction(math.exp(0.125))
+
+    def made(grid: str, **price: object) -> SmoothSensitivity:
+        return SmoothSensitivity(lower=0, upper=8, grid=grid, smoothing="1/8", **price)  # type: ignore[arg-type]
+
+    rho = made("1/8", rho=1, law="laplace_log_normal", shape="1/4")
+    shown, whole = in_cells(_EDGES), in_cells(_WHOLE)
     return (
+        Case("value and bound up", made("1", epsilon=1), (3, 1), (4, wide), whole, draws=400, law=_law, coarse=True),
         Case(
-            "value and bound up",
-            up.mechanism,
-            up.value,
-            up.neighbor,
-            in_cells(_WHOLE),
-            draws=400,
-            law=_law,
-            coarse=True,
+            "value down, bound up", made("1/8", epsilon=1), (4, 1), (3, wide), shown, draws=400, law=_law, coarse=True
         ),
-        Case(
-            "value down, bound up",
-            down.mechanism,
-            down.value,
-            down.neighbor,
-            in_cells(_EDGES),
-            draws=400,
-            law=_law,
-            coarse=True,
-        ),
-        Case(
-            "with rho",
-            rho.mechanism,
-            rho.value,
-            rho.neighbor,
-            in_cells(_EDGES),
-            draws=400,
-            law=_law_of_rho,
-            coarse=True,
-        ),
+        Case("with rho", rho, (4, 1), (3, wide), shown, draws=400, law=_law_of_rho, coarse=True),
     )
