@@ -16,12 +16,12 @@ from discreet.errors import ParameterError
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.plans.terms import col
 from discreet.privacy import gaussian_sigma
-from discreet.releases.blocks import Parts, Single
-from discreet.releases.numbers import like_laplace_reach
-from discreet.releases.protection import Price, Protection, rough_sigma
-from discreet.releases.question import answered
-from discreet.releases.recipe import Recipe
-from discreet.releases.splitting import _column, shares
+from discreet.releases.asking.question import answered
+from discreet.releases.noise.blocks import Parts, Single
+from discreet.releases.noise.protection import Price, Protection, rough_sigma
+from discreet.releases.noise.reach import like_laplace_reach
+from discreet.releases.noise.recipe import Recipe
+from discreet.releases.noise.splitting import _column, shares
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 

@@ -12,10 +12,10 @@ import pytest
 
 import discreet as dp
 from discreet.plans import plan_sql
-from discreet.releases.protection import Price, Protection
-from discreet.releases.question import answered
-from discreet.releases.recipe import Recipe
-from discreet.releases.showing import cell_text
+from discreet.releases.asking.question import answered
+from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.recipe import Recipe
+from discreet.releases.showing.texts import cell_text
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 

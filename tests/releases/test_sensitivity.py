@@ -12,10 +12,10 @@ from discreet.engines.duckdb import DuckDB
 from discreet.errors import QueryRefused
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.privacy import NeighborRelation
-from discreet.releases.blocks import Choice, Parts
-from discreet.releases.choices import RankChoice
-from discreet.releases.protection import Price, Protection
-from discreet.releases.recipe import Recipe
+from discreet.releases.noise.blocks import Choice, Parts
+from discreet.releases.noise.choices import RankChoice
+from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.recipe import Recipe
 from discreet.tables import Policy
 from tests.engines.conformance import LIMITS
 from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed_database

@@ -191,7 +191,7 @@ class Choice:
     levels: tuple[Fraction, ...]
 
     def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
-        """That of a count of rows: see `discreet.releases.choices` for what follows from it."""
+        """That of a count of rows: see `discreet.releases.noise.choices` for what follows from it."""
         return aggregate.sensitivity(aggregate.statistics[self.place], neighbors)
 
 

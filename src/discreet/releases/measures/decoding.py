@@ -12,9 +12,9 @@ import numpy as np
 
 from discreet.plans import aggregates as agg
 from discreet.plans.statistics import RankedCells, RowCount, ValueCount
-from discreet.releases.blocks import combined, rounding_of
-from discreet.releases.choices import RankChoice
-from discreet.releases.recipe import levels_of
+from discreet.releases.noise.blocks import combined, rounding_of
+from discreet.releases.noise.choices import RankChoice
+from discreet.releases.noise.recipe import levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from discreet.plans.aggregates import Measure
     from discreet.plans.statistics import Snapped, Statistic
-    from discreet.releases.blocks import Terms
-    from discreet.releases.numbers import NoisyNumbers
-    from discreet.releases.recipe import Recipe
+    from discreet.releases.noise.blocks import Terms
+    from discreet.releases.noise.numbers import NoisyNumbers
+    from discreet.releases.noise.recipe import Recipe
 
 __all__ = ["Cell", "decoder", "rounding_of_product", "values_of"]
 
@@ -230,7 +230,7 @@ def rounding_of_product(recipe: Recipe, first: Snapped, second: Snapped) -> floa
     """By how much grids move a product: each factor by half a step times the other, and both together.
 
     >>> from discreet.plans import plan_sql
-    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.releases.noise.recipe import Recipe
     >>> from discreet.tables import Column, Policy, Table
     >>> people = Table("people", row_is_unit=True, columns=[Column("age", lower=0, upper=120)])
     >>> recipe = Recipe.of(plan_sql(Policy([people], epsilon=1), "SELECT VARIANCE(age) FROM people"))

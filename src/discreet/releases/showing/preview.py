@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from discreet.exact import integer
 from discreet.plans import aggregates as agg
 from discreet.plans.expressions import Column
-from discreet.releases.arithmetic import names_in, together
-from discreet.releases.blocks import combined, rounding_of
-from discreet.releases.choices import RankChoice
-from discreet.releases.decoding import rounding_of_product
-from discreet.releases.expected import Expected, expected
-from discreet.releases.numbers import reach_of, rounded_up
-from discreet.releases.recipe import levels_of
-from discreet.releases.showing import html_table
+from discreet.releases.measures.decoding import rounding_of_product
+from discreet.releases.noise.blocks import combined, rounding_of
+from discreet.releases.noise.choices import RankChoice
+from discreet.releases.noise.reach import reach_of
+from discreet.releases.noise.recipe import levels_of
+from discreet.releases.showing.arithmetic import Expected, expected, names_in, together
+from discreet.releases.showing.texts import html_table, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions import Expression
     from discreet.privacy.currencies import Currency
-    from discreet.releases.protection import Protection
-    from discreet.releases.recipe import Recipe
+    from discreet.releases.noise.protection import Protection
+    from discreet.releases.noise.recipe import Recipe
 
 __all__ = ["Preview", "previewed"]
 
@@ -93,8 +92,8 @@ def previewed(recipe: Recipe, protection: Protection, name: str, confidence: flo
     """The ± of one column from public facts alone, or why there is none.
 
     >>> from discreet.plans import plan_sql
-    >>> from discreet.releases.protection import Price, Protection
-    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.releases.noise.protection import Price, Protection
+    >>> from discreet.releases.noise.recipe import Recipe
     >>> from discreet.tables import Policy, Table
     >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
     >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) AS n FROM people"))
@@ -247,7 +246,7 @@ def _plain_error(recipe: Recipe, protection: Protection, measure: Measure, place
 def _mean_error(
     recipe: Recipe, protection: Protection, places: tuple[int, ...], rows: int | None, confidence: float
 ) -> tuple[float | None, str]:
-    """The noise of a ratio over n, for the expected n; see `discreet.releases.decoding` for the bound."""
+    """The noise of a ratio over n, for the expected n; see `discreet.releases.measures.decoding` for the bound."""
     count, total = places
     factor = recipe.plan.statistics[total].factors[0]  # type: ignore[attr-defined]
     low, high = recipe.plan.statistics[total].reach(recipe.plan.row_schema)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from html import escape
-from math import ceil, floor, isinf, log10
+from math import ceil, floor, isfinite, isinf, log10
 from typing import TYPE_CHECKING
-
-from discreet.releases.numbers import rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["cell_text", "html_table"]
+__all__ = ["cell_text", "html_table", "rounded_up"]
+
+
+def rounded_up(error: float, digits: int) -> str:
+    """Write a ± with so many digits, never less than it is: a smaller one would not hold as often as is said.
+
+    >>> rounded_up(1.049, 2), rounded_up(5940.0, 2), rounded_up(3.0, 4)
+    ('1.1', '6e+03', '3')
+    """
+    if not isfinite(error):
+        return str(error)
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(error)):.{digits}g}"
 
 
 def cell_text(value: object, error: float | None, *, exact: bool = False, widest: int | None = None) -> str:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from discreet.plans.aggregates import Correlation, Covariance, Mean, Variance
 from discreet.plans.statistics import Moment
-from discreet.releases.blocks import combined
-from discreet.releases.recipe import levels_of
+from discreet.releases.noise.blocks import combined
+from discreet.releases.noise.recipe import levels_of
 
 if TYPE_CHECKING:
     from discreet.plans.aggregates import Measure
     from discreet.plans.nodes.aggregate import Sensitivity
-    from discreet.releases.blocks import Terms
-    from discreet.releases.recipe import Recipe
+    from discreet.releases.noise.blocks import Terms
+    from discreet.releases.noise.recipe import Recipe
 
 __all__ = ["shares"]
 
@@ -38,7 +38,7 @@ def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: 
 
     >>> from discreet.plans import plan_sql
     >>> from discreet.plans.nodes.aggregate import Sensitivity
-    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.releases.noise.recipe import Recipe
     >>> from discreet.tables import Column, Policy, Table
     >>> columns = [Column(name, lower=0, upper=120, nullable=False) for name in ("age", "stay")]
     >>> policy = Policy([Table("people", row_is_unit=True, columns=columns)], epsilon=1)

@@ -14,17 +14,17 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
-from discreet.releases.paying import foresee, pay_all
-from discreet.releases.protection import Price, Protection
+from discreet.releases.asking.paying import foresee, pay_all
+from discreet.releases.noise.protection import Price, Protection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
-    from discreet.releases.answer import Answer
-    from discreet.releases.preview import Preview
-    from discreet.releases.question import Question
+    from discreet.releases.asking.question import Question
+    from discreet.releases.showing.answer import Answer
+    from discreet.releases.showing.preview import Preview
 
 __all__ = ["Questions"]
 

@@ -15,11 +15,11 @@ import numpy as np
 from discreet.exact import exact_text, rational
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
-from discreet.releases.blocks import Single
-from discreet.releases.choices import RankChoice
-from discreet.releases.numbers import NoisyNumbers
-from discreet.releases.protection import Price, Protection
-from discreet.releases.recipe import Recipe
+from discreet.releases.noise.blocks import Single
+from discreet.releases.noise.choices import RankChoice
+from discreet.releases.noise.numbers import NoisyNumbers
+from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.recipe import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

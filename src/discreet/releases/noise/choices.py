@@ -23,8 +23,8 @@ from discreet.plans.statistics import RankedCells, Window
 from discreet.privacy import ZCDP, NeighborRelation, Pure, curves
 from discreet.privacy.convert import convert
 from discreet.privacy.relations import Group
-from discreet.releases.joint import Joint
-from discreet.releases.weights import FLOOR_BITS, Weights, ties_of
+from discreet.releases.noise.joint import Joint
+from discreet.releases.noise.weights import FLOOR_BITS, Weights, ties_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ _MOST_NUMBERS = 1 << 23  # 64 megabytes of doubles
 class RankChoice:
     r"""Choose a point for each level, likelier the fewer rows it misses the level's rank by; for all groups.
 
-    Levels strictly between 0 and 1 are chosen together, up to ten at once (`discreet.releases.joint`); a level by
+    Levels strictly between 0 and 1 are chosen together, up to ten at once (`discreet.releases.noise.joint`); a level by
     itself, and each end, as follows.
 
     Privacy. A point misses the rank of level q = b / (a + b) by d rows times (a + b), d as in `Window`. One row more or

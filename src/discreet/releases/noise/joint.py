@@ -15,13 +15,13 @@ from discreet.exact import Interval
 from discreet.noise import lottery, uniform_integer
 from discreet.noise.lazy import LazyUniform, bernoulli
 from discreet.noise.ordered import ordered_integers
-from discreet.releases.weights import ties_of
+from discreet.releases.noise.weights import ties_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.noise import BitSource
-    from discreet.releases.weights import Weights
+    from discreet.releases.noise.weights import Weights
 
 __all__ = ["Chain", "Joint"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from discreet.errors import BudgetError, EngineError
 from discreet.ledgers.charging import Spend, charge_all
 from discreet.ledgers.purse import Entry
-from discreet.releases.answer import Answer
-from discreet.releases.fitting import largest_epsilon
-from discreet.releases.repeats import alike, amounts, shown_again
-from discreet.releases.stored import Stored, merged, read_stored
+from discreet.releases.asking.prices import largest_epsilon
+from discreet.releases.asking.repeats import alike, amounts, shown_again
+from discreet.releases.showing.answer import Answer
+from discreet.releases.showing.stored import Stored, merged, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from discreet.ledgers.purse import Purse, Released, Repeat, Reservation
     from discreet.plans import Plan
     from discreet.privacy.currencies import Currency
-    from discreet.releases.protection import Protection
-    from discreet.releases.recipe import Recipe
+    from discreet.releases.noise.protection import Protection
+    from discreet.releases.noise.recipe import Recipe
 
 __all__ = ["Asked", "Foreseen", "fits", "foresee", "pay", "pay_all", "promised", "require_room"]
 

@@ -15,17 +15,18 @@ from discreet.exact import counted, shown
 from discreet.noise import SYSTEM
 from discreet.plans.explain import named
 from discreet.plans.statistics import RankedCells
-from discreet.releases.accuracy import price_within
-from discreet.releases.answer import Answer
-from discreet.releases.blocks import Choice, Parts
-from discreet.releases.choices import POOLED_SHARE, RankChoice, learns
-from discreet.releases.narrowing import bounds_of, bounds_plan, narrowed_plan, share_of
-from discreet.releases.numbers import add_noise, confident
-from discreet.releases.paying import fits, foresee, pay, promised, require_room
-from discreet.releases.preview import Preview
-from discreet.releases.protection import Price, Protection
-from discreet.releases.recipe import Recipe
-from discreet.releases.stored import merged
+from discreet.releases.asking.paying import fits, foresee, pay, promised, require_room
+from discreet.releases.asking.prices import price_within
+from discreet.releases.noise.blocks import Choice, Parts
+from discreet.releases.noise.choices import POOLED_SHARE, RankChoice, learns
+from discreet.releases.noise.narrowing import bounds_of, bounds_plan, narrowed_plan, share_of
+from discreet.releases.noise.numbers import add_noise
+from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.reach import confident
+from discreet.releases.noise.recipe import Recipe
+from discreet.releases.showing.answer import Answer
+from discreet.releases.showing.preview import Preview
+from discreet.releases.showing.stored import merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -199,7 +200,7 @@ class Question:
         shown for nothing from the dataset, and counts once in the budgets of who asks and what for with what it cost;
         where that is more than the price in a budget with a limit, the question is answered anew.
 
-        See `discreet.releases.paying` for the order of everything. What fails after the reservation stays spent, as a
+        `discreet.ledgers.charging` keeps the order of everything. What fails after the reservation stays spent, as a
         refund would depend on the data.
 
         With `narrow`, such as "0.1", that part of the price first buys bounds: the quantiles `cut` and 1 - `cut` of

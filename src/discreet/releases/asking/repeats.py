@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from discreet.releases.stored import needed, read_stored
+from discreet.releases.showing.stored import needed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.ledgers.purse import Repeat
     from discreet.plans import Plan
     from discreet.privacy.currencies import Currency
-    from discreet.releases.stored import Stored
+    from discreet.releases.showing.stored import Stored
 
 __all__ = ["alike", "amounts", "shown_again"]
 

@@ -16,13 +16,13 @@ from discreet.exact import counted, shown
 from discreet.plans import aggregates as agg
 from discreet.plans.explain import written
 from discreet.plans.expressions import Column
-from discreet.releases.arithmetic import computed, names_in, together
-from discreet.releases.decoding import Cell, decoder, values_of
-from discreet.releases.narrowing import clamps_of
-from discreet.releases.numbers import confident
-from discreet.releases.pictures import intervals
-from discreet.releases.showing import cell_text, html_table
-from discreet.releases.stored import write_stored
+from discreet.releases.measures.decoding import Cell, decoder, values_of
+from discreet.releases.noise.narrowing import clamps_of
+from discreet.releases.noise.reach import confident
+from discreet.releases.showing.arithmetic import computed, names_in, together
+from discreet.releases.showing.pictures import intervals
+from discreet.releases.showing.stored import write_stored
+from discreet.releases.showing.texts import cell_text, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from discreet.plans import Plan
     from discreet.plans.expressions import Expression
     from discreet.privacy.currencies import Currency
-    from discreet.releases.numbers import NoisyNumbers
-    from discreet.releases.protection import Price
-    from discreet.releases.recipe import Recipe
+    from discreet.releases.noise.numbers import NoisyNumbers
+    from discreet.releases.noise.protection import Price
+    from discreet.releases.noise.recipe import Recipe
     from discreet.tables import Value
 
 __all__ = ["Answer"]

@@ -1,10 +1,8 @@
-"""Noisy numbers, linear combinations of them, and how far those can be off."""
+"""How far the noise of a linear combination of noisy numbers reaches."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -15,89 +13,27 @@ from discreet.exact import float_up, sqrt_upper
 from discreet.mechanisms.additive import miss
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.reach import rounded_gaussian_reach
-from discreet.mechanisms.sums import noisy, noisy_counts
-from discreet.releases.blocks import Choice
-from discreet.releases.choices import RankChoice, choose
-from discreet.releases.laplace_sums import laplace_sum_reach, small_pair_reach
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-    from discreet.engines import Aggregates
     from discreet.mechanisms.sums import Noise
-    from discreet.noise import BitSource
-    from discreet.releases.blocks import Terms
-    from discreet.releases.protection import Protection
-    from discreet.releases.recipe import Recipe
+    from discreet.releases.noise.blocks import Terms
+    from discreet.releases.noise.choices import RankChoice
 
 __all__ = [
-    "NoisyNumbers",
-    "add_noise",
     "confident",
+    "laplace_sum_reach",
     "like_laplace_reach",
     "many_laplace_reach",
     "reach_of",
-    "rounded_up",
+    "small_pair_reach",
 ]
 
 _SMALL = 64  # the scale of a draw whose values are followed one by one
 _FEW = 8  # with more terms of like size the sum of single bounds is far above Chernoff's, and slow to find
-
-
-@dataclass(frozen=True, eq=False)
-class NoisyNumbers:
-    """For each block an array of integers with noise: one row per group, one column per number.
-
-    >>> from discreet.mechanisms import DiscreteLaplace
-    >>> numbers = NoisyNumbers((np.array([[5], [7]]),), (DiscreteLaplace(1, epsilon=1),))
-    >>> numbers.values(((0, 0, Fraction(2)),)), numbers.reach(((0, 0, Fraction(2)),), 0.95)
-    ([10.0, 14.0], 6.0)
-    """
-
-    blocks: tuple[NDArray[np.int64] | NDArray[np.object_], ...]
-    noises: tuple[Noise | RankChoice, ...]
-    _known: dict[tuple[Terms, float], float] = field(default_factory=dict, compare=False, repr=False)
-
-    def array(self, terms: Terms) -> NDArray[np.float64]:
-        """Evaluate a linear combination for all groups; the numbers are noisy, so floats do."""
-        total = np.zeros(len(self.blocks[0]))
-        for block, column, coefficient in terms:
-            total += float(coefficient) * self.blocks[block][:, column].astype(np.float64)
-        return total
-
-    def values(self, terms: Terms) -> list[float]:
-        """Give the same as Python's numbers."""
-        found: list[float] = self.array(terms).tolist()
-        return found
-
-    def reach(self, terms: Terms, confidence: float) -> float:
-        """Return how far the noise of a linear combination reaches, with this probability."""
-        if (terms, confidence) not in self._known:
-            self._known[terms, confidence] = reach_of(terms, self.noises, confidence)
-        return self._known[terms, confidence]
-
-
-def add_noise(
-    recipe: Recipe, protection: Protection, aggregates: Aggregates, kept: NDArray[np.int64] | None, bits: BitSource
-) -> NoisyNumbers:
-    """Add noise to each block of exact integers: in one call for all groups, or for those that were selected."""
-    found: list[NDArray[np.int64] | NDArray[np.object_]] = []
-    for block, noise in zip(recipe.blocks, protection.noises, strict=True):
-        if isinstance(block, Choice) or isinstance(noise, RankChoice):
-            assert isinstance(block, Choice)  # noqa: S101 - the protection makes choices for these blocks
-            assert isinstance(noise, RankChoice)  # noqa: S101 - and for no others
-            cells = aggregates.unprotected_cells(block.place, kept)
-            statistic = recipe.plan.statistics[block.place]
-            pooled = None if noise.pooled is None else aggregates.unprotected_pooled(block.place)
-            found.append(choose(noise, statistic, cells, bits, pooled))
-            continue
-        exact = block.exact(aggregates, kept)
-        if exact.dtype == np.int64:
-            found.append(noisy_counts(exact, noise, bits))  # type: ignore[arg-type]
-        else:
-            flat: NDArray[np.object_] = np.array(noisy(exact.ravel().tolist(), noise, bits), dtype=object)
-            found.append(flat.reshape(exact.shape))
-    return NoisyNumbers(tuple(found), protection.noises)
+_APART = 1e-3
+_ULP = 2.0**-50  # a few roundings of each term
 
 
 def confident(confidence: float) -> float:
@@ -107,17 +43,6 @@ def confident(confidence: float) -> float:
     0.95
     """
     return float(1 - miss(confidence))
-
-
-def rounded_up(error: float, digits: int) -> str:
-    """Write a ± with so many digits, never less than it is: a smaller one would not hold as often as is said.
-
-    >>> rounded_up(1.049, 2), rounded_up(5940.0, 2), rounded_up(3.0, 4)
-    ('1.1', '6e+03', '3')
-    """
-    if not math.isfinite(error):
-        return str(error)
-    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(error)):.{digits}g}"
 
 
 @lru_cache(maxsize=4096)
@@ -226,3 +151,67 @@ def many_laplace_reach(scales: list[float], chance: float) -> float:
     squares, widest, level = math.fsum(b * b for b in scales), max(scales), math.log(2 / chance)
     t = min(math.sqrt(level / (2 * squares)), 1 / (math.sqrt(2) * widest))
     return (2 * squares * t + level / t) * (1 + 1e-6)
+
+
+def laplace_sum_reach(scales: list[float], chance: float) -> float:
+    r"""Bound the sum of independent Laplace draws of these scales with this probability; infinite where it cannot.
+
+    The sum's moment generating function $\prod_i 1/(1 - b_i^2 t^2)$ splits, for different scales, into partial
+    fractions $\sum_i A_i / (1 - b_i^2 t^2)$ with $A_i = \prod_{j \ne i} b_i^2 / (b_i^2 - b_j^2)$: the law is a signed
+    mixture of Laplace laws, and Pr[|sum| > s] = sum of A_i exp(-s / b_i), exactly. Scales that are (nearly) equal are
+    moved apart upward; all laws are symmetric and unimodal, so a larger scale makes every tail of the sum larger
+    (Birnbaum 1948, doi:10.1214/aoms/1177730293, on peakedness). The A_i grow where scales lie close; where they are too
+    large for floats the answer is infinity, and the caller has other bounds.
+
+    >>> round(laplace_sum_reach([1.0], 0.05), 3), round(laplace_sum_reach([1.0, 2.0], 0.05), 2)
+    (2.996, 6.55)
+    """
+    apart: list[float] = []
+    for scale in sorted(scales):
+        apart.append(max(scale, apart[-1] * (1 + _APART)) if apart else scale)
+    weights = [math.prod(b * b / ((b - other) * (b + other)) for other in apart if other != b) for b in apart]
+    lost = _ULP * math.fsum(map(abs, weights)) * len(weights)
+    if lost > chance / 100:
+        return math.inf
+
+    def tail(s: float) -> float:
+        return math.fsum(weight * math.exp(-s / b) for weight, b in zip(weights, apart, strict=True))
+
+    return _where(tail, chance - lost, apart[-1])
+
+
+def small_pair_reach(first: tuple[float, float], second: tuple[float, float], chance: float) -> float:
+    r"""Bound c X + d Y with this probability, for two discrete Laplace draws given as (coefficient, scale).
+
+    Pr[c X + d Y >= s] is the sum over j of Pr[X = j] Pr[Y >= (s - c j) / d]; by symmetry the sum leaves ±s with twice
+    that. X is the draw of the smaller scale, followed until what is left is a ten-millionth of the chance, which
+    counts in full. Quotients are lowered by more than their rounding, which only adds outcomes.
+
+    >>> round(small_pair_reach((0.5, 1.0), (0.5, 1.0), 0.05), 6)
+    2.0
+    """
+    (c, scale), (d, other) = sorted((first, second), key=lambda each: each[1])
+    far = math.ceil(scale * math.log(1e7 / chance)) + 1
+    places = np.arange(-far, far + 1)
+    near, rest = math.exp(-1 / scale), math.exp(-1 / other)
+    masses = (-math.expm1(-1 / scale) / (1 + near)) * np.exp(-np.abs(places) / scale)
+    missing = 2 * math.exp(-(far + 1) / scale) / (1 + near)
+
+    def tail(s: float) -> float:
+        quotients = (s - c * places) / d
+        least = np.ceil(quotients - 1e-9 * (1 + np.abs(quotients)))
+        ends = np.exp(-np.abs(np.where(least > 0, least, 1 - least)) / other) / (1 + rest)
+        return 2 * float(masses @ np.where(least > 0, ends, 1 - ends)) + missing
+
+    return _where(tail, chance * (1 - 1e-6), max(c * scale, d * other))
+
+
+def _where(tail: Callable[[float], float], chance: float, high: float) -> float:
+    """Return a place from which on a falling tail is at most this chance, close to the first one."""
+    while tail(high) > chance:
+        high *= 2
+    low = 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if tail(middle) <= chance else (middle, high)
+    return high

@@ -10,14 +10,14 @@ from discreet.plans.aggregates import Count, CountDistinct, Extreme, Histogram, 
 from discreet.plans.bounding import Shape
 from discreet.plans.refusals import refuse
 from discreet.plans.statistics import BinCounts, Moment, RankedCells, RowCount, ValueCount
-from discreet.releases.blocks import Choice, Parts, Single, combined, corners, halves, pair, squares
+from discreet.releases.noise.blocks import Choice, Parts, Single, combined, corners, halves, pair, squares
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.plans import Plan
     from discreet.plans.aggregates import Measure
     from discreet.plans.statistics import Snapped
-    from discreet.releases.blocks import Block, Terms
+    from discreet.releases.noise.blocks import Block, Terms
 
 __all__ = ["Recipe", "levels_of"]
 

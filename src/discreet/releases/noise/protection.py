@@ -17,9 +17,9 @@ from discreet.plans.refusals import refuse
 from discreet.plans.statistics import RankedCells
 from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma
 from discreet.privacy.readings import as_text
-from discreet.releases.blocks import Choice
-from discreet.releases.choices import RankChoice, laplace_rho, pure_rho
-from discreet.releases.splitting import shares
+from discreet.releases.noise.blocks import Choice
+from discreet.releases.noise.choices import RankChoice, laplace_rho, pure_rho
+from discreet.releases.noise.splitting import shares
 
 if TYPE_CHECKING:
     from discreet.exact import Number
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.privacy import Curve
     from discreet.privacy.currencies import Currency
     from discreet.privacy.relations import Relation
-    from discreet.releases.recipe import Recipe
+    from discreet.releases.noise.recipe import Recipe
     from discreet.tables import Policy
 
 __all__ = ["Price", "Protection", "rough_sigma"]
@@ -94,7 +94,7 @@ class Price:
 class Protection:
     """The noise of each block, and the selection of groups where they are not known; all from public facts.
 
-    Blocks share the price as `discreet.releases.splitting` says: block i has the share x_i, and all shares add up to 1.
+    Blocks share the price as `shares` says: block i has the share x_i, and all shares add up to 1.
     Laplace noise and choices get epsilon x_i, so the scale l1_i / (epsilon x_i) (basic composition, the epsilons add).
     Gaussian blocks share what the choices leave, epsilon X with X the sum of their x_i, and all of the delta: sigma_i =
     l2_i sigma sqrt(X / x_i), where sigma is that of a sensitivity of 1 for (epsilon X, delta). Then the sum of (l2_i /
@@ -107,7 +107,7 @@ class Protection:
     groups that were selected, the noisy numbers of just these are released: adaptive composition.
 
     >>> from discreet.plans import plan_sql
-    >>> from discreet.releases.recipe import Recipe
+    >>> from discreet.releases.noise.recipe import Recipe
     >>> from discreet.tables import Policy, Table
     >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
     >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) FROM people"))
