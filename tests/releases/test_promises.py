@@ -22,7 +22,8 @@ from discreet.privacy import ZCDP, Pure
 from discreet.releases import Question
 from discreet.releases.asking.question import _selected
 from discreet.releases.noise.choices import RankChoice, pure_rho
-from discreet.releases.noise.protection import Price, Protection, _rho_of
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection, _rho_of
 from discreet.releases.noise.recipe import Recipe
 from discreet.tables import Column, Policy, Purpose, Table
 from tests.noise.replay import ReplayBits

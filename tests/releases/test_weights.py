@@ -22,7 +22,8 @@ from discreet.plans.statistics.marks import Marks
 from discreet.privacy import NeighborRelation
 from discreet.releases.noise.choices import POOLED_SHARE, RankChoice, choose
 from discreet.releases.noise.joint import Joint
-from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
 from discreet.releases.noise.recipe import Recipe
 from discreet.releases.noise.weights import FLOOR_BITS, Weights, ties_of
 from tests.noise.replay import ReplayBits

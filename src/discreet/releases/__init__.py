@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.releases.asking.question import Question
 from discreet.releases.asking.questions import Questions
-from discreet.releases.measures.decoding import Cell
+from discreet.releases.measures.measure import Cell
 from discreet.releases.showing.answer import Answer
 from discreet.releases.showing.preview import Preview
 

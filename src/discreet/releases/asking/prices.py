@@ -12,7 +12,8 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.exact import rational, shown
 from discreet.plans.refusals import refuse
 from discreet.privacy.readings import as_text
-from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
 from discreet.releases.showing.preview import previewed
 
 if TYPE_CHECKING:

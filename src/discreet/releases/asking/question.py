@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ParameterError, QueryRefused
-from discreet.exact import counted, shown
+from discreet.exact import shown
 from discreet.noise import SYSTEM
-from discreet.plans.explain import named
-from discreet.plans.statistics import RankedCells
 from discreet.releases.asking.paying import fits, foresee, pay, promised, require_room
 from discreet.releases.asking.prices import price_within
-from discreet.releases.noise.blocks import Choice, Parts
-from discreet.releases.noise.choices import POOLED_SHARE, RankChoice, learns
+from discreet.releases.noise.blocks import Choice
 from discreet.releases.noise.narrowing import bounds_of, bounds_plan, narrowed_plan, share_of
-from discreet.releases.noise.numbers import add_noise
-from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.numbers import NoisyNumbers
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
 from discreet.releases.noise.reach import confident
 from discreet.releases.noise.recipe import Recipe
 from discreet.releases.showing.answer import Answer
@@ -273,20 +271,15 @@ class Question:
         return lambda: answered(self.recipe, protection, prepared.run())
 
     def _near_ranks(self, protection: Protection) -> Prepared:
-        """Read only the cells that a choice may fall on, and bins if they are paid for.
-
-        How far around a rank cells lie follows from the price.
-        """
+        """Ask the engine only for what the noise needs: of ranks, the cells that a choice may fall on."""
         aggregate = self.plan.aggregate
-        statistics = list(aggregate.statistics)
+        statistics = dict(enumerate(aggregate.statistics))
         for block, noise in zip(self.recipe.blocks, protection.noises, strict=True):
-            statistic = statistics[block.place] if isinstance(block, Choice) else None
-            if isinstance(statistic, RankedCells) and isinstance(noise, RankChoice):
-                bins = noise.pooled is not None
-                statistics[block.place] = replace(statistic, windows=noise.windows, bins=bins)  # type: ignore[union-attr]
-        if tuple(statistics) == aggregate.statistics:
-            return self._prepared
-        return self._prepared.near(replace(aggregate, statistics=tuple(statistics)))
+            statistics |= block.statistics(self.plan, noise)
+        near = tuple(statistics.values())
+        return (
+            self._prepared if near == aggregate.statistics else self._prepared.near(replace(aggregate, statistics=near))
+        )
 
     def _protection(
         self,
@@ -317,23 +310,8 @@ class Question:
         neighbors = self.plan.policy.budget.neighbors
         yield "numbers that get noise, each block a share of the price:"
         for block in self.recipe.blocks:
-            move = block.sensitivity(self.plan.aggregate, neighbors)
-            if isinstance(block, Choice):
-                levels = ", ".join(str(level) for level in block.levels)
-                rows = counted(move.l1, "row")
-                what = named(self.plan.statistics[block.place])
-                yield f"  {what}, a point for each of the levels {levels}: one unit moves their ranks by at most {rows}"
-                if self.plan.aggregate.several and learns(block.levels):
-                    yield (
-                        f"    of their share, {POOLED_SHARE} buys noisy counts over all groups, which say where rows "
-                        f"are likely: one unit moves them by at most {move.l1} together"
-                    )
-            elif isinstance(block, Parts):
-                symbols = ", ".join(dict.fromkeys(named(self.plan.statistics[place]) for place in block.places))
-                parts = f"{symbols} as {counted(len(block.matrix), 'part')} of one"
-                yield f"  {parts}: one unit moves them by at most {move.l1} together"
-            else:
-                yield f"  {named(self.plan.statistics[block.place])}: one unit moves them by at most {move.l1} together"
+            moved = block.sensitivity(self.plan.aggregate, neighbors)
+            yield from (f"  {line}" for line in block.explained(self.plan, moved))
         if not self.plan.aggregate.known:
             yield "  groups that enough units are in: selected privately, for a share of the price and delta"
 
@@ -345,7 +323,9 @@ def answered(recipe: Recipe, protection: Protection, aggregates: Aggregates, *, 
         groups: tuple[tuple[Value, ...], ...] = aggregates.groups
     else:
         kept, groups = _selected(protection.selection, aggregates, bits)
-    numbers = add_noise(recipe, protection, aggregates, kept, bits)
+    blocks = zip(recipe.blocks, protection.noises, strict=True)
+    noisy = tuple(block.protected(recipe.plan, noise, aggregates, kept, bits) for block, noise in blocks)
+    numbers = NoisyNumbers(noisy, protection.noises)
     return Answer(recipe, groups, numbers, protection.promise, protection.cost, protection.price)
 
 

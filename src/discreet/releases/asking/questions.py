@@ -15,7 +15,8 @@ from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
 from discreet.releases.asking.paying import foresee, pay_all
-from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

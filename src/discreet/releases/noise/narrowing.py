@@ -16,6 +16,7 @@ from discreet.plans.nodes.node import least, product
 from discreet.plans.plan import Plan, Request
 from discreet.plans.refusals import refuse
 from discreet.plans.statistics.ranked import RANK_BITS
+from discreet.releases.measures.measure import measure_kind
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     Chosen: TypeAlias = Mapping[Expression, Ends]
 
 __all__ = ["bounds_of", "bounds_plan", "clamps_of", "narrowed_plan", "share_of", "summed_values"]
-
-_SUMMED = (agg.Sum, agg.Mean, agg.Variance, agg.Covariance, agg.Correlation)
 
 
 def share_of(narrow: Number) -> Fraction:
@@ -58,7 +57,7 @@ def summed_values(plan: Plan) -> tuple[Expression, ...]:
     >>> len(summed_values(plan))
     1
     """
-    measures = [measure for _, measure in plan.request.measures if isinstance(measure, _SUMMED)]
+    measures = [measure for _, measure in plan.request.measures if measure_kind(measure).sums]
     return tuple(dict.fromkeys(value for measure in measures for value in measure.operands))
 
 
@@ -140,7 +139,7 @@ def narrowed_plan(plan: Plan, bounds: Chosen) -> Plan:
         return Case((IsNull((value,)), Literal(None, facts.kind), inside)) if facts.nullable else inside
 
     def of(measure: Measure) -> Measure:
-        if not isinstance(measure, _SUMMED):
+        if not measure_kind(measure).sums:
             return measure
         return measure.with_operands(tuple(clamped(value) for value in measure.operands))
 

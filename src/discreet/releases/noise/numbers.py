@@ -7,22 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.sums import noisy, noisy_counts
-from discreet.releases.noise.blocks import Choice
-from discreet.releases.noise.choices import RankChoice, choose
 from discreet.releases.noise.reach import reach_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.engines import Aggregates
     from discreet.mechanisms.sums import Noise
-    from discreet.noise import BitSource
     from discreet.releases.noise.blocks import Terms
-    from discreet.releases.noise.protection import Protection
-    from discreet.releases.noise.recipe import Recipe
+    from discreet.releases.noise.choices import RankChoice
 
-__all__ = ["NoisyNumbers", "add_noise"]
+__all__ = ["NoisyNumbers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,25 +52,6 @@ class NoisyNumbers:
             self._known[terms, confidence] = reach_of(terms, self.noises, confidence)
         return self._known[terms, confidence]
 
-
-def add_noise(
-    recipe: Recipe, protection: Protection, aggregates: Aggregates, kept: NDArray[np.int64] | None, bits: BitSource
-) -> NoisyNumbers:
-    """Add noise to each block of exact integers: in one call for all groups, or for those that were selected."""
-    found: list[NDArray[np.int64] | NDArray[np.object_]] = []
-    for block, noise in zip(recipe.blocks, protection.noises, strict=True):
-        if isinstance(block, Choice) or isinstance(noise, RankChoice):
-            assert isinstance(block, Choice)  # noqa: S101 - the protection makes choices for these blocks
-            assert isinstance(noise, RankChoice)  # noqa: S101 - and for no others
-            cells = aggregates.unprotected_cells(block.place, kept)
-            statistic = recipe.plan.statistics[block.place]
-            pooled = None if noise.pooled is None else aggregates.unprotected_pooled(block.place)
-            found.append(choose(noise, statistic, cells, bits, pooled))
-            continue
-        exact = block.exact(aggregates, kept)
-        if exact.dtype == np.int64:
-            found.append(noisy_counts(exact, noise, bits))  # type: ignore[arg-type]
-        else:
-            flat: NDArray[np.object_] = np.array(noisy(exact.ravel().tolist(), noise, bits), dtype=object)
-            found.append(flat.reshape(exact.shape))
-    return NoisyNumbers(tuple(found), protection.noises)
+    def least_count(self, terms: Terms) -> float:
+        """What a noisy count must exceed to say something: 1, and what noise alone reaches with probability 0.95."""
+        return max(self.reach(terms, 0.95), 1.0)

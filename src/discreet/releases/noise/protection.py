@@ -8,86 +8,28 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.errors import ParameterError
-from discreet.exact import rational, shown, sqrt_lower, sqrt_upper
+from discreet.exact import rational, sqrt_lower, sqrt_upper
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
 from discreet.plans.refusals import refuse
-from discreet.plans.statistics import RankedCells
 from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma
 from discreet.privacy.readings import as_text
-from discreet.releases.noise.blocks import Choice
 from discreet.releases.noise.choices import RankChoice, laplace_rho, pure_rho
 from discreet.releases.noise.splitting import shares
 
 if TYPE_CHECKING:
-    from discreet.exact import Number
     from discreet.mechanisms.sums import Noise
     from discreet.plans.nodes.aggregate import Sensitivity
     from discreet.privacy import Curve
     from discreet.privacy.currencies import Currency
-    from discreet.privacy.relations import Relation
+    from discreet.releases.noise.price import Price
     from discreet.releases.noise.recipe import Recipe
-    from discreet.tables import Policy
 
-__all__ = ["Price", "Protection", "rough_sigma"]
+__all__ = ["Protection", "rough_sigma"]
 
 _MOST_KEYS = 1 << 20
-_LARGEST = 10**15
 _ROUGH = (1e-3, 30.0)  # epsilons for which plain floats tell about Gaussian noise
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a whole question may cost: epsilon with a delta that may be used, or rho.
-
-    >>> from discreet.tables import Policy
-    >>> Price.read(Policy([], epsilon=3, delta=1e-6), epsilon=1)
-    Price(epsilon=Fraction(1, 1), rho=None, delta=Fraction(1, 1000000000))
-    """
-
-    epsilon: Fraction | None
-    rho: Fraction | None
-    delta: Fraction
-
-    @staticmethod
-    def read(
-        policy: Policy, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None
-    ) -> Price:
-        """Check a price against the policy's filter; delta is the policy's `release_delta` unless it is given."""
-        if (epsilon is None) == (rho is None):
-            msg = "give exactly one of epsilon and rho: the price of the whole question."
-            raise ParameterError(msg)
-        name, given = ("epsilon", epsilon) if epsilon is not None else ("rho", rho)
-        amount = rational(given if given is not None else 0, name=name)
-        if amount <= 0:
-            msg = f"{name} is {shown(given)}; it must be above 0: no finite noise reaches it."
-            raise ParameterError(msg)
-        if amount > _LARGEST:
-            msg = f"{name} is {shown(given)}; it must be at most 10**15: beyond, it promises nothing."
-            raise ParameterError(msg)
-        if name == "rho" and policy.filter != "zcdp":
-            msg = (
-                f"rho is {shown(rho)}, but the budget is kept in the currency {policy.filter!r}. Give epsilon instead."
-            )
-            raise ParameterError(msg)
-        chance = policy.release_delta if delta is None else rational(delta, name="delta")
-        if not 0 <= chance < 1:
-            msg = f"delta is {shown(delta)}; it must be at least 0 and below 1."
-            raise ParameterError(msg)
-        if policy.filter == "pure" and chance:
-            msg = f"delta is {shown(delta)}, but the budget is pure: it has no delta to spend. Leave delta out."
-            raise ParameterError(msg)
-        return Price(amount, None, chance) if name == "epsilon" else Price(None, amount, chance)
-
-    def part(self, share: Fraction, delta: Fraction) -> Price:
-        """A share of the price, with its own delta."""
-        return Price(
-            None if self.epsilon is None else self.epsilon * share,
-            None if self.rho is None else self.rho * share,
-            delta,
-        )
 
 
 @dataclass(frozen=True)
@@ -107,6 +49,7 @@ class Protection:
     groups that were selected, the noisy numbers of just these are released: adaptive composition.
 
     >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.noise.price import Price
     >>> from discreet.releases.noise.recipe import Recipe
     >>> from discreet.tables import Policy, Table
     >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
@@ -200,10 +143,6 @@ class _Blocks:
     recipe: Recipe
     moves: list[Sensitivity]
 
-    @property
-    def _neighbors(self) -> Relation:
-        return self.recipe.plan.policy.budget.neighbors
-
     def shares(self, *, gaussian: bool) -> list[Fraction]:
         """The share of each block, and of the selection of groups, which comes last."""
         others = 0 if self.recipe.plan.aggregate.known else 1
@@ -211,16 +150,9 @@ class _Blocks:
 
     def laplace(self, price: Price) -> tuple[Noise | RankChoice, ...]:
         """Laplace noise, and choices."""
-        found: list[Noise | RankChoice] = []
-        for place, share in zip(range(len(self.moves)), self.shares(gaussian=price.epsilon is None), strict=False):
-            block, move = self.recipe.blocks[place], self.moves[place]
-            if isinstance(block, Choice):
-                found.append(self._choice(block, move, price, share))
-                continue
-            # zCDP of epsilon is at most epsilon^2 / 2: with rho = epsilon^2 / 2 a Laplace block keeps its share of rho.
-            each = price.epsilon * share if price.epsilon is not None else sqrt_lower(2 * (price.rho or 0) * share)
-            found.append(DiscreteLaplace(move.l1, scale=_scale(move.l1 / each), neighbors=self._neighbors))
-        return tuple(found)
+        parts = [price.part(share, Fraction(0)) for share in self.shares(gaussian=price.epsilon is None)]
+        blocks = zip(self.recipe.blocks, self.moves, parts, strict=False)
+        return tuple(block.laplace(self.recipe.plan, moved, part) for block, moved, part in blocks)
 
     def gaussian(self, price: Price, laplace: tuple[Noise | RankChoice, ...]) -> tuple[Noise | RankChoice, ...] | None:
         """Gaussian noise, and choices; None where Laplace noise varies less, or Gaussian noise cannot be had."""
@@ -228,9 +160,7 @@ class _Blocks:
             return None
         split = self.shares(gaussian=True)
         blocks = self.recipe.blocks
-        all_shares = sum(
-            (x for x, block in zip(split, blocks, strict=False) if not isinstance(block, Choice)), Fraction(0)
-        )
+        all_shares = sum((x for x, block in zip(split, blocks, strict=False) if block.added), Fraction(0))
         if not all_shares:
             return None
         if price.epsilon is not None:
@@ -244,38 +174,21 @@ class _Blocks:
             unit = sqrt_upper(1 / (2 * (price.rho or 1)))
         if self._gain(laplace, unit, split) <= 0:
             return None
-        found: list[Noise | RankChoice] = []
-        for block, move, share in zip(blocks, self.moves, split, strict=False):
-            if isinstance(block, Choice):
-                found.append(self._choice(block, move, price, share))
-                continue
-            length = sqrt_upper(Fraction(move.l2_squared))
-            sigma = length * unit * sqrt_upper(1 / share)
-            if not 2**-10 <= sigma <= 2**40:  # less or more than the sampler of Gaussian noise holds
+        noises: list[Noise | RankChoice] = []
+        for block, moved, share in zip(blocks, self.moves, split, strict=False):
+            part, sigma = price.part(share, Fraction(0)), unit * sqrt_upper(1 / share)
+            noise = block.gaussian(self.recipe.plan, moved, part, sigma)
+            if noise is None:
                 return None
-            found.append(Gaussian(length, sigma=sigma, grid=1, inputs="snapped", neighbors=self._neighbors))
-        return tuple(found)
+            noises.append(noise)
+        return tuple(noises)
 
     def _gain(self, laplace: tuple[Noise | RankChoice, ...], unit: Fraction, split: list[Fraction]) -> float:
         """How much smaller the variances of Gaussian noise are, as the sum of the logarithms of their ratios."""
         return sum(
-            math.log(2 * noise.scale**2) - math.log(max(unit**2 * move.l2_squared / share, Fraction(1, 10**30)))
-            for noise, move, share in zip(laplace, self.moves, split, strict=False)
-            if isinstance(noise, DiscreteLaplace)
-        )
-
-    def _choice(self, block: Choice, move: Sensitivity, price: Price, share: Fraction) -> RankChoice:
-        statistic = self.recipe.plan.statistics[block.place]
-        assert isinstance(statistic, RankedCells)  # noqa: S101 - the recipe chooses for these alone
-        part = price.part(share, Fraction(0))
-        return RankChoice.of(
-            block.levels,
-            statistic.width,
-            move,
-            self._neighbors,
-            epsilon=part.epsilon,
-            rho=part.rho,
-            several=self.recipe.plan.aggregate.several,
+            math.log(block.spread(noise)) - math.log(max(unit**2 * moved.l2_squared / share, Fraction(1, 10**30)))
+            for block, noise, moved, share in zip(self.recipe.blocks, laplace, self.moves, split, strict=False)
+            if block.added
         )
 
 
@@ -314,11 +227,6 @@ def _rounded_up(rho: Fraction) -> Fraction:
     """Round a charge up to twelve digits, so that it can be read."""
     unit = Fraction(10) ** (len(str(int(1 / rho))) + 11 if rho < 1 else 12)
     return Fraction(math.ceil(rho * unit)) / unit
-
-
-def _scale(wanted: Fraction) -> Fraction:
-    """Keep a scale within what samplers hold from below: more noise than was paid for."""
-    return max(wanted, Fraction(1, 1024))
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.plans.aggregates import Count, CountDistinct, Extreme, Histogram, Quantiles, Sum
 from discreet.plans.bounding import Shape
 from discreet.plans.refusals import refuse
 from discreet.plans.statistics import BinCounts, Moment, RankedCells, RowCount, ValueCount
@@ -15,11 +14,10 @@ from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.plans import Plan
-    from discreet.plans.aggregates import Measure
     from discreet.plans.statistics import Snapped
     from discreet.releases.noise.blocks import Block, Terms
 
-__all__ = ["Recipe", "levels_of"]
+__all__ = ["Recipe"]
 
 _FEW_BINS = 4
 
@@ -81,29 +79,9 @@ class Recipe:
         """
         return all(place in self.terms for place in range(len(self.plan.statistics)))
 
-    def bins(self, place: int) -> int:
-        """Give the block of a statistic of several numbers."""
-        return self.blocks.index(Single(place))
-
-    def choice(self, place: int) -> tuple[int, Choice]:
-        """Give the block of a statistic whose points are chosen."""
-        return next(
-            (number, block)
-            for number, block in enumerate(self.blocks)
-            if isinstance(block, Choice) and block.place == place
-        )
-
-
-def levels_of(measure: Measure) -> tuple[Fraction, ...]:
-    """The levels that a measure asks for; an extreme is the level of its end.
-
-    >>> from discreet.plans.aggregates import max, median
-    >>> levels_of(median("x")), levels_of(max("x"))
-    ((Fraction(1, 2),), (Fraction(1, 1),))
-    """
-    if isinstance(measure, Extreme):
-        return (Fraction(int(measure.largest)),)
-    return measure.levels if isinstance(measure, Quantiles) else ()
+    def block_of(self, place: int) -> int:
+        """Give the number of the block that holds a statistic of bins or cells, and nothing else."""
+        return next(number for number, block in enumerate(self.blocks) if block.places == (place,))
 
 
 @dataclass
@@ -136,17 +114,16 @@ class _Arrangement:
                 self._derive(place, base)
 
     def _find_counts(self) -> None:
+        """A ratio has its count before its sums; a sum by itself takes the count that another column asks for."""
         statistics = self.plan.statistics
-        for name, measure in self.plan.request.measures:
-            places = self.plan.statistics_of(name)
-            if isinstance(measure, Sum):
-                value = statistics[places[0]].operands[0]
-                for count in (ValueCount((value,)), RowCount()):
-                    if count in statistics:
-                        self.counts.setdefault(places[0], statistics.index(count))
-                        break
-            elif not isinstance(measure, Count | CountDistinct | Histogram | Quantiles | Extreme):
-                self.counts |= dict.fromkeys(places[1:], places[0])
+        for name, _ in self.plan.request.measures:
+            first, *others = self.plan.statistics_of(name)
+            self.counts |= dict.fromkeys(others, first)
+            if self._is_sum(first):
+                (value,) = statistics[first].operands
+                asked = [count for count in (ValueCount((value,)), RowCount()) if count in statistics]
+                if asked:
+                    self.counts.setdefault(first, statistics.index(asked[0]))
 
     def _factors(self, place: int) -> tuple[Snapped, ...]:
         statistic = self.plan.statistics[place]
@@ -252,4 +229,4 @@ class _Arrangement:
     def _levels(self, place: int) -> tuple[Fraction, ...]:
         """All levels that measures ask of one statistic, in rising order."""
         asked = [measure for name, measure in self.plan.request.measures if place in self.plan.statistics_of(name)]
-        return tuple(sorted({level for measure in asked for level in levels_of(measure)}))
+        return tuple(sorted({level for measure in asked for level in measure.levels}))

@@ -5,15 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.plans.aggregates import Correlation, Covariance, Mean, Variance
-from discreet.plans.statistics import Moment
-from discreet.releases.noise.blocks import combined
-from discreet.releases.noise.recipe import levels_of
+from discreet.releases.measures.measure import NoisyMeasure
 
 if TYPE_CHECKING:
-    from discreet.plans.aggregates import Measure
     from discreet.plans.nodes.aggregate import Sensitivity
-    from discreet.releases.noise.blocks import Terms
     from discreet.releases.noise.recipe import Recipe
 
 __all__ = ["shares"]
@@ -50,8 +45,9 @@ def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: 
     count = len(moves) + others
     if count == 1:
         return [Fraction(1)]
-    columns = [_column(recipe, name, measure, moves, gaussian) for name, measure in recipe.plan.request.measures]
-    columns = [each for each in columns if each] + [{len(moves) + place: 1.0} for place in range(others)]
+    measures = [NoisyMeasure.before(recipe, name, (), 0.95) for name, _ in recipe.plan.request.measures]
+    columns = [measure.variances(moves, gaussian=gaussian) for measure in measures]
+    columns += [{len(moves) + place: 1.0} for place in range(others)]
     found = [1 / count] * count
     power = 1 if gaussian else 2
     for _ in range(_STEPS):
@@ -71,57 +67,3 @@ def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: 
             break
     whole = [max(1, round(each * _PARTS)) for each in found]
     return [Fraction(each, sum(whole)) for each in whole]
-
-
-def _column(
-    recipe: Recipe,
-    name: str,
-    measure: Measure,
-    moves: list[Sensitivity],
-    gaussian: bool,  # noqa: FBT001 - inner
-) -> dict[int, float]:
-    """The variance that each block adds to a column, at a share of 1."""
-    places = recipe.plan.statistics_of(name)
-    if levels_of(measure):
-        return {recipe.choice(places[0])[0]: 1.0}
-    if places[0] not in recipe.terms:
-        return {recipe.bins(places[0]): 1.0}
-    found: dict[int, float] = {}
-    for terms in _combinations(recipe, measure, places):
-        for block, _, coefficient in terms:
-            square = moves[block].l2_squared if gaussian else moves[block].l1 ** 2
-            found[block] = found.get(block, 0.0) + float(coefficient) ** 2 * square
-    return {block: part for block, part in found.items() if part} or {_block(recipe, places[0]): 1.0}
-
-
-def _block(recipe: Recipe, place: int) -> int:
-    return recipe.terms[place][0][0]
-
-
-def _combinations(recipe: Recipe, measure: Measure, places: tuple[int, ...]) -> list[Terms]:
-    """What noise a column feels, for values spread evenly: several combinations stand for their sum of squares."""
-    terms = [recipe.terms[place] for place in places]
-    if isinstance(measure, Mean):
-        low, high = _reach(recipe, places[1])
-        return [combined((terms[1], 1), (terms[0], -end)) for end in (Fraction(low, 2), Fraction(high, 2))]
-    if isinstance(measure, Variance):
-        return [_spread(recipe, terms[0], terms[2], places[2])]
-    if isinstance(measure, Covariance):
-        return [terms[3]]
-    if isinstance(measure, Correlation):
-        # In units of both deviations: the product, and half of each relative variance, for a correlation of 1/2.
-        x, y, both = (Fraction(1, 1 + _reach(recipe, place)[1]) for place in places[3:])
-        spreads = [_spread(recipe, terms[0], terms[place], places[place]) for place in (3, 4)]
-        return [combined((terms[5], both)), combined((spreads[0], x / 4)), combined((spreads[1], y / 4))]
-    return [terms[0]]
-
-
-def _spread(recipe: Recipe, count: Terms, square: Terms, place: int) -> Terms:
-    """The noise of a sum of squares less that of its mean times the count; the mean is a third of the largest."""
-    return combined((square, 1), (count, -Fraction(_reach(recipe, place)[1], 3)))
-
-
-def _reach(recipe: Recipe, place: int) -> tuple[int, int]:
-    statistic = recipe.plan.statistics[place]
-    assert isinstance(statistic, Moment)  # noqa: S101 - sums and products
-    return statistic.reach(recipe.plan.row_schema)

@@ -13,10 +13,9 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import counted, shown
-from discreet.plans import aggregates as agg
 from discreet.plans.explain import written
 from discreet.plans.expressions import Column
-from discreet.releases.measures.decoding import Cell, decoder, values_of
+from discreet.releases.measures.measure import Cell, NoisyMeasure
 from discreet.releases.noise.narrowing import clamps_of
 from discreet.releases.noise.reach import confident
 from discreet.releases.showing.arithmetic import computed, names_in, together
@@ -33,13 +32,12 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.privacy.currencies import Currency
     from discreet.releases.noise.numbers import NoisyNumbers
-    from discreet.releases.noise.protection import Price
+    from discreet.releases.noise.price import Price
     from discreet.releases.noise.recipe import Recipe
     from discreet.tables import Value
 
 __all__ = ["Answer"]
 
-_COUNTS = (agg.Count, agg.CountDistinct, agg.Histogram)
 _WIDEST = 24
 _MOST_ROWS = 100  # in a notebook
 _USUAL = 0.95
@@ -129,12 +127,16 @@ class Answer:
         columns = [[rank[group[place]] for group in self.groups] for place, rank in zip(wanted, ranks, strict=True)]
         return tuple(np.lexsort(columns[::-1]).tolist())
 
-    def _floored(self, name: str, cell: Cell) -> Cell:
-        """A count, or counts, from 0 on where that is asked for."""
-        if not self.from_zero or not isinstance(dict(self.plan.request.measures)[name], _COUNTS) or cell.value is None:
+    def _measure(self, name: str, confidence: float = _USUAL) -> NoisyMeasure:
+        return NoisyMeasure.of(self.recipe, name, self.numbers, confidence)
+
+    def _cell(self, measure: NoisyMeasure, group: int) -> Cell:
+        """Read a measure of a group; a count, or counts, from 0 on where that is asked for."""
+        cell = measure.cell(group)
+        if not self.from_zero or not measure.counts or cell.value is None:
             return cell
         if isinstance(cell.value, tuple):
-            return replace(cell, value=tuple(max(int(each or 0), 0) for each in cell.value))
+            return replace(cell, value=tuple(max(int(count or 0), 0) for count in cell.value))
         return replace(cell, value=max(cell.value, 0))
 
     @cached_property
@@ -146,10 +148,10 @@ class Answer:
         plan = self.plan
         places = {key.column: place for place, key in enumerate(plan.aggregate.keys)}
         keys = {name: places[plan.key_column(name)] for name, _ in plan.request.keys}
-        readers = {name: decoder(self.recipe, name, self.numbers, confidence) for name, _ in plan.request.measures}
+        measures = {name: self._measure(name, confidence) for name, _ in plan.request.measures}
         return [
             {name: Cell(group[place], None, "keys are exact.", exact=True) for name, place in keys.items()}  # type: ignore[arg-type]
-            | {name: self._floored(name, read(number)) for name, read in readers.items()}
+            | {name: self._cell(measure, number) for name, measure in measures.items()}
             for number, group in enumerate(self.groups)
         ]
 
@@ -232,29 +234,24 @@ class Answer:
 
     def _shown_columns(self) -> dict[str, Any]:
         """The values of each column: as arrays where a measure is read for all groups at once, else cell by cell."""
-        outputs = self.plan.request.outputs
-        measures = dict(self.plan.request.measures)
-        arrays = {
-            name: values_of(self.recipe, expression.name, self.numbers)
-            for name, expression in outputs
-            if isinstance(expression, Column) and expression.name in measures
-        }
         places = {key.column: place for place, key in enumerate(self.plan.aggregate.keys)}
         keys = {name: places[self.plan.key_column(name)] for name, _ in self.plan.request.keys}
+        measures = dict(self.plan.request.measures)
         order = self._order
         rows = slice(len(order)) if isinstance(order, range) else np.array(order, dtype=np.intp)
-        found: dict[str, Any] = {}
-        for name, expression in outputs:
-            array = arrays.get(name)
-            if array is not None:
-                counted = isinstance(measures[expression.name], _COUNTS)  # type: ignore[attr-defined]
-                found[name] = np.maximum(array[rows], 0) if self.from_zero and counted else array[rows]
-            elif isinstance(expression, Column) and expression.name in keys:
+        shown: dict[str, Any] = {}
+        for name, expression in self.plan.request.outputs:
+            source = expression.name if isinstance(expression, Column) else ""
+            measure = self._measure(source) if source in measures else None
+            values = None if measure is None else measure.values()
+            if measure is not None and values is not None:
+                shown[name] = np.maximum(values[rows], 0) if self.from_zero and measure.counts else values[rows]
+            elif source in keys:
                 groups = self.groups[rows] if isinstance(rows, slice) else (self.groups[place] for place in order)
-                found[name] = list(map(itemgetter(keys[expression.name]), groups))
+                shown[name] = list(map(itemgetter(keys[source]), groups))
             else:
-                found[name] = [_plain(row[name].value) for row in self._shown]
-        return found
+                shown[name] = [_plain(row[name].value) for row in self._shown]
+        return shown
 
     @cached_property
     def _shown(self) -> list[dict[str, Cell]]:

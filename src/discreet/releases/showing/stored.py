@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.exact import exact_text, rational
-from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
-from discreet.mechanisms.numbers.gaussian import Gaussian
-from discreet.releases.noise.blocks import Single
-from discreet.releases.noise.choices import RankChoice
 from discreet.releases.noise.numbers import NoisyNumbers
-from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
 from discreet.releases.noise.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -139,7 +136,8 @@ def merged(parts: Sequence[Stored]) -> Stored:
     first = parts[0]
     size = len(first.recipe.blocks)
     # By block, not by release: one that pays less in all may still have less noise in one of them.
-    ranked = [sorted((part.numbers for part in parts), key=partial(_spread, block=block)) for block in range(size)]
+    noisier = [partial(_spread, first.recipe, block=block) for block in range(size)]
+    ranked = [sorted((part.numbers for part in parts), key=noisier[block]) for block in range(size)]
     weights = [_weights(first.recipe, block, ranked[block]) for block in range(size)]
     terms = {
         place: tuple(
@@ -167,39 +165,25 @@ def needed(parts: Sequence[Stored]) -> list[Stored]:
         return list(parts)
     used = {0}
     for block in range(len(parts[0].recipe.blocks)):
-        ranked = sorted(range(len(parts)), key=lambda place: _spread(parts[place].numbers, block))
+        ranked = sorted(range(len(parts)), key=lambda place: _spread(parts[0].recipe, parts[place].numbers, block))
         weights = _weights(parts[0].recipe, block, [parts[place].numbers for place in ranked])
         used |= {place for place, weight in zip(ranked, weights, strict=True) if weight}
     return [part for place, part in enumerate(parts) if place in used]
 
 
-def _spread(numbers: NoisyNumbers, block: int) -> Fraction:
-    """How noisy a block is, to be compared with the same block of another release."""
-    noise = numbers.noises[block]
-    return sum(noise.scales, Fraction(0)) if isinstance(noise, RankChoice) else _variance(noise) or Fraction(0)
+def _spread(recipe: Recipe, numbers: NoisyNumbers, block: int) -> Fraction:
+    return recipe.blocks[block].spread(numbers.noises[block])
 
 
 def _weights(recipe: Recipe, block: int, ranked: Sequence[NoisyNumbers]) -> list[Fraction]:
-    """The share of each release; all of the first where there is no variance to weigh by.
-
-    So for bins: they are shown as one release counted them, and a count of values that is their sum agrees with them.
-    """
-    made = recipe.blocks[block]
-    several = isinstance(made, Single) and recipe.plan.statistics[made.place].size > 1
-    variances = [None if several else _variance(numbers.noises[block]) for numbers in ranked]
-    precisions = [Fraction(0) if not found else 1 / found for found in variances]
+    """The share of each release; all of the first where there is no variance to weigh by."""
+    variances = [recipe.blocks[block].variance(recipe.plan, numbers.noises[block]) for numbers in ranked]
+    precisions = [1 / variance if variance else Fraction(0) for variance in variances]
     total = sum(precisions)
     if not total:
         return [Fraction(int(place == 0)) for place in range(len(ranked))]
-    shares = [(each / total).limit_denominator(10**6) for each in precisions[1:]]
+    shares = [(precision / total).limit_denominator(10**6) for precision in precisions[1:]]
     return [1 - sum(shares, Fraction(0)), *shares]
-
-
-def _variance(noise: object) -> Fraction | None:
-    """The variance of a noise, of discrete Laplace noise up to less than 1/6; None for what is no sum."""
-    if isinstance(noise, DiscreteLaplace):
-        return 2 * noise.scale**2
-    return noise.sigma**2 if isinstance(noise, Gaussian) else None
 
 
 def _measures(plan: Plan) -> list[str]:
