@@ -20,10 +20,9 @@ from discreet.releases.asking.question import answered
 from discreet.releases.measures.measure import NoisyMeasure
 from discreet.releases.noise.blocks import Parts, Single
 from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection, rough_sigma
+from discreet.releases.noise.protection import Protection, rough_sigma, shares
 from discreet.releases.noise.reach import like_laplace_reach
 from discreet.releases.noise.recipe import Recipe
-from discreet.releases.noise.splitting import shares
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 

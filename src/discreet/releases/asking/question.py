@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +14,11 @@ from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import shown
 from discreet.noise import SYSTEM
 from discreet.releases.asking.paying import fits, foresee, pay, promised, require_room
-from discreet.releases.asking.prices import price_within
-from discreet.releases.noise.blocks import Choice
-from discreet.releases.noise.narrowing import bounds_of, bounds_plan, narrowed_plan, share_of
+from discreet.releases.asking.prices import read_price
+from discreet.releases.noise.narrowing import bounds_of, bounds_plan, cut_of, narrowed_plan, share_of
 from discreet.releases.noise.numbers import NoisyNumbers
-from discreet.releases.noise.price import Price
+from discreet.releases.noise.price import confident
 from discreet.releases.noise.protection import Protection
-from discreet.releases.noise.reach import confident
 from discreet.releases.noise.recipe import Recipe
 from discreet.releases.showing.answer import Answer
 from discreet.releases.showing.preview import Preview
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.noise import BitSource
     from discreet.plans import Plan
     from discreet.privacy.currencies import Currency
+    from discreet.releases.noise.price import Price
     from discreet.tables import Value
 
 __all__ = ["Question", "answered"]
@@ -92,7 +91,7 @@ class Question:
         self._allowed("explain")
         lines = [self.plan.explain(), *self._noise_lines()]
         if narrow is not None:
-            first = replace(self, plan=bounds_plan(self.plan, cut))
+            first = replace(self, plan=bounds_plan(self.plan, cut_of(cut)))
             lines += [f"bounds that are chosen first, for {share_of(narrow)} of the price:", first.explain()]
             lines += ["the rest pays for the question about values between the chosen bounds."]
         return "\n".join(lines)
@@ -124,37 +123,49 @@ class Question:
         """
         self._allowed("preview")
         confidence = confident(confidence)
-        left = self.purse.remaining_for(self.analyst, self.purpose)
-        if narrow is None:
-            protection = self._protection(epsilon, rho, delta, within, confidence)
-            return self._foreseen(protection, left, expected_count, confidence)
-        price, bought, first, rest = self._divided(epsilon, rho, delta, within, narrow, cut)
-        found = Preview.of(self.recipe, rest, left, expected_count, confidence)
-        whole = replace(rest, price=price)
-        choice = bought.recipe.blocks[0]
-        levels = " and ".join(map(str, choice.levels)) if isinstance(choice, Choice) else ""
+        read = partial(read_price, self.recipe, epsilon=epsilon, rho=rho, delta=delta)
+        price = read(within=within, confidence=confidence, narrow=narrow, cut=cut)
+        return self._preview(price, expected_count, confidence)
+
+    def _preview(self, price: Price, expected_count: int | None, confidence: float) -> Preview:
+        if price.narrow is None:
+            return self._foreseen(Protection.of(self.recipe, price), expected_count, confidence)
+        bought, first, rest = self._divided(price)
+        levels = f"{price.cut} and {1 - price.cut}"
         note = (
             f"chosen first, at the levels {levels}, for {first.promise}; each ± is for the policy's bounds, so at most."
         )
+        preview = Preview.of(self.recipe, rest, self._left, expected_count, confidence)
         charges = self._charges_of_both(bought, first, rest)
-        notes = found.notes | {"bounds": note}
-        found = replace(found, notes=notes, promise=whole.promise, cost=charges["dataset"], charges=charges)
-        return replace(found, fits=fits(self, charges))
+        return replace(
+            preview,
+            notes=preview.notes | {"bounds": note},
+            promise=replace(rest, price=price).promise,
+            cost=charges["dataset"],
+            charges=charges,
+            fits=fits(self, charges),
+        )
 
-    def _foreseen(
-        self, protection: Protection, left: Currency, expected_count: int | None, confidence: float
-    ) -> Preview:
+    @property
+    def _left(self) -> Currency:
+        return self.purse.remaining_for(self.analyst, self.purpose)
+
+    def _foreseen(self, protection: Protection, expected_count: int | None, confidence: float) -> Preview:
         """Preview a release, or what would be shown again in its place."""
         coming = foresee(self, protection)
         recipe = self.recipe
         if coming.stored:
             whole = merged(coming.stored)
             recipe, protection = whole.recipe, replace(whole.protection, noises=whole.numbers.noises)
-        found = Preview.of(recipe, protection, left, expected_count, confidence)
-        promise = promised(coming.stored) or found.promise
-        charges, repeated = coming.charges, bool(coming.stored)
-        found = replace(found, promise=promise, cost=charges["dataset"], charges=charges, repeated=repeated)
-        return replace(found, fits=fits(self, charges))
+        preview = Preview.of(recipe, protection, self._left, expected_count, confidence)
+        return replace(
+            preview,
+            promise=promised(coming.stored) or preview.promise,
+            cost=coming.charges["dataset"],
+            charges=coming.charges,
+            repeated=bool(coming.stored),
+            fits=fits(self, coming.charges),
+        )
 
     def _charges_of_both(self, bought: Question, first: Protection, rest: Protection) -> dict[str, Currency]:
         """What bounds and the question between them would be charged; bounds are read only if they are paid for."""
@@ -208,10 +219,9 @@ class Question:
         no ± counts; see `narrowed` for when it is worth it.
         """
         self._allowed("release")
-        if narrow is not None:
-            return self._narrow_first(self._divided(epsilon, rho, delta, within, narrow, cut))
-        protection = self._protection(epsilon, rho, delta, within, confident(confidence))
-        return pay(self, protection)
+        read = partial(read_price, self.recipe, epsilon=epsilon, rho=rho, delta=delta)
+        price = read(within=within, confidence=confident(confidence), narrow=narrow, cut=cut)
+        return pay(self, Protection.of(self.recipe, price)) if price.narrow is None else self._narrow_first(price)
 
     def narrowed(
         self,
@@ -230,40 +240,29 @@ class Question:
         but the rows beyond it must be many more than noise moves a rank by (some 30 rows of a unit / epsilon), else the
         bound may fall anywhere.
         """
-        bought = replace(self, plan=bounds_plan(self.plan, cut))
+        bought = replace(self, plan=bounds_plan(self.plan, cut_of(cut)))
         return self._between(bought.release(epsilon=epsilon, rho=rho, delta=delta))
 
-    def _divided(  # noqa: PLR0913, PLR0917 - as `release`
-        self,
-        epsilon: Number | None,
-        rho: Number | None,
-        delta: Number | None,
-        within: Number | Mapping[str, Number] | None,
-        narrow: Number,
-        cut: Number,
-    ) -> tuple[Price, Question, Protection, Protection]:
+    def _divided(self, price: Price) -> tuple[Question, Protection, Protection]:
         """Divide a price: the question for bounds and its part, and the rest, with all of delta, for this question."""
-        if within is not None:
-            msg = "narrow is a part of a price, and within stands in place of one; give epsilon or rho with narrow."
-            raise ParameterError(msg)
-        price, share = Price.read(self.plan.policy, epsilon=epsilon, rho=rho, delta=delta), share_of(narrow)
-        bought = replace(self, plan=bounds_plan(self.plan, cut))
-        first = Protection.of(bought.recipe, price.part(share, Fraction(0)))
-        return price, bought, first, Protection.of(self.recipe, price.part(1 - share, price.delta))
+        narrow = price.narrow or Fraction(0)
+        bought = replace(self, plan=bounds_plan(self.plan, price.cut))
+        first = Protection.of(bought.recipe, price.part(narrow, Fraction(0)))
+        return bought, first, Protection.of(self.recipe, price.part(1 - narrow, price.delta))
 
-    def _narrow_first(self, divided: tuple[Price, Question, Protection, Protection]) -> Answer:
+    def _narrow_first(self, price: Price) -> Answer:
         """Buy bounds, then the question between them; nothing is bought unless both would fit."""
-        price, bought, first, rest = divided
+        bought, first, rest = self._divided(price)
         require_room((bought, first), (self, rest))
         bounds = pay(bought, first)
         close = self._between(bounds, rest.price)
         protection = Protection.of(close.recipe, rest.price)
-        found = pay(close, protection)
+        answer = pay(close, protection)
         promise = replace(protection, price=price).promise
-        if bounds.repeated or found.repeated or found.combined > 1:  # made of releases that had prices of their own
-            promise = f"{bounds.promise} + {found.promise}"
-        charges = {title: charge + found.charges[title] for title, charge in bounds.charges.items()}
-        return replace(found, promise=promise, cost=charges["dataset"], charges=charges, bounds=bounds)
+        if bounds.repeated or answer.repeated or answer.combined > 1:  # made of releases that had prices of their own
+            promise = f"{bounds.promise} + {answer.promise}"
+        charges = {title: charge + answer.charges[title] for title, charge in bounds.charges.items()}
+        return replace(answer, promise=promise, cost=charges["dataset"], charges=charges, bounds=bounds)
 
     def ready(self, protection: Protection) -> Callable[[], Answer]:
         """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""
@@ -280,23 +279,6 @@ class Question:
         return (
             self._prepared if near == aggregate.statistics else self._prepared.near(replace(aggregate, statistics=near))
         )
-
-    def _protection(
-        self,
-        epsilon: Number | None,
-        rho: Number | None,
-        delta: Number | None,
-        within: Number | Mapping[str, Number] | None,
-        confidence: float,
-    ) -> Protection:
-        if within is not None:
-            if epsilon is not None or rho is not None:
-                msg = "within stands in place of epsilon or rho; give one of them."
-                raise ParameterError(msg)
-            price = price_within(self.recipe, within, delta=delta, confidence=confidence)
-            return Protection.of(self.recipe, price)
-        price = Price.read(self.plan.policy, epsilon=epsilon, rho=rho, delta=delta)
-        return Protection.of(self.recipe, price)
 
     def _allowed(self, action: str) -> None:
         if not self.plan.policy.may(self.analyst, action, self.plan.tables):

@@ -15,7 +15,7 @@ from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
 from discreet.releases.asking.paying import foresee, pay_all
-from discreet.releases.noise.price import Price
+from discreet.releases.noise.price import Price, confident
 from discreet.releases.noise.protection import Protection
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.releases.asking.question import Question
     from discreet.releases.showing.answer import Answer
     from discreet.releases.showing.preview import Preview
+    from discreet.tables import Policy
 
 __all__ = ["Questions"]
 
@@ -90,16 +91,16 @@ class Questions:
 
         The same question asked again is charged with its first.
         """
-        found: list[Preview] = []
-        paid: set[str] = set()
         for question in self.questions:
             question._allowed("preview")  # noqa: SLF001 - a question knows its own rights
-        for question, part in zip(self.questions, self._parts(epsilon, rho, delta, weights), strict=True):
-            given = {"epsilon": part.epsilon} if part.epsilon is not None else {"rho": part.rho}
-            each = question.preview(**given, delta=part.delta, expected_count=expected_count, confidence=confidence)
-            found.append(_shared(each) if question.plan.key in paid else each)
-            paid.add(question.plan.key)
-        return found
+        previews: list[Preview] = []
+        charged: set[str] = set()
+        price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
+        for question, part in zip(self.questions, self._parts(price, weights), strict=True):
+            preview = question._preview(part, expected_count, confident(confidence))  # noqa: SLF001 - rights were seen
+            previews.append(_shared(preview) if question.plan.key in charged else preview)
+            charged.add(question.plan.key)
+        return previews
 
     def release(
         self,
@@ -112,15 +113,16 @@ class Questions:
         """Answer all questions for one price, divided by `weights`, one above 0 for each; equally without them."""
         for question in self.questions:
             question._allowed("release")  # noqa: SLF001 - a question knows its own rights
-        parts = self._parts(epsilon, rho, delta, weights)
-        both = zip(self.questions, parts, strict=True)
+        price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
+        both = zip(self.questions, self._parts(price, weights), strict=True)
         return pay_all([(question, Protection.of(question.recipe, part)) for question, part in both])
 
-    def _parts(
-        self, epsilon: Number | None, rho: Number | None, delta: Number | None, weights: Sequence[Number] | None
-    ) -> list[Price]:
+    @property
+    def _policy(self) -> Policy:
+        return self.questions[0].plan.policy
+
+    def _parts(self, price: Price, weights: Sequence[Number] | None) -> list[Price]:
         """The price of each question."""
-        price = Price.read(self.questions[0].plan.policy, epsilon=epsilon, rho=rho, delta=delta)
         weight: dict[str, Fraction] = {}
         for question, given in zip(self.questions, _weights(weights, len(self.questions)), strict=True):
             weight[question.plan.key] = max(weight.get(question.plan.key, given), given)
@@ -139,7 +141,7 @@ class Questions:
         self, price: Price, questions: Mapping[str, Question], weights: Mapping[str, Fraction]
     ) -> dict[str, Price]:
         """Divide a price over different questions, in the way that has less noise."""
-        policy = self.questions[0].plan.policy
+        policy = self._policy
         whole = sum(weights.values())
         shares = {key: weight / whole for key, weight in weights.items()}
         plain = {key: price.part(share, price.delta * share) for key, share in shares.items()}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Ends: TypeAlias = tuple[Fraction, Fraction]
     Chosen: TypeAlias = Mapping[Expression, Ends]
 
-__all__ = ["bounds_of", "bounds_plan", "clamps_of", "narrowed_plan", "share_of", "summed_values"]
+__all__ = ["bounds_of", "bounds_plan", "clamps_of", "cut_of", "narrowed_plan", "share_of", "summed_values"]
 
 
 def share_of(narrow: Number) -> Fraction:
@@ -45,6 +45,19 @@ def share_of(narrow: Number) -> Fraction:
         msg = f"narrow is {shown(narrow)}; it is the part of the price that buys bounds, above 0 and below 1."
         raise ParameterError(msg)
     return found
+
+
+def cut_of(cut: Number) -> Fraction:
+    """Read which share of values lies beyond each bound.
+
+    >>> cut_of("0.05")
+    Fraction(1, 20)
+    """
+    share = rational(cut, name="cut")
+    if not 0 < share < Fraction(1, 2):
+        msg = f"cut is {shown(cut)}; it is the share of values beyond each bound, above 0 and below 0.5, such as 0.01."
+        raise ParameterError(msg)
+    return share
 
 
 def summed_values(plan: Plan) -> tuple[Expression, ...]:
@@ -61,12 +74,8 @@ def summed_values(plan: Plan) -> tuple[Expression, ...]:
     return tuple(dict.fromkeys(value for measure in measures for value in measure.operands))
 
 
-def bounds_plan(plan: Plan, cut: Number) -> Plan:
+def bounds_plan(plan: Plan, cut: Fraction) -> Plan:
     """The question that is bought first: for each summed value the quantiles `cut` and 1 - `cut`, over all groups."""
-    share = rational(cut, name="cut")
-    if not 0 < share < Fraction(1, 2):
-        msg = f"cut is {shown(cut)}; it is the share of values beyond each bound, above 0 and below 0.5, such as 0.01."
-        raise ParameterError(msg)
     values = summed_values(plan)
     if not values:
         refuse(
@@ -74,7 +83,7 @@ def bounds_plan(plan: Plan, cut: Number) -> Plan:
             why="Nothing in the question is summed, so no bounds decide about its noise.",
             instead="the question as it is.",
         )
-    measures = {f"m{place}": agg.quantile(value, share, 1 - share) for place, value in enumerate(values)}
+    measures = {f"m{place}": agg.quantile(value, cut, 1 - cut) for place, value in enumerate(values)}
     outputs = tuple((name, Column(name)) for name in measures)
     request = Request(plan.request.relation, (), tuple(measures.items()), outputs)
     limits = plan.bounding

@@ -1,20 +1,20 @@
-"""What a whole question may cost."""
+"""What a question is asked with: what it may cost, and how often its ± must hold."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
+from discreet.mechanisms.additive import miss
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from discreet.exact import Number
     from discreet.tables import Policy
 
-__all__ = ["Price"]
+__all__ = ["Price", "confident"]
 
 _LARGEST = 10**15
 
@@ -23,14 +23,19 @@ _LARGEST = 10**15
 class Price:
     """What a whole question may cost: epsilon with a delta that may be used, or rho.
 
+    With `narrow`, that part of it first buys bounds: the quantiles `cut` and 1 - `cut` of everything that is summed.
+
     >>> from discreet.tables import Policy
-    >>> Price.read(Policy([], epsilon=3, delta=1e-6), epsilon=1)
-    Price(epsilon=Fraction(1, 1), rho=None, delta=Fraction(1, 1000000000))
+    >>> price = Price.read(Policy([], epsilon=3, delta=1e-6), epsilon=1)
+    >>> price.epsilon, price.rho, price.delta
+    (Fraction(1, 1), None, Fraction(1, 1000000000))
     """
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction
+    narrow: Fraction | None = None
+    cut: Fraction = Fraction(1, 20)
 
     @staticmethod
     def read(
@@ -69,3 +74,12 @@ class Price:
             None if self.rho is None else self.rho * share,
             delta,
         )
+
+
+def confident(confidence: float) -> float:
+    """Read the probability with which a ± holds, or refuse it.
+
+    >>> confident("0.95")
+    0.95
+    """
+    return float(1 - miss(confidence))

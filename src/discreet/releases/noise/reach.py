@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from discreet.releases.noise.choices import RankChoice
 
 __all__ = [
-    "confident",
     "laplace_sum_reach",
     "like_laplace_reach",
     "many_laplace_reach",
@@ -34,15 +33,6 @@ _SMALL = 64  # the scale of a draw whose values are followed one by one
 _FEW = 8  # with more terms of like size the sum of single bounds is far above Chernoff's, and slow to find
 _APART = 1e-3
 _ULP = 2.0**-50  # a few roundings of each term
-
-
-def confident(confidence: float) -> float:
-    """Read the probability with which a ± holds, or refuse it.
-
-    >>> confident("0.95")
-    0.95
-    """
-    return float(1 - miss(confidence))
 
 
 @lru_cache(maxsize=4096)

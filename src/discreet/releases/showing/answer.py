@@ -17,7 +17,7 @@ from discreet.plans.explain import written
 from discreet.plans.expressions import Column
 from discreet.releases.measures.measure import Cell, NoisyMeasure
 from discreet.releases.noise.narrowing import clamps_of
-from discreet.releases.noise.reach import confident
+from discreet.releases.noise.price import confident
 from discreet.releases.showing.arithmetic import computed, names_in, together
 from discreet.releases.showing.pictures import intervals
 from discreet.releases.showing.stored import write_stored
