@@ -51,6 +51,18 @@ class NoisyMeasure(ABC):
 
     Before a release there are no numbers yet, only their noises: then `foreseen` tells the ±, and `cell` nothing. A
     subclass names in `reads` the measures of plans that it is for.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.noise.price import Price
+    >>> from discreet.releases.noise.protection import Protection
+    >>> from discreet.releases.noise.recipe import Recipe
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) AS n FROM people"))
+    >>> noises = Protection.of(recipe, Price.read(policy, epsilon=1)).noises
+    >>> ((name, _),) = recipe.plan.request.measures
+    >>> NoisyMeasure.before(recipe, name, noises, 0.95).foreseen(rows=None)
+    (3.0, '')
     """
 
     reads: ClassVar[tuple[type[Measure], ...]] = ()

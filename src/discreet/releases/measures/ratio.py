@@ -24,7 +24,13 @@ Estimate = tuple[float, float]
 
 
 class Ratio(NoisyMeasure):
-    """A measure whose first statistic is the count that sums, which are centered, are divided by."""
+    """A measure whose first statistic is the count that the others, sums of its rows, are divided by.
+
+    >>> from discreet.plans.aggregates import mean
+    >>> from discreet.releases.measures.measure import measure_kind
+    >>> issubclass(measure_kind(mean("x")), Ratio)
+    True
+    """
 
     sums = True
 
@@ -78,10 +84,10 @@ class Ratio(NoisyMeasure):
         first, second = (self.mean_error(index, count, each) for index in sums)
         factors = self.moment(product).factors
         mixed = self.reach_of_sum(product, each) / count * float(factors[0].step * factors[1].step)
-        mixed += float(self._rounding_of_product(*factors))
+        mixed += float(self.rounding_of_product(*factors))
         return mixed + abs(away[0]) * second + abs(away[1]) * first + first * second
 
-    def _rounding_of_product(self, first: Snapped, second: Snapped) -> Fraction:
+    def rounding_of_product(self, first: Snapped, second: Snapped) -> Fraction:
         """By how much grids move a product: each factor by half a step times the other, and both together."""
         far = [max(abs(end) for end in factor.reach) * factor.step for factor in (first, second)]
         off = [self.recipe.half_step(factor) for factor in (first, second)]

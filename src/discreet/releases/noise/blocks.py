@@ -47,7 +47,13 @@ _SIGMAS = (Fraction(1, 2**10), Fraction(2**40))  # what the sampler of Gaussian 
 
 
 class Block(ABC):
-    """Numbers that are protected together, with a part of the price of their own; what is said here is for sums."""
+    """Numbers that are protected together, with a part of the price of their own.
+
+    What is not abstract here is for sums, to which noise is added; `Choice` has its own.
+
+    >>> Single(0).added, Choice(0, (Fraction(1, 2),)).added
+    (True, False)
+    """
 
     __slots__ = ()
 
