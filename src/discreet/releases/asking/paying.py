@@ -1,4 +1,4 @@
-"""Questions as a ledger charges them: what each is told of, and what is shown of what was stored."""
+"""Questions as a ledger charges them: what it is told of a question, and how stored answers are shown again."""
 
 from __future__ import annotations
 
@@ -167,11 +167,11 @@ def pay(question: Asked, protection: Protection) -> Answer:
 
 def pay_all(asked: Sequence[tuple[Asked, Protection]]) -> list[Answer]:
     """Release several questions of one database, all or none, in the order that `charge_all` keeps."""
-    return charge_all(asked[0][0].purse, [Purchase(*each) for each in asked])
+    return charge_all(asked[0][0].purse, [Purchase(question, protection) for question, protection in asked])
 
 
 def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protection]) -> None:
-    """Refuse to buy the first of two questions unless the second would fit as well; what was seen already is free."""
+    """Refuse to buy the first of two questions unless the second fits as well; what was paid for before is free."""
     purchase, purse, cost = Purchase(*first), first[0].purse, second[1].cost
     known, budgets = purchase.known(), purse.budgets(purchase.entry)
     owed = dict.fromkeys(budgets, purchase.cost) if known is None else known.owed
@@ -209,23 +209,23 @@ def _title(budget: tuple[str, str]) -> str:
 
 
 def fits(question: Asked, charges: Mapping[str, Currency]) -> bool:
-    """Tell whether charges, by title, would fit into the budgets of who asks now; no charge always does."""
+    """Tell whether charges, by title, fit into the asker's budgets as they are now; a charge of nothing always does."""
     budgets = question.purse.budgets(Entry("", (), analyst=question.analyst, purpose=question.purpose))
     due = {budget: charges[_title(budget)] for budget in budgets}
     return question.purse.affords({budget: charge for budget, charge in due.items() if any(amounts(charge))})
 
 
 def _dearer(question: Asked, stored: Repeat) -> str:
-    """Name the least price at which a stored answer of others could be seen."""
-    found = []
+    """Name the least price for which the asker could see an answer that others bought."""
+    prices = []
     for part in _stored(question.plan, stored.answers):
         cost = part.protection.cost
         again = shown_again(question.plan, stored, cost)
         if again is not None and again.owed and question.purse.affords(again.owed):
-            found.append((amounts(cost), part.protection.promise))
-    if not found:
+            prices.append((amounts(cost), part.protection.promise))
+    if not prices:
         return ""
-    price = min(found)[1]
+    price = min(prices)[1]
     return f"It was answered for somebody else or another purpose: for {price} that answer costs the dataset nothing."
 
 

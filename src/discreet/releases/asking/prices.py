@@ -116,16 +116,16 @@ def _wanted(recipe: Recipe, within: Number | Mapping[str, Number]) -> dict[str, 
     keys = {name for name, _ in request.keys}
     columns = [name for name, expression in request.outputs if getattr(expression, "name", None) not in keys]
     given = within if isinstance(within, Mapping) else dict.fromkeys(columns, within)
-    found = {name: rational(value, name=f"within for {name}") for name, value in given.items()}
-    unknown = [name for name in found if name not in dict(request.outputs)]
-    if unknown or not found:
+    distances = {name: rational(value, name=f"within for {name}") for name, value in given.items()}
+    unknown = [name for name in distances if name not in dict(request.outputs)]
+    if unknown or not distances:
         msg = f"within names {shown(unknown[0] if unknown else '')}; the columns are {', '.join(columns)}."
         raise ParameterError(msg)
-    for name, value in found.items():
+    for name, value in distances.items():
         if value <= 0:
             msg = f"within for {name} is {shown(given[name])}; it must be above 0, as noise has no end."
             raise ParameterError(msg)
-    return found
+    return distances
 
 
 def _rounded_up(epsilon: Fraction) -> Fraction:
@@ -169,8 +169,8 @@ def largest_epsilon(recipe: Recipe, price: Price, fits: Callable[[Currency], boo
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if works(middle) else (low, middle)
-    found = next((amount for amount in _rounded(low) if works(amount)), None)
-    return None if found is None else f"{symbol} = {as_text(found)}"
+    largest = next((amount for amount in _rounded(low) if works(amount)), None)
+    return None if largest is None else f"{symbol} = {as_text(largest)}"
 
 
 def _rounded(value: Fraction) -> tuple[Fraction, ...]:

@@ -110,16 +110,16 @@ class Question:
     ) -> Preview:
         """Say what a release at this price would promise, cost and err by; nothing is read or spent.
 
-        The charges are those of a release that follows at once, to each budget that counts: nothing where who asks has
-        paid for enough already, and for what others bought the budgets of who asks alone.
+        The charges are what each budget would pay if you released it now. If you have paid enough for this question
+        before, that is nothing. If somebody else has, only your own budgets are charged, not the dataset's.
 
-        With `within` in place of a price, it is the least epsilon for which the columns are within that distance: one
-        for all of them, or by name. The ± of a mean depends on the number of rows, which is private: give the number
-        that you expect in a group, or get a formula.
+        Instead of a price you may give `within`, a distance for all columns or one for each by name: the price is then
+        the least epsilon at which they are that close. The ± of a mean depends on the number of rows, which is private:
+        give the number that you expect in a group, or get a formula.
 
-        With `narrow`, the part of the price that buys closer bounds (see `release`), each ± is that of the policy's
-        bounds for the rest of the price: chosen ones make it smaller. Charges are then the most that it can be: between
-        bounds that are still to be chosen, the question may turn out to be answered already.
+        With `narrow` (see `release`) each ± is for the policy's bounds at what is left of the price, so it is at most
+        that: the bounds that will be chosen are closer. The charges, too, are the most that they can be: the question
+        between those bounds may have been answered before.
         """
         self._allowed("preview")
         confidence = confident(confidence)
@@ -179,8 +179,8 @@ class Question:
     def _between(self, bounds: Answer, price: Price | None = None) -> Question:
         """The same question about values that are clamped to bounds that were bought.
 
-        Where these are too close together, it is the closest ones around them between which there is noise for a price.
-        Between the policy's there is: that was seen before anything was bought.
+        If these are too close together for any noise that the price buys, wider ones around them are taken. The
+        policy's own bounds are wide enough: that was seen before anything was bought.
         """
         (row,) = bounds.to_dicts()
         for ends in bounds_of(self.plan, row):
@@ -204,19 +204,19 @@ class Question:
     ) -> Answer:
         """Answer the question; `epsilon` or `rho` is the price of all of it, or what `within` needs: see `preview`.
 
-        The price is the most that the dataset's budget is charged, and every budget of who asks that has a limit. What
-        who asks has paid for already, for at least this price, is shown again for nothing. What others paid for is
-        shown for nothing from the dataset, and counts once in the budgets of who asks and what for with what it cost;
-        where that is more than the price in a budget with a limit, the question is answered anew.
+        Neither the dataset's budget nor any of yours that has a limit is charged more than the price. If you have paid
+        at least this much for the question before, you are shown the same answer again, for nothing. If somebody else
+        has, you are shown theirs: the dataset pays nothing, and your budgets (yours and your purpose's) pay once what
+        it cost them. If that is more than the price in a budget with a limit, the question is answered anew.
 
         `discreet.ledgers.charging` keeps the order of everything. What fails after the reservation stays spent, as a
         refund would depend on the data.
 
         With `narrow`, such as "0.1", that part of the price first buys bounds: the quantiles `cut` and 1 - `cut` of
         everything that is summed, over all groups. The rest pays for the question about values clamped between them.
-        Bounds are released, and the noise after them is for the bounds that were chosen, whatever they are: the two
-        parts compose adaptively, and their prices add up to the price. What lies beyond the bounds is clamped, which
-        no ± counts; see `narrowed` for when it is worth it.
+        The bounds are a release, and the noise after them fits whatever bounds were chosen: the two compose
+        adaptively, and their prices add up to the price. Values beyond the bounds are clamped, and no ± counts that;
+        see `narrowed` for when it is worth it.
         """
         self._allowed("release")
         read = partial(read_price, self.recipe, epsilon=epsilon, rho=rho, delta=delta)

@@ -35,12 +35,12 @@ __all__ = ["Questions"]
 class Questions:
     """Questions that share one price; all are paid for together, or none.
 
-    Each has an equal part, or one in proportion to its weight: the errors of different questions have different units,
-    so only who asks can say which matters more. The same question asked twice has one part, the larger. A question
-    whose stored answer is worth its part, and which who asks has paid for, is free, and its part goes to the others.
-    One that others paid for is shown for what it cost them, in the budgets of who asks alone, if that is at most its
-    part, or if these have no limit; else it is answered anew. So the price is the most that all questions together are
-    charged, in the dataset's budget and in every other that has a limit.
+    Each gets an equal part, or one in proportion to its weight: errors of different questions have different units, so
+    only you can say which matters more. The same question asked twice gets one part, the larger. If you have paid for a
+    stored answer that is worth its part, the question is free, and its part goes to the others. If somebody else paid
+    for it, you are shown their answer, and what it cost them is charged to your own budgets, not to the dataset's; if
+    that is more than the part and one of your budgets has a limit, the question is answered anew. So all questions
+    together never charge more than the price, neither to the dataset's budget nor to any other that has a limit.
 
     Of a price in rho a question with the share w may cost rho w. A price in epsilon is divided in one of two ways, by
     which has less noise: epsilon w and delta w each (basic composition), or, where the ledger counts in zCDP and a
@@ -53,7 +53,7 @@ class Questions:
     >>> table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])
     >>> asked = ["SELECT COUNT(*) AS n FROM t", "SELECT COUNT(*) AS m FROM t", "SELECT SUM(x) AS s FROM t"]
     >>> with Database(Policy([table], epsilon=9), {"t": pa.table({"x": [1]})}) as db:
-    ...     [each.promise for each in db.ask_all(asked).preview(epsilon=1)]
+    ...     [preview.promise for preview in db.ask_all(asked).preview(epsilon=1)]
     ['ε = 0.5', 'ε = 0.5', 'ε = 0.5']
     """
 
@@ -155,10 +155,10 @@ class Questions:
         return min(plain, divided, key=lambda parts: _noise(questions, parts))
 
 
-def _shared(found: Preview) -> Preview:
+def _shared(preview: Preview) -> Preview:
     """The preview of a question that another one pays for."""
-    charges = {title: charge * 0 for title, charge in found.charges.items()}
-    return replace(found, cost=charges["dataset"], charges=charges, repeated=True)
+    charges = {title: charge * 0 for title, charge in preview.charges.items()}
+    return replace(preview, cost=charges["dataset"], charges=charges, repeated=True)
 
 
 def _weights(given: Sequence[Number] | None, count: int) -> list[Fraction]:
@@ -167,16 +167,16 @@ def _weights(given: Sequence[Number] | None, count: int) -> list[Fraction]:
     if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != count:
         msg = f"weights is {shown(given)}; it must be a list of {counted(count, 'number')}, one for each question."
         raise ParameterError(msg)
-    found = [rational(each, name="weights") for each in given]
-    if min(found) <= 0:
+    weights = [rational(weight, name="weights") for weight in given]
+    if min(weights) <= 0:
         msg = f"weights is {shown(given)}; each must be above 0: a question without a part of the price has no answer."
         raise ParameterError(msg)
-    return found
+    return weights
 
 
 def _noise(questions: Mapping[str, Question], parts: Mapping[str, Price]) -> float:
     """The sum over all noises of the logarithm of their error; chosen points have none."""
     protections = [Protection.of(question.recipe, parts[key]) for key, question in questions.items()]
-    noises = [noise for each in protections for noise in each.noises]
+    noises = [noise for protection in protections for noise in protection.noises]
     added = [noise for noise in noises if isinstance(noise, DiscreteLaplace | Gaussian)]
     return math.fsum(math.log(max(noise.error(), 1e-9)) for noise in added)

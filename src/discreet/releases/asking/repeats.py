@@ -1,4 +1,4 @@
-"""Which stored releases answer a question again: first those that are paid for, then those that cost who asks least."""
+"""Which stored releases answer a question again: first those the asker has paid for, then the cheapest of others."""
 
 from __future__ import annotations
 
@@ -29,29 +29,30 @@ class _Kept:
     unseen: frozenset[tuple[str, str]]
 
 
-def shown_again(plan: Plan, found: Repeat, cost: Currency) -> Repeat | None:
+def shown_again(plan: Plan, repeat: Repeat, cost: Currency) -> Repeat | None:
     """Choose the releases that answer a question for a price, the dearest first; None if it is to be asked anew.
 
-    Together they must be worth the price: costs of releases that combine add up, and of others (groups found in data,
-    chosen points, bins) one alone must be worth it. What is in all budgets of who asks and what for is free, and comes
-    first. If it is not enough, others' releases are added, as few as are needed; but never so many that a budget with
-    a limit would be charged more than the price. The dataset pays nothing in either case.
+    The releases must be worth the price: the costs of those that combine add up; of those that do not (groups found in
+    data, chosen points, bins) one must be worth it alone. A release that counts in all of the asker's budgets already
+    is free, and is taken first. If that is not enough, releases that others bought are added, as few as possible, and
+    never so many that a budget with a limit would be charged more than the price. The dataset pays nothing either way.
     """
     kept = [
-        _Kept(place, stored, found.costs[place], found.unseen[place])
-        for place, record in enumerate(found.answers)
+        _Kept(place, stored, repeat.costs[place], repeat.unseen[place])
+        for place, record in enumerate(repeat.answers)
         if (stored := read_stored(plan, record)) is not None
     ]
-    kept.sort(key=lambda each: amounts(each.stored.protection.cost), reverse=True)
+    kept.sort(key=lambda release: amounts(release.stored.protection.cost), reverse=True)
     sets = _sets(kept)
-    paid = [parts for each in sets if (parts := _enough([part for part in each if not part.unseen], cost))]
+    seen = [[release for release in releases if not release.unseen] for releases in sets]
+    paid = [parts for releases in seen if (parts := _enough(releases, cost))]
     if paid:
         best = max(paid, key=lambda parts: amounts(parts[0].stored.protection.cost))
     else:
-        owed = [parts for each in sets if (parts := _with_others(each, cost, found.limited))]
-        best = min(owed, key=lambda parts: _owed(found, parts), default=[])
+        owed = [parts for releases in sets if (parts := _with_others(releases, cost, repeat.limited))]
+        best = min(owed, key=lambda parts: _owed(repeat, parts), default=[])
     places = [part.place for part in best]
-    return found.only([*places[:1], *sorted(places[1:])]) if best else None
+    return repeat.only([*places[:1], *sorted(places[1:])]) if best else None
 
 
 def amounts(cost: Currency) -> list[Fraction]:
@@ -73,12 +74,12 @@ def alike(first: Stored, second: Stored) -> bool:
 def _sets(kept: Iterable[_Kept]) -> list[list[_Kept]]:
     """Part releases into sets of those that can be combined."""
     sets: list[list[_Kept]] = []
-    for each in kept:
-        mine = next((known for known in sets if alike(known[0].stored, each.stored)), None)
+    for release in kept:
+        mine = next((known for known in sets if alike(known[0].stored, release.stored)), None)
         if mine is None:
-            sets.append([each])
+            sets.append([release])
         else:
-            mine.append(each)
+            mine.append(release)
     return sets
 
 
@@ -91,7 +92,7 @@ def _enough(parts: Sequence[_Kept], cost: Currency) -> list[_Kept]:
 
 
 def _with_others(parts: Sequence[_Kept], cost: Currency, limited: frozenset[tuple[str, str]]) -> list[_Kept]:
-    """The releases of a set that are worth a cost once who asks has paid for some; none if these cost more than it."""
+    """The releases of a set that are worth a cost, some bought from others; none if that would charge more than it."""
     free = [part for part in parts if not part.unseen]
     others = sorted((part for part in parts if part.unseen), key=lambda part: (len(part.unseen), amounts(part.cost)))
     combines = parts[0].stored.recipe.combines
@@ -106,17 +107,17 @@ def _with_others(parts: Sequence[_Kept], cost: Currency, limited: frozenset[tupl
             taken.append(part)
     if not _worth([*taken, *free], cost):
         return []
-    for part in sorted(taken, key=lambda each: amounts(each.cost)):
-        fewer = [each for each in taken if each is not part]
+    for part in sorted(taken, key=lambda other: amounts(other.cost)):
+        fewer = [other for other in taken if other is not part]
         taken = fewer if _worth([*fewer, *free], cost) else taken
     return _in_order([*taken, *free])
 
 
 def _made_of(best: _Kept, others: Sequence[_Kept]) -> list[_Kept]:
-    """A release and those that its sums are combined with: who is shown the answer pays for no more than these."""
+    """A release and those that its sums are combined with; the asker pays for these and no others."""
     both = [best, *(part for part in others if part is not best)]
     used = needed([part.stored for part in both])
-    return [part for part in both if any(part.stored is each for each in used)]
+    return [part for part in both if any(part.stored is stored for stored in used)]
 
 
 def _in_order(parts: Iterable[_Kept]) -> list[_Kept]:
@@ -137,7 +138,7 @@ def _below(parts: Sequence[_Kept], most: Currency, limited: Iterable[tuple[str, 
     return True
 
 
-def _owed(found: Repeat, parts: Sequence[_Kept]) -> list[Fraction]:
+def _owed(repeat: Repeat, parts: Sequence[_Kept]) -> list[Fraction]:
     """What showing releases charges in all budgets together, to choose the least."""
-    charges = found.only([part.place for part in parts]).owed.values()
-    return [sum(each, start=0 * each[0]) for each in zip(*(amounts(charge) for charge in charges), strict=True)]
+    charges = [amounts(charge) for charge in repeat.only([part.place for part in parts]).owed.values()]
+    return [sum(numbers, start=0 * numbers[0]) for numbers in zip(*charges, strict=True)]

@@ -40,10 +40,10 @@ class NoisyCorrelation(Ratio):
         Covariance and variances lie within their ±, all three with the confidence; so the correlation lies between the
         least and the largest of their ratios.
         """
-        each = 1 - (1 - self.confidence) / 3
+        single = 1 - (1 - self.confidence) / 3
         usual = [self.centered_product((one, one), two, group, _USUAL) for one, two in _SPREADS]
-        cross = self.centered_product((1, 2), 5, group, each)
-        first, second = (self.centered_product((one, one), two, group, each) for one, two in _SPREADS)
+        cross = self.centered_product((1, 2), 5, group, single)
+        first, second = (self.centered_product((one, one), two, group, single) for one, two in _SPREADS)
         if cross is None or first is None or second is None:
             return Cell(None, None, TOO_FEW_ROWS)
         if any(variance is not None and variance[0] <= variance[1] for variance in usual):

@@ -94,12 +94,12 @@ class NoisyMeasure(ABC):
 
     def variances(self, moves: list[Sensitivity], *, gaussian: bool) -> dict[int, float]:
         """The variance that each block adds to the measure, at a share of 1; all of a block's for one without terms."""
-        found: dict[int, float] = {}
+        added: dict[int, float] = {}
         for terms in self.combinations():
             for block, _, coefficient in terms:
                 square = moves[block].l2_squared if gaussian else moves[block].l1 ** 2
-                found[block] = found.get(block, 0.0) + float(coefficient) ** 2 * square
-        return {block: variance for block, variance in found.items() if variance} or {self.terms(0)[0][0]: 1.0}
+                added[block] = added.get(block, 0.0) + float(coefficient) ** 2 * square
+        return {block: variance for block, variance in added.items() if variance} or {self.terms(0)[0][0]: 1.0}
 
     def combinations(self) -> list[Terms]:
         """What noise the measure feels, for values spread evenly: several combinations stand for a sum of squares."""

@@ -80,10 +80,10 @@ class Ratio(NoisyMeasure):
         All of its ratios, three or for one value two, hold together: each has its part of the chance of a miss. The
         product of two means that are off by e and f is off by at most |E x - a| f + |E y - b| e + e f.
         """
-        each = 1 - (1 - confidence) / (3 if sums[0] != sums[1] else 2)
-        first, second = (self.mean_error(index, count, each) for index in sums)
+        single = 1 - (1 - confidence) / (3 if sums[0] != sums[1] else 2)
+        first, second = (self.mean_error(index, count, single) for index in sums)
         factors = self.moment(product).factors
-        mixed = self.reach_of_sum(product, each) / count * float(factors[0].step * factors[1].step)
+        mixed = self.reach_of_sum(product, single) / count * float(factors[0].step * factors[1].step)
         mixed += float(self.rounding_of_product(*factors))
         return mixed + abs(away[0]) * second + abs(away[1]) * first + first * second
 

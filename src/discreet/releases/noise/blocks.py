@@ -229,7 +229,7 @@ class Parts(Block):
         >>> pair(0, 1, (-60, 60)).with_missing(2).matrix
         ((0, 60, 1), (0, 60, -1), (120, -120, 0))
         """
-        inside = tuple((0, *each) for each in self.matrix)
+        inside = tuple((0, *row) for row in self.matrix)
         missing = (self.unit, -self.unit, *(0 for _ in self.places[1:]))
         return Parts((rows, *self.places), (*inside, missing), self.unit, self.summands)
 
@@ -244,12 +244,12 @@ class Parts(Block):
             pivot = next(row for row in rows[column:] if row[column])
             rows.remove(pivot)
             rows.insert(column, pivot)
-            rows[column] = [each / pivot[column] for each in pivot]
+            rows[column] = [number / pivot[column] for number in pivot]
             for number, row in enumerate(rows):
                 if number != column and row[column]:
                     rows[number] = [a - row[column] * b for a, b in zip(row, rows[column], strict=True)]
         return {
-            place: tuple((block, part, each) for part, each in enumerate(row[size:]) if each)
+            place: tuple((block, part, number) for part, number in enumerate(row[size:]) if number)
             for place, row in zip(self.places, rows, strict=True)
         }
 
@@ -396,8 +396,8 @@ def combined(*parts: tuple[Terms, int | Fraction]) -> Terms:
     >>> combined((one, 2), (one, 3))
     ((0, 0, Fraction(5, 1)),)
     """
-    found: dict[tuple[int, int], Fraction] = {}
+    total: dict[tuple[int, int], Fraction] = {}
     for terms, factor in parts:
         for block, column, coefficient in terms:
-            found[block, column] = found.get((block, column), Fraction(0)) + coefficient * factor
-    return tuple((block, column, each) for (block, column), each in found.items() if each)
+            total[block, column] = total.get((block, column), Fraction(0)) + coefficient * factor
+    return tuple((block, column, coefficient) for (block, column), coefficient in total.items() if coefficient)

@@ -141,10 +141,10 @@ class RankChoice:
             rho = None if rho is None else rho * (1 - POOLED_SHARE)
         for together in range(_TOGETHER, 0, -1):
             scales = _scales(_parts(levels, together), levels, moved, neighbors, epsilon=epsilon, rho=rho)
-            found = RankChoice(levels, width, moved, scales, neighbors, together, pooled)
-            if all(joint is None or joint.numbers <= _MOST_NUMBERS for joint in found.joints):
+            choice = RankChoice(levels, width, moved, scales, neighbors, together, pooled)
+            if all(joint is None or joint.numbers <= _MOST_NUMBERS for joint in choice.joints):
                 break
-        return found
+        return choice
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
@@ -162,18 +162,18 @@ class RankChoice:
     @cached_property
     def windows(self) -> tuple[Window, ...]:
         """For each level the rank, and from which miss on all points are alike."""
-        found: dict[int, Window] = {}
+        windows: dict[int, Window] = {}
         for part, joint, scale in zip(self.parts, self.joints, self.scales, strict=True):
             for place in part:
                 level = self.levels[place]
                 a, b = level.denominator - level.numerator, level.numerator
                 if joint is not None:
-                    found[place] = Window(a, b, 0, joint.reach * (a + b) // (2 * joint.unit) + 1)
+                    windows[place] = Window(a, b, 0, joint.reach * (a + b) // (2 * joint.unit) + 1)
                     continue
                 hidden = 0 if a * b else min(math.ceil(self._hidden * scale), _MOST)
                 within = min(float(scale) * (math.log(self._candidates) + _NEGLIGIBLE), float(_MOST))
-                found[place] = Window(a, b, hidden if b == 0 else -hidden, math.ceil(within) + hidden + 1)
-        return tuple(found[place] for place in range(len(self.levels)))
+                windows[place] = Window(a, b, hidden if b == 0 else -hidden, math.ceil(within) + hidden + 1)
+        return tuple(windows[place] for place in range(len(self.levels)))
 
     @property
     def _hidden(self) -> float:
@@ -208,8 +208,8 @@ class RankChoice:
     @property
     def privacy(self) -> Curve:
         """The curve of one choice with the range of all, as ranges add up under composition; and the histogram's."""
-        found = curves.exponential(self._ranges, neighbors=self.neighbors)
-        return found if self.pooled is None else found + self.pooled.privacy
+        chosen = curves.exponential(self._ranges, neighbors=self.neighbors)
+        return chosen if self.pooled is None else chosen + self.pooled.privacy
 
     def missed(self, levels: tuple[Fraction, ...], confidence: float) -> str:
         """Say by how many rows the points of some levels miss their ranks at most, and where that of an end is."""
@@ -250,8 +250,8 @@ def _pooled(
     moved: Sensitivity, neighbors: Relation, *, epsilon: Fraction | None, rho: Fraction | None
 ) -> DiscreteLaplace | None:
     """The noise of the histogram for its share of a price; with rho = epsilon^2 / 2 it keeps its share of rho."""
-    each = epsilon * POOLED_SHARE if epsilon is not None else sqrt_lower(2 * (rho or Fraction(0)) * POOLED_SHARE)
-    scale = max(moved.l1 / each, SMALLEST_SCALE)  # more noise than was paid for
+    paid = epsilon * POOLED_SHARE if epsilon is not None else sqrt_lower(2 * (rho or Fraction(0)) * POOLED_SHARE)
+    scale = max(moved.l1 / paid, SMALLEST_SCALE)  # more noise than was paid for
     return DiscreteLaplace(moved.l1, scale=scale, neighbors=neighbors) if scale < LARGEST_SCALE else None
 
 
@@ -308,16 +308,16 @@ def _twice(part: tuple[int, ...]) -> int:
 
 def _parts(levels: tuple[Fraction, ...], together: int) -> tuple[tuple[int, ...], ...]:
     """Levels between the ends, at most so many whose common denominator is short; the ends each by itself."""
-    found: list[list[int]] = []
+    parts: list[list[int]] = []
     inner = [place for place, level in enumerate(levels) if 0 < level < 1]
     most = math.ceil(len(inner) / max(1, math.ceil(len(inner) / together)))
     for place in inner:
-        unit = math.lcm(*(levels[each].denominator for each in (*(found[-1] if found else ()), place)))
-        if found and len(found[-1]) < most and unit <= _MOST_UNIT:
-            found[-1].append(place)
+        unit = math.lcm(*(levels[other].denominator for other in (*(parts[-1] if parts else ()), place)))
+        if parts and len(parts[-1]) < most and unit <= _MOST_UNIT:
+            parts[-1].append(place)
         else:
-            found.append([place])
-    return tuple(tuple(part) for part in (*found, *([place] for place in range(len(levels)) if place not in inner)))
+            parts.append([place])
+    return tuple(tuple(part) for part in (*parts, *([place] for place in range(len(levels)) if place not in inner)))
 
 
 def _size(levels: tuple[Fraction, ...], part: tuple[int, ...]) -> Fraction:
@@ -356,7 +356,7 @@ def choose(
     the first one here: beside the ends of 64 bits there is no next cell.
     """
     assert isinstance(statistic, RankedCells)  # noqa: S101 - a recipe chooses for these alone
-    found = np.zeros((len(groups), len(choice.levels)), dtype=np.int64)
+    points = np.zeros((len(groups), len(choice.levels)), dtype=np.int64)
     first = np.array([statistic.factor.lower, 0, 0, 0])
     groups = [cells - first for cells in groups]
     learned = _learned(choice, statistic, pooled, bits)
@@ -365,12 +365,12 @@ def choose(
         if joint is None:
             for start, some in _together(groups):
                 chosen = _chosen(some, choice.windows[part[0]], scale, weights, bits)
-                found[start : start + len(some), part[0]] = chosen
+                points[start : start + len(some), part[0]] = chosen
             continue
         for number, cells in enumerate(groups):
-            found[number, part] = joint.chosen(cells, weights, bits)
-    found += statistic.factor.lower
-    return found
+            points[number, part] = joint.chosen(cells, weights, bits)
+    points += statistic.factor.lower
+    return points
 
 
 def _learned(
@@ -411,8 +411,8 @@ def _chosen(groups: list[Cells], window: Window, scale: Fraction, weights: Weigh
     chosen = lotteries(scores, scale, points, counts, bits)
     spots = zip(sizes[chosen].tolist(), points[chosen].tolist(), strict=True)
     within = [uniform_integer(count, bits=bits) if size > 1 else 0 for size, count in spots]
-    found: list[int] = weights.cells(first[chosen] + np.array(within, dtype=np.int64)).tolist()
-    return found
+    chosen_cells: list[int] = weights.cells(first[chosen] + np.array(within, dtype=np.int64)).tolist()
+    return chosen_cells
 
 
 def aims(window: Window, totals: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -445,7 +445,7 @@ def laid_out(groups: list[Cells], window: Window, lower: int, upper: int) -> tup
     the left of its first cell, one for each cell, and one on the right of each. All points of a group without rows miss
     nothing.
     """
-    cells, group = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(each) for each in groups])
+    cells, group = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(some_cells) for some_cells in groups])
     slope, aim = window.a + window.b, aims(window, cells[:, 3])
     below, upto = slope * cells[:, 1] - aim, slope * (cells[:, 1] + cells[:, 2]) - aim
     near = np.maximum(below, -upto) < window.reach

@@ -112,13 +112,13 @@ class Joint:
 
     def near(self, total: int) -> list[tuple[int, int]]:
         """For each level the least and the largest number of rows below a point within half the reach of its rank."""
-        half, found, aim = Fraction(self.reach, 2), [], 0
+        half, ranks, aim = Fraction(self.reach, 2), [], 0
         for share in self.shares[:-1]:
             aim += share
             low = math.floor((aim * total - half) / self.unit) + 1
             high = math.ceil((aim * total + half) / self.unit) - 1
-            found.append((max(low, 0), min(high, total)))
-        return found
+            ranks.append((max(low, 0), min(high, total)))
+        return ranks
 
     def chosen(self, cells: NDArray[np.int64], weights: Weights, bits: BitSource) -> NDArray[np.int64]:
         """Choose one cell per level, in rising order; `cells` are those near the ranks, as `RankedCells` says."""
@@ -156,20 +156,23 @@ class Chain:
         with np.errstate(divide="ignore"):
             self._logs = [np.log(sizes.astype(np.float64)) for sizes in self._sizes]
         self._ahead = self._logarithms()
-        finite = [float(np.abs(each[np.isfinite(each)]).max(initial=0.0)) for each in (*self._ahead, *self._logs)]
+        finite = [
+            float(np.abs(logarithms[np.isfinite(logarithms)]).max(initial=0.0))
+            for logarithms in (*self._ahead, *self._logs)
+        ]
         most = max(*finite, self._rate * joint.reach, joint.tuples)
         self._slack = Fraction((len(joint.shares) + 1) * (_SLACK + most * 2.0**-44))
 
     def _spots(self, rows: NDArray[np.int64], numbers: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:
         """Where the rows of these numbers lie; before the first row is -1, and after the last one the last point."""
-        found = np.empty(last - first + 1, dtype=np.int64)
+        spots = np.empty(last - first + 1, dtype=np.int64)
         inside = slice(max(first, 1) - first, min(last, self._total) - first + 1)
-        found[inside] = rows[np.searchsorted(numbers, np.arange(first, last + 1)[inside])]
+        spots[inside] = rows[np.searchsorted(numbers, np.arange(first, last + 1)[inside])]
         if first == 0:
-            found[0] = -1
+            spots[0] = -1
         if last == self._total + 1:
-            found[-1] = self._points - 1
-        return found
+            spots[-1] = self._points - 1
+        return spots
 
     def _misses(self, step: int, gaps: NDArray[np.int64]) -> NDArray[np.int64]:
         """The term of a step over so many rows, in units."""
@@ -189,14 +192,14 @@ class Chain:
             here = np.arange(self._sizes[level].size)
             offset = self._first[level] - self._first[level + 1]
             moved = self._moved(level + 1, here + offset, self._logs[level + 1] + ahead[0][:, 0])
-            found = np.repeat(moved[:, None], level + 2, axis=1)
+            after = np.repeat(moved[:, None], level + 2, axis=1)
             there = here + offset
             same = (there >= 0) & (there < self._sizes[level + 1].size)
             stays = self._logs[level + 1][there[same]] - self._rate * self._joint.shares[level + 1] * self._total
             for k in range(1, level + 2):
                 more = stays - math.log(k + 1) + ahead[0][there[same], k]
-                found[same, k - 1] = np.logaddexp(found[same, k - 1], more)
-            ahead.insert(0, found)
+                after[same, k - 1] = np.logaddexp(after[same, k - 1], more)
+            ahead.insert(0, after)
         return ahead
 
     def _moved(self, step: int, places: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -211,8 +214,8 @@ class Chain:
         ends = np.clip(places + most + 1, 0, size)
         far = np.append(_from_right(weights - slope), -np.inf)[ends] + shift
         near = _in_windows(weights + slope, np.clip(places + 1, 0, size), ends, most) - shift
-        found: NDArray[np.float64] = np.logaddexp(far, near)
-        return found
+        both: NDArray[np.float64] = np.logaddexp(far, near)
+        return both
 
     def _scores(self, level: int, below: int, held: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The next numbers of rows below a point that may follow, and the floats by which one of them is drawn."""
@@ -234,18 +237,18 @@ class Chain:
             after, scores = self._scores(0, 0, 0)
             place = lottery(np.append(scores, outside), 1, bits=bits)
             if place == scores.size:
-                found = self._anywhere(outside, bits)
+                points = self._anywhere(outside, bits)
             else:
                 path, held = [int(after[place])], 1
                 for level in range(1, levels):
                     after, scores = self._scores(level, path[-1], held)
                     path.append(int(after[lottery(scores, 1, bits=bits)]))
                     held = held + 1 if path[-1] == path[-2] else 1
-                found = (
+                points = (
                     self._placed(path, bits) if self._miss(path) < self._joint.reach and self._kept(path, bits) else []
                 )
-            if found:
-                return found
+            if points:
+                return points
 
     def _miss(self, path: list[int]) -> int:
         """The miss of a tuple with so many rows below its points."""
@@ -254,27 +257,27 @@ class Chain:
 
     def _placed(self, path: list[int], bits: BitSource) -> list[int]:
         """Choose a point in each gap."""
-        found = []
+        points = []
         for level, below in enumerate(path):
             place = below - self._first[level]
-            found.append(int(self._starts[level][place]) + uniform_integer(int(self._sizes[level][place]), bits=bits))
-        return sorted(found)
+            points.append(int(self._starts[level][place]) + uniform_integer(int(self._sizes[level][place]), bits=bits))
+        return sorted(points)
 
     def _anywhere(self, score: float, bits: BitSource) -> list[int]:
         """Choose any tuple; none if it is one whose miss is below the reach, which the other way draws."""
-        found = sorted(uniform_integer(self._points, bits=bits) for _ in self._first)
+        points = sorted(uniform_integer(self._points, bits=bits) for _ in self._first)
         path = []
-        for level, point in enumerate(found):
+        for level, point in enumerate(points):
             place = int(np.searchsorted(self._starts[level], point, side="right")) - 1
             if place < 0 or point >= self._starts[level][place] + self._sizes[level][place]:
                 break
             path.append(self._first[level] + place)
-        if len(path) == len(found) and self._miss(path) < self._joint.reach:
+        if len(path) == len(points) and self._miss(path) < self._joint.reach:
             return []
         levels = len(self._first)
         exponent = -self._slack - self._joint.reach / self._joint.scale - Fraction(score)
         weight = Fraction(self._points**levels, math.factorial(levels))
-        return found if _toss(exponent, weight, [], bits) else []
+        return points if _toss(exponent, weight, [], bits) else []
 
     def _kept(self, path: list[int], bits: BitSource) -> bool:
         """Toss the coin that turns the law of the lotteries into that of the weights.
@@ -309,29 +312,29 @@ def _spread(cells: NDArray[np.int64], weights: Weights, asked: NDArray[np.int64]
     if not asked.size:
         return np.zeros(0, dtype=np.int64)
     held = np.searchsorted(cells[:, 1] + cells[:, 2], asked)
-    found, digits = weights.first(cells[held, 0]), weights.digits_of(cells[held, 0])
+    points, digits = weights.first(cells[held, 0]), weights.digits_of(cells[held, 0])
     most = int(digits.max())
     if not most:
-        return found
+        return points
     if (cells[held, 2] == 1).all():
-        return found + (uniform_integer(1 << most, asked.size, bits) >> (most - digits))
+        return points + (uniform_integer(1 << most, asked.size, bits) >> (most - digits))
     here, first, counts = np.unique(held, return_index=True, return_counts=True)
     whole = counts == cells[here, 2]
     wanted = np.repeat(whole, counts)
     # Cells of which every row is asked for are drawn and sorted together: in a cell the order is that of the points.
     parts = uniform_integer(1 << most, int(wanted.sum()), bits) >> (most - digits[wanted])
-    found[wanted] = np.sort(found[wanted] + parts)
+    points[wanted] = np.sort(points[wanted] + parts)
     for cell, start, count in zip(here[~whole], first[~whole], counts[~whole], strict=True):
         part = slice(int(start), int(start + count))
         size, below = int(cells[cell, 2]), int(cells[cell, 1])
-        found[part] += ordered_integers(size, int(digits[start]), asked[part] - below, bits)
-    return found
+        points[part] += ordered_integers(size, int(digits[start]), asked[part] - below, bits)
+    return points
 
 
 def _from_right(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """For each place the logarithm of the sum of exp from there on."""
-    found: NDArray[np.float64] = np.logaddexp.accumulate(values[::-1])[::-1]
-    return found
+    sums: NDArray[np.float64] = np.logaddexp.accumulate(values[::-1])[::-1]
+    return sums
 
 
 def _in_windows(
@@ -343,10 +346,10 @@ def _in_windows(
     length; a window is in two neighboring blocks at most, the end of one and the beginning of the next, or in one as
     its beginning or its end, for windows are shorter only where they begin at the first place or end at the last.
     """
-    found = np.full(starts.size, -np.inf)
+    sums = np.full(starts.size, -np.inf)
     some = ends > starts
     if not some.any():
-        return found
+        return sums
     block = min(length, values.size)
     padded = np.full(-(-values.size // block) * block, -np.inf)
     padded[: values.size] = values
@@ -356,23 +359,23 @@ def _in_windows(
     first, last = starts[some], ends[some] - 1
     split = first // block != last // block
     inner = np.where(first % block == 0, upto[last], onward[first])
-    found[some] = np.where(split, np.logaddexp(onward[first], upto[last]), inner)
-    return found
+    sums[some] = np.where(split, np.logaddexp(onward[first], upto[last]), inner)
+    return sums
 
 
 def _toss(exponent: Fraction, weight: Fraction, sums: list[NDArray[np.float64]], bits: BitSource) -> bool:
     """Toss a coin with chance weight * exp(exponent) times the product of the sums of exp of each array."""
     chance = LazyUniform(bits, bits.integer(64), 64)
     logarithm = math.log(weight.numerator) - math.log(weight.denominator)
-    near = math.exp(float(exponent) + logarithm + sum(math.log(np.exp(each).sum()) for each in sums))
+    near = math.exp(float(exponent) + logarithm + sum(math.log(np.exp(scores).sum()) for scores in sums))
     if abs(chance.digits * 2.0**-64 - near) > _NEAR:
         return chance.digits * 2.0**-64 < near
 
     def enclosed(precision: int) -> Interval:
-        found = Interval.of(exponent, precision).exp().scaled(weight)
-        for each in sums:
-            terms = [Interval.of(Fraction(float(score)), precision).exp() for score in each]
-            found = found * Interval(sum(t.lo for t in terms), sum(t.hi for t in terms), precision)
-        return found
+        product = Interval.of(exponent, precision).exp().scaled(weight)
+        for scores in sums:
+            terms = [Interval.of(Fraction(float(score)), precision).exp() for score in scores]
+            product = product * Interval(sum(t.lo for t in terms), sum(t.hi for t in terms), precision)
+        return product
 
     return bernoulli(enclosed, bits, chance)

@@ -40,11 +40,11 @@ def share_of(narrow: Number) -> Fraction:
     >>> share_of("0.1")
     Fraction(1, 10)
     """
-    found = rational(narrow, name="narrow")
-    if not 0 < found < 1:
+    share = rational(narrow, name="narrow")
+    if not 0 < share < 1:
         msg = f"narrow is {shown(narrow)}; it is the part of the price that buys bounds, above 0 and below 1."
         raise ParameterError(msg)
-    return found
+    return share
 
 
 def cut_of(cut: Number) -> Fraction:
@@ -100,11 +100,11 @@ def bounds_of(plan: Plan, row: Mapping[str, Any]) -> Iterator[Chosen]:
     """
     schema = plan.request.relation.schema
     public = {value: value.facts(schema) for value in summed_values(plan)}
-    found = {value: _read(row[f"m{place}"], facts) for place, (value, facts) in enumerate(public.items())}
-    yield found
-    while any(ends != _ends(public[value]) for value, ends in found.items()):
-        found = {value: _wider(ends, public[value]) for value, ends in found.items()}
-        yield found
+    bounds = {value: _read(row[f"m{place}"], facts) for place, (value, facts) in enumerate(public.items())}
+    yield bounds
+    while any(ends != _ends(public[value]) for value, ends in bounds.items()):
+        bounds = {value: _wider(ends, public[value]) for value, ends in bounds.items()}
+        yield bounds
 
 
 def _wider(ends: Ends, facts: Facts) -> Ends:

@@ -43,8 +43,8 @@ class NoisyNumbers:
 
     def values(self, terms: Terms) -> list[float]:
         """Give the same as Python's numbers."""
-        found: list[float] = self.array(terms).tolist()
-        return found
+        listed: list[float] = self.array(terms).tolist()
+        return listed
 
     def reach(self, terms: Terms, confidence: float) -> float:
         """Return how far the noise of a linear combination reaches, with this probability."""

@@ -56,8 +56,8 @@ class Protection:
     >>> from discreet.tables import Policy, Table
     >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
     >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) FROM people"))
-    >>> found = Protection.of(recipe, Price.read(policy, epsilon="0.5"))
-    >>> found.promise, found.cost, found.noises[0].scale
+    >>> protection = Protection.of(recipe, Price.read(policy, epsilon="0.5"))
+    >>> protection.promise, protection.cost, protection.noises[0].scale
     ('ε = 0.5', Pure(epsilon=0.5), Fraction(2, 1))
     """
 
@@ -225,25 +225,25 @@ def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: 
     measures = [NoisyMeasure.before(recipe, name, (), 0.95) for name, _ in recipe.plan.request.measures]
     columns = [measure.variances(moves, gaussian=gaussian) for measure in measures]
     columns += [{len(moves) + place: 1.0} for place in range(others)]
-    found = [1 / count] * count
+    split = [1 / count] * count
     power = 1 if gaussian else 2
     for _ in range(_STEPS):
         weights = [0.0] * count
         for column in columns:
-            parts = {block: part / found[block] ** power for block, part in column.items()}
+            parts = {block: part / split[block] ** power for block, part in column.items()}
             total = sum(parts.values())
             for block, part in parts.items():
                 weights[block] += part / total
         towards = [max(weight / len(columns), 1 / _PARTS) for weight in weights]
-        last, found = (
-            found,
-            [a ** (power / (1 + power)) * b ** (1 / (1 + power)) for a, b in zip(found, towards, strict=True)],
+        last, split = (
+            split,
+            [a ** (power / (1 + power)) * b ** (1 / (1 + power)) for a, b in zip(split, towards, strict=True)],
         )
-        found = [each / sum(found) for each in found]
-        if max(abs(a - b) for a, b in zip(last, found, strict=True)) < 1 / (8 * _PARTS):
+        split = [part / sum(split) for part in split]
+        if max(abs(a - b) for a, b in zip(last, split, strict=True)) < 1 / (8 * _PARTS):
             break
-    whole = [max(1, round(each * _PARTS)) for each in found]
-    return [Fraction(each, sum(whole)) for each in whole]
+    whole = [max(1, round(part * _PARTS)) for part in split]
+    return [Fraction(part, sum(whole)) for part in whole]
 
 
 def rough_sigma(epsilon: float, delta: float) -> float:
@@ -258,7 +258,7 @@ def rough_sigma(epsilon: float, delta: float) -> float:
 
     def above(sigma: float) -> bool:
         near, far = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
-        tails = [math.erfc(-each / math.sqrt(2)) / 2 for each in (near, far)]
+        tails = [math.erfc(-end / math.sqrt(2)) / 2 for end in (near, far)]
         return tails[0] - math.exp(epsilon) * tails[1] > delta
 
     if not _ROUGH[0] <= epsilon <= _ROUGH[1] or delta < 1e-13:

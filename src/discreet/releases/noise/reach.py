@@ -80,11 +80,11 @@ def _laplace_reach(coefficients: list[Fraction], laplace: list[DiscreteLaplace],
     bounds = (float(c) * n.error(confidence, together=len(scales)) for c, n in zip(coefficients, laplace, strict=True))
     # A discrete draw exceeds a continuous one by at most 1: 2 r^m / (1 + r) <= r^(m - 1), r = exp(-1 / scale).
     exact = laplace_sum_reach(scales, float(miss(confidence))) + float(sum(coefficients))
-    found = [math.fsum(bounds), chernoff, exact * (1 + 1e-9)]
+    bounds_known = [math.fsum(bounds), chernoff, exact * (1 + 1e-9)]
     draws = [(float(c), float(n.scale)) for c, n in zip(coefficients, laplace, strict=True)]
     if len(draws) == 2 and min(scale for _, scale in draws) <= _SMALL:  # where that 1 counts
-        found.append(small_pair_reach(draws[0], draws[1], float(miss(confidence))))
-    return min(found)
+        bounds_known.append(small_pair_reach(draws[0], draws[1], float(miss(confidence))))
+    return min(bounds_known)
 
 
 def like_laplace_reach(count: int, scale: float, chance: float) -> int:
@@ -180,7 +180,7 @@ def small_pair_reach(first: tuple[float, float], second: tuple[float, float], ch
     >>> round(small_pair_reach((0.5, 1.0), (0.5, 1.0), 0.05), 6)
     2.0
     """
-    (c, scale), (d, other) = sorted((first, second), key=lambda each: each[1])
+    (c, scale), (d, other) = sorted((first, second), key=lambda draw: draw[1])
     far = math.ceil(scale * math.log(1e7 / chance)) + 1
     places = np.arange(-far, far + 1)
     near, rest = math.exp(-1 / scale), math.exp(-1 / other)

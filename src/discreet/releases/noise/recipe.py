@@ -49,16 +49,16 @@ class Recipe:
     @staticmethod
     def of(plan: Plan) -> Recipe:
         """Arrange the statistics of a plan, or refuse it where public bounds tell a number already."""
-        found = _Arrangement(plan)
-        found.arrange()
+        arrangement = _Arrangement(plan)
+        arrangement.arrange()
         neighbors = plan.policy.budget.neighbors
-        if any(block.sensitivity(plan.aggregate, neighbors).l1 == 0 for block in found.blocks):
+        if any(block.sensitivity(plan.aggregate, neighbors).l1 == 0 for block in arrangement.blocks):
             refuse(
                 "an aggregate of a constant",
                 why="Its bounds leave only one value, so there is nothing to measure.",
                 instead="the number itself.",
             )
-        return Recipe(plan, tuple(found.blocks), found.terms, found.slack)
+        return Recipe(plan, tuple(arrangement.blocks), arrangement.terms, arrangement.slack)
 
     def rounding(self, place: int) -> Fraction:
         """By how much the grid of a sum moves a row's value at most: half a step, but nothing for whole numbers."""
@@ -142,7 +142,7 @@ class _Arrangement:
             and self.counts[other] == self.counts[place]
             and self._factors(other)[0].value == factor.value
         ]
-        multiplied = {each for other in self.counts for each in self._factors(other) if not self._is_sum(other)}
+        multiplied = {factor for other in self.counts for factor in self._factors(other) if not self._is_sum(other)}
 
         def better(other: int) -> tuple[bool, bool, bool]:
             theirs = self._factors(other)[0]
@@ -166,12 +166,12 @@ class _Arrangement:
         if not sums:
             return None
         clamped = self.plan.bounding.shape is Shape.SUMS
-        products = {self._factors(place): place for place, each in self.counts.items() if each == count}
+        products = {self._factors(place): place for place, own_count in self.counts.items() if own_count == count}
         ends = {place: self._factors(place)[0].reach for place in sums}
         for factors, product in products.items() if not clamped else ():
-            found = [place for factor in factors for place in sums if self._factors(place) == (factor,)]
-            if len(factors) == 2 and len(set(found)) == 2:
-                return corners(count, (found[0], found[1]), product, (ends[found[0]], ends[found[1]]))
+            both = [place for factor in factors for place in sums if self._factors(place) == (factor,)]
+            if len(factors) == 2 and len(set(both)) == 2:
+                return corners(count, (both[0], both[1]), product, (ends[both[0]], ends[both[1]]))
         for place in sums if not clamped else ():
             (factor,) = self._factors(place)
             if (factor, factor) in products:
@@ -199,8 +199,8 @@ class _Arrangement:
                     if Single(place) not in self.blocks:
                         self.blocks.append(Single(place))
                     block = self.blocks.index(Single(place))
-                    each = ((block, column, Fraction(1)) for column in range(statistic.size))
-                    self.terms[statistics.index(count)] = tuple(each)
+                    bins = ((block, column, Fraction(1)) for column in range(statistic.size))
+                    self.terms[statistics.index(count)] = tuple(bins)
 
     def _split_rows(self) -> None:
         """Rows with and without a value, where both are asked for and neither is paid yet."""

@@ -44,9 +44,11 @@ class Weights:
     among cells with these weights. They are public facts, or follow from a release that was paid for: given them, a
     choice is as private as with any others, so its price and that of the release add up (adaptive composition).
 
-    >>> found = Weights(np.array([0, 40, 41]), np.array([0, 5, 1]), 100)
-    >>> found.points, found.first(np.array([39, 40, 41, 42])).tolist(), found.cells(np.array([39, 40, 71, 72])).tolist()
-    (192, [39, 40, 72, 74], [39, 40, 40, 41])
+    >>> weights = Weights(np.array([0, 40, 41]), np.array([0, 5, 1]), 100)
+    >>> weights.points, weights.first(np.array([39, 40, 41, 42])).tolist()
+    (192, [39, 40, 72, 74])
+    >>> weights.cells(np.array([39, 40, 71, 72])).tolist()
+    [39, 40, 40, 41]
     """
 
     starts: NDArray[np.int64]
@@ -72,8 +74,8 @@ class Weights:
         cells alike. Parts of a cell are rounded down to a power of two: there are at most as many points as with even
         weights. Bins without a cell count for nothing.
 
-        >>> found = Weights.learned([0, 40, 41], 100, [3, 5000, -2], 20.0)
-        >>> found.digits.tolist(), ties_of(100)
+        >>> weights = Weights.learned([0, 40, 41], 100, [3, 5000, -2], 20.0)
+        >>> weights.digits.tolist(), ties_of(100)
         ([16, 26, 16], 20)
         """
         firsts, every = np.array(starts, dtype=np.int64), np.diff(np.array(starts, dtype=np.int64), append=upper + 1)
@@ -101,25 +103,25 @@ class Weights:
         return int(self._offsets[-1])
 
     def _bins(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = np.searchsorted(self.starts, cells, side="right") - 1
-        return found
+        bins: NDArray[np.int64] = np.searchsorted(self.starts, cells, side="right") - 1
+        return bins
 
     def digits_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Into how many points, as a power of two, each of these cells is divided."""
-        found: NDArray[np.int64] = self.digits[self._bins(cells)]
-        return found
+        digits: NDArray[np.int64] = self.digits[self._bins(cells)]
+        return digits
 
     def first(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """The first point of each of these cells; of the one after the last cell, the number of points."""
         bins = self._bins(cells)
-        found: NDArray[np.int64] = self._offsets[bins] + ((cells - self.starts[bins]) << self.digits[bins])
-        return found
+        points: NDArray[np.int64] = self._offsets[bins] + ((cells - self.starts[bins]) << self.digits[bins])
+        return points
 
     def cells(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cell that each of these points is in."""
         bins = np.searchsorted(self._offsets, points, side="right") - 1
-        found: NDArray[np.int64] = self.starts[bins] + ((points - self._offsets[bins]) >> self.digits[bins])
-        return found
+        inside: NDArray[np.int64] = self.starts[bins] + ((points - self._offsets[bins]) >> self.digits[bins])
+        return inside
 
 
 def _masses(sizes: list[int], counts: list[int], scale: float) -> list[int]:
@@ -132,15 +134,15 @@ def _masses(sizes: list[int], counts: list[int], scale: float) -> list[int]:
     total = max(sum(counts), 0)
     smooth = _divided(sizes, counts, scale, _MASS)
     over = (count - mass * total // _MASS for count, mass in zip(counts, smooth, strict=True))
-    excess = [each if each > line * scale else 0 for each in over]
+    excess = [more if more > line * scale else 0 for more in over]
     if not any(excess):
         return smooth
-    rest = [count - each for count, each in zip(counts, excess, strict=True)]
+    rest = [count - more for count, more in zip(counts, excess, strict=True)]
     doubt = math.ceil(len(sizes) * math.exp(-line) / 2 * (line + 1) * scale)
     left = max(sum(rest), doubt)
     total = sum(excess) + left
     smooth = _divided(sizes, rest, scale, _MASS * left // total)
-    return [_MASS * each // total + part for each, part in zip(excess, smooth, strict=True)]
+    return [_MASS * more // total + part for more, part in zip(excess, smooth, strict=True)]
 
 
 def _divided(sizes: list[int], counts: list[int], scale: float, mass: int) -> list[int]:
@@ -152,7 +154,7 @@ def _divided(sizes: list[int], counts: list[int], scale: float, mass: int) -> li
     rest is divided by cells in one step.
     """
     low, middle, high, after = _halves(len(sizes))
-    cells, held = (np.concatenate([[0], np.cumsum(each, dtype=np.int64)]) for each in (sizes, counts))
+    cells, held = (np.concatenate([[0], np.cumsum(amounts, dtype=np.int64)]) for amounts in (sizes, counts))
     left, whole = cells[middle] - cells[low], cells[high] - cells[low]
     fewer, more = held[middle] - held[low], held[high] - held[middle]
     share = left / whole
@@ -186,16 +188,16 @@ def _halves(
     The last number says which comes after all that are within: n bins are halved n - 1 times, and so are their halves,
     so that those of the first half follow at once, and those of the second after as many as that has bins.
 
-    >>> [each.tolist() for each in _halves(3)]
+    >>> [places.tolist() for places in _halves(3)]
     [[0, 1], [1, 2], [3, 3], [2, 2]]
     """
-    found: list[tuple[int, int, int, int]] = []
+    nodes: list[tuple[int, int, int, int]] = []
     waiting = [(0, count)]
     while waiting:
         low, high = waiting.pop()
         if high - low > 1:
             middle = (low + high) // 2
-            found.append((low, middle, high, len(found) + high - low - 1))
+            nodes.append((low, middle, high, len(nodes) + high - low - 1))
             waiting += [(middle, high), (low, middle)]
-    begins, parts, ends, after = np.array(found, dtype=np.int64).reshape(-1, 4).T
+    begins, parts, ends, after = np.array(nodes, dtype=np.int64).reshape(-1, 4).T
     return begins, parts, ends, after

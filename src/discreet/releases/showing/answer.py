@@ -47,9 +47,9 @@ _USUAL = 0.95
 class Answer:
     """What a question was answered with: rows of keys and noisy values.
 
-    `cost` is what the dataset was charged, nothing if the question was answered before; `charges` has what each budget
-    was charged, by its title: the dataset's, the analyst's and the purpose's. `head` names the last entry of
-    the ledger: whoever keeps it can tell later whether entries were cut off.
+    `cost` is what the dataset was charged: nothing if the question was answered before. `charges` is what each budget
+    was charged, by its title: the dataset's, the analyst's and the purpose's. `head` names the last entry of the
+    ledger: if you keep it, you can tell later whether entries were cut off.
 
     Everything in it was protected before: HAVING, ORDER BY, LIMIT and arithmetic were applied to noisy values, and
     looking at it in any way costs nothing.
@@ -104,10 +104,10 @@ class Answer:
             place for place in in_order if request.having is None or _evaluated(request.having, values[place]) is True
         ]
         for ordering in reversed(request.order):
-            found = {place: _evaluated(ordering.value, values[place]) for place in kept}
-            there = [place for place in kept if found[place] is not None]
-            there.sort(key=lambda place: found[place], reverse=ordering.descending)
-            kept = there + [place for place in kept if found[place] is None]
+            sorted_by = {place: _evaluated(ordering.value, values[place]) for place in kept}
+            there = [place for place in kept if sorted_by[place] is not None]
+            there.sort(key=lambda place: sorted_by[place], reverse=ordering.descending)
+            kept = there + [place for place in kept if sorted_by[place] is None]
         return tuple(kept[: request.limit])
 
     @property
@@ -158,7 +158,7 @@ class Answer:
     def cells(self, confidence: float = 0.95) -> list[dict[str, Cell]]:
         """Give the rows as cells: value, ±, and why there is none where there is none."""
         outputs = self.plan.request.outputs
-        used = {name: names_in(each) for name, each in outputs}
+        used = {name: names_in(expression) for name, expression in outputs}
         confidence = confident(confidence)
         levels = {confidence} | {together(confidence, len(names)) for names in used.values() if len(names) > 1}
         known = {level: self._usual if level == _USUAL else self._released(level) for level in levels}
@@ -168,9 +168,9 @@ class Answer:
             if isinstance(expression, Column):
                 return known[confidence][place][expression.name]
             row = known[together(confidence, len(used[name]))][place]
-            return computed(expression, row, {each: facts.kind for each, facts in released.items()})
+            return computed(expression, row, {source: facts.kind for source, facts in released.items()})
 
-        return [{name: cell(name, each, place) for name, each in outputs} for place in self._order]
+        return [{name: cell(name, expression, place) for name, expression in outputs} for place in self._order]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give the rows as dictionaries."""
@@ -211,7 +211,7 @@ class Answer:
         if name not in numeric:
             msg = f"column is {shown(column)}; the columns of noisy numbers are {', '.join(numeric) or 'none'}."
             raise ParameterError(msg)
-        keys = [each for each in self.columns if all(row[each].exact for row in rows)]
+        keys = [column_of_keys for column_of_keys in self.columns if all(row[column_of_keys].exact for row in rows)]
         drawn = [row for row in rows if _is_number(row[name])]
         labels = [", ".join("NULL" if row[key].value is None else str(row[key].value) for key in keys) for row in drawn]
         values = [(float(row[name].value), row[name].error) for row in drawn]  # type: ignore[arg-type]
@@ -312,7 +312,7 @@ class Answer:
 
     @property
     def _own_charges(self) -> str:
-        """What was charged to budgets of who asks, where it is not what the dataset was."""
+        """What was charged to the asker's own budgets, where it differs from what the dataset was charged."""
         return "".join(f", {charge!r} to {title}" for title, charge in self.charges.items() if charge != self.cost)
 
 

@@ -122,8 +122,8 @@ def expected(expression: Expression, values: Mapping[str, Expected]) -> Expected
     given = [part for part in parts if part is not None]
     if isinstance(expression, Negate) or (isinstance(expression, Cast) and expression.kind is Kind.FLOAT):
         return given[0]
-    found = _combined(expression, *given) if len(given) == 2 else None
-    return found if found is not None and math.isfinite(found.error) else None
+    bounded = _combined(expression, *given) if len(given) == 2 else None
+    return bounded if bounded is not None and math.isfinite(bounded.error) else None
 
 
 def _combined(expression: Expression, x: Expected, y: Expected) -> Expected | None:

@@ -31,9 +31,9 @@ def intervals(
         msg = "a picture needs matplotlib. Install it with: pip install 'discreet[plot]'."
         raise ParameterError(msg) from None
     height = 0.8 + 0.3 * min(max(len(values), 1), _MOST_LABELS)
-    found = plt.subplots(figsize=(6, height), layout="constrained")[1] if axes is None else axes
+    drawn = plt.subplots(figsize=(6, height), layout="constrained")[1] if axes is None else axes
     places = range(len(values))
-    found.errorbar(
+    drawn.errorbar(
         [value for value, _ in values],
         list(places),
         xerr=[0.0 if error is None else error for _, error in values] or None,
@@ -43,8 +43,8 @@ def intervals(
         capsize=3,
     )
     step = -(-len(values) // _MOST_LABELS) or 1
-    found.set_yticks(list(places)[::step], labels=list(labels)[::step])
-    found.invert_yaxis()
-    found.set_xlabel(title)
-    found.spines[["top", "right"]].set_visible(False)
-    return found
+    drawn.set_yticks(list(places)[::step], labels=list(labels)[::step])
+    drawn.invert_yaxis()
+    drawn.set_xlabel(title)
+    drawn.spines[["top", "right"]].set_visible(False)
+    return drawn

@@ -74,7 +74,7 @@ class Preview:
     @property
     def _charge(self) -> str:
         """What would be charged, and to whom if not to all alike."""
-        own = "".join(f", {each!r} to {title}" for title, each in self.charges.items() if each != self.cost)
+        own = "".join(f", {charge!r} to {title}" for title, charge in self.charges.items() if charge != self.cost)
         return (
             f"answered before: charge nothing to the dataset{own}" if self.repeated else f"charge: {self.cost!r}{own}"
         )

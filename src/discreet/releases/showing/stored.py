@@ -73,12 +73,12 @@ def write_stored(
     amounts = {"epsilon": price.epsilon, "rho": price.rho, "delta": price.delta}
     return {
         "form": _FORM,
-        "price": {name: None if each is None else exact_text(each) for name, each in amounts.items()},
+        "price": {name: None if amount is None else exact_text(amount) for name, amount in amounts.items()},
         "measures": _measures(recipe.plan),
         "design": _fingerprint(recipe, numbers),
         "groups": [[_encode(value) for value in group] for group in groups],
         "widths": [block.shape[1] for block in numbers.blocks],
-        "numbers": [[[int(each) for each in row] for row in block.tolist()] for block in numbers.blocks],
+        "numbers": [[[int(number) for number in row] for row in block.tolist()] for block in numbers.blocks],
     }
 
 
@@ -113,11 +113,11 @@ def arranged(plan: Plan, measures: Sequence[str]) -> Plan:
     if list(measures) == mine:
         return plan
     left = list(zip(mine, plan.request.measures, strict=True))
-    found = []
+    reordered = []
     for wanted in measures:
         place = next(number for number, (form, _) in enumerate(left) if form == wanted)
-        found.append(left.pop(place)[1])
-    return replace(plan, request=replace(plan.request, measures=tuple(found)))
+        reordered.append(left.pop(place)[1])
+    return replace(plan, request=replace(plan.request, measures=tuple(reordered)))
 
 
 def merged(parts: Sequence[Stored]) -> Stored:
@@ -141,12 +141,12 @@ def merged(parts: Sequence[Stored]) -> Stored:
     weights = [_weights(first.recipe, block, ranked[block]) for block in range(size)]
     terms = {
         place: tuple(
-            (block + size * number, column, each * weights[block][number])
+            (block + size * number, column, coefficient * weights[block][number])
             for number in range(len(parts))
-            for block, column, each in found
+            for block, column, coefficient in combination
             if weights[block][number]
         )
-        for place, found in first.recipe.terms.items()
+        for place, combination in first.recipe.terms.items()
     }
     recipe = replace(first.recipe, blocks=first.recipe.blocks * len(parts), terms=terms)
     order = [(ranked[block][number], block) for number in range(len(parts)) for block in range(size)]
@@ -200,7 +200,7 @@ def _fingerprint(recipe: Recipe, numbers: NoisyNumbers) -> str:
 
 
 def _array(rows: list[list[int]], shape: tuple[int, int]) -> NDArray[np.int64] | NDArray[np.object_]:
-    wide = any(abs(each) >= _FITS for row in rows for each in row)
+    wide = any(abs(number) >= _FITS for row in rows for number in row)
     return np.array(rows, dtype=object if wide else np.int64).reshape(shape)
 
 
@@ -217,5 +217,5 @@ def _decode(value: Any) -> Value:  # noqa: ANN401 - JSON holds anything
     if isinstance(value, dict):
         ((kind, text),) = value.items()
         return dt.datetime.fromisoformat(text) if kind == "timestamp" else dt.date.fromisoformat(text)
-    found: Value = value
-    return found
+    plain: Value = value
+    return plain

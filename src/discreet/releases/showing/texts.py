@@ -36,10 +36,10 @@ def cell_text(value: object, error: float | None, *, exact: bool = False, widest
     if value is None:
         return "NULL"
     if isinstance(value, list | tuple):
-        shown = _cut(f"[{', '.join(cell_text(each, None) for each in value)}]", widest)
+        shown = _cut(f"[{', '.join(cell_text(part, None) for part in value)}]", widest)
         return shown if error is None else f"{shown} ± {rounded_up(error, 6)}"
     if exact or isinstance(value, bool) or not isinstance(value, int | float):
-        text = "".join(each if each.isprintable() else "?" for each in str(value))  # a key may command a terminal
+        text = "".join(part if part.isprintable() else "?" for part in str(value))  # a key may command a terminal
         return _cut(text, widest)
     if error is None or error <= 0 or isinf(error):
         text = f"{value:,}" if isinstance(value, int) or error == 0 else f"{value:,.6g}"  # ± 0: no digit is left out
