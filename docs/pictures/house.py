@@ -1,4 +1,4 @@
-"""The two drawings of the architecture page: the way of an answer, and the layers as pyproject.toml states them."""
+"""The layers of the architecture page, as pyproject.toml states them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,6 @@ from pathlib import Path
 
 from docs.pictures.svg import BLUE, GRAY, INK, Drawing
 
-# Each station with the layer that it stands in.
-STATIONS = [
-    ("table", "tables", "the policy says", "what is public"),
-    ("plan", "plans", "bounds what one", "person changes"),
-    ("ledger", "ledgers", "reserves the cost,", "durably"),
-    ("statistic", "engines", "exact, bounded,", "in the engine"),
-    ("mechanism", "mechanisms", "noise from a", "privacy curve"),
-    ("release", "releases", "value, ±, promise;", "in the ledger"),
-]
 ROOMS = {
     "apps": "command line, server, web",
     "checks": "audits, attacks, anonymity, reports",
@@ -36,21 +27,6 @@ ROOMS = {
 }
 EXISTS = f'stroke="{BLUE}" stroke-width="1.5" fill-opacity="0.12" rx="6"'
 PLANNED = f'stroke="{GRAY}" stroke-dasharray="4 3" fill-opacity="0" rx="6"'
-
-
-def way() -> str:
-    """Draw the stations of an answer from left to right."""
-    planned = {layer.strip("()") for row in layers() for layer in row if layer.startswith("(")}
-    drawing = Drawing(900, 130, "The way of an answer: table, plan, ledger, statistic, mechanism, release")
-    for number, (name, layer, first, second) in enumerate(STATIONS):
-        left = 10 + number * 149
-        drawing.rectangle((left, 20, 125, 90), BLUE, style=PLANNED if layer in planned else EXISTS)
-        drawing.text((left + 62.5, 48), name, anchor="middle", size=15)
-        drawing.text((left + 62.5, 74), first, anchor="middle", color=GRAY, size=12)
-        drawing.text((left + 62.5, 92), second, anchor="middle", color=GRAY, size=12)
-        if number:
-            drawing.arrow((left - 22, 65), (left - 3, 65))
-    return drawing.render()
 
 
 def layers() -> list[list[str]]:
@@ -80,5 +56,5 @@ def stack() -> str:
 
 
 def pictures() -> dict[str, str]:
-    """Draw both."""
-    return {"way.svg": way(), "layers.svg": stack()}
+    """Draw the layers."""
+    return {"layers.svg": stack()}

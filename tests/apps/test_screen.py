@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.apps.cli.screen import charge_text, left_text
 from discreet.privacy import ZCDP, Pure
-from discreet.releases.showing import cell_text
+from discreet.releases.showing.texts import cell_text
 
 
 def number(text: str) -> Fraction:

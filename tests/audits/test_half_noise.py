@@ -19,8 +19,8 @@ from discreet.mechanisms import JointQuantiles
 from discreet.mechanisms.choices import noisy_max
 from discreet.mechanisms.responses import randomized_response
 from discreet.mechanisms.thresholds import partition_selection
-from discreet.releases import choices
-from discreet.releases.joint import Joint
+from discreet.releases.noise import choices
+from discreet.releases.noise.joint import Joint
 from tests.audits.test_cases import CONFIDENCE, follows
 from tests.noise.replay import ReplayBits
 

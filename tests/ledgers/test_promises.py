@@ -490,7 +490,7 @@ def test_an_answer_that_cannot_be_read_is_not_charged_as_shown(policy: Path, mon
     policy.write_text(policy.read_text() + ANN_AND_BOB)
     with dp.open(policy, analyst="ann") as db:
         db.sql(COUNT).release(epsilon="0.2")
-    monkeypatch.setattr("discreet.releases.stored._FORM", 2)  # as a later version of the package
+    monkeypatch.setattr("discreet.releases.showing.stored._FORM", 2)  # as a later version of the package
     with dp.open(policy, analyst="bob") as db:
         assert not db.sql(COUNT).release(epsilon="0.1").repeated
     assert [line.kind for line in lines_of(policy)] == ["opened", *["reserved", "recorded"] * 2]

@@ -103,7 +103,7 @@ def test_a_ledger_that_does_not_answer_then_changes_nothing(db: Database, monkey
 
 def test_a_repeat_takes_nothing_from_the_dataset(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     db.sql(COUNT).release(epsilon=1)
-    monkeypatch.setattr("discreet.releases.paying.Purchase.shown_again", stop)
+    monkeypatch.setattr("discreet.releases.asking.paying.Purchase.shown_again", stop)
     with pytest.raises(KeyboardInterrupt, match="nothing was taken from the budget of the dataset"):
         db.sql(COUNT).release(epsilon=1)
     assert db.remaining == Pure(8)

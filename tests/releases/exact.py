@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines import Aggregates
-from discreet.releases.blocks import Choice
+from discreet.releases.noise.blocks import Parts, Single
 from tests.plans.interpreter import by_key, by_unit, groups_of, pooled_of, rows_of
 
 if TYPE_CHECKING:
     from discreet.plans.nodes import Aggregate
-    from discreet.releases.blocks import Block
+    from discreet.releases.noise.blocks import Block
     from tests.plans.interpreter import Database
 
 Numbers = dict[tuple[Any, ...], list[int]]
@@ -31,8 +31,9 @@ def aggregates_of(aggregate: Aggregate, database: Database) -> Aggregates:
 def numbers_of(block: Block, aggregate: Aggregate, database: Database) -> Numbers:
     """The exact integers of a block by group; of a choice, by group and cell."""
     aggregates = aggregates_of(aggregate, database)
-    if isinstance(block, Choice):
-        cells = zip(aggregates.unprotected_groups(), aggregates.unprotected_cells(block.place), strict=True)
+    if not isinstance(block, Single | Parts):
+        (place,) = block.places
+        cells = zip(aggregates.unprotected_groups(), aggregates.unprotected_cells(place), strict=True)
         return {(*group, cell): [count] for group, found in cells for cell, _, count, _ in found.tolist()}
     rows = block.exact(aggregates).tolist()
     return dict(zip(aggregates.unprotected_groups(), rows, strict=True))

@@ -16,12 +16,13 @@ from discreet.errors import ParameterError
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.plans.terms import col
 from discreet.privacy import gaussian_sigma
-from discreet.releases.blocks import Parts, Single
-from discreet.releases.numbers import like_laplace_reach
-from discreet.releases.protection import Price, Protection, rough_sigma
-from discreet.releases.question import answered
-from discreet.releases.recipe import Recipe
-from discreet.releases.splitting import _column, shares
+from discreet.releases.asking.question import answered
+from discreet.releases.measures.measure import NoisyMeasure
+from discreet.releases.noise.blocks import Parts, Single
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection, rough_sigma, shares
+from discreet.releases.noise.reach import like_laplace_reach
+from discreet.releases.noise.recipe import Recipe
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 
@@ -87,7 +88,8 @@ def test_shares_are_those_of_the_least_product_of_variances() -> None:
     moves = [block.sensitivity(recipe.plan.aggregate, POLICY.budget.neighbors) for block in recipe.blocks]
     assert len(moves) == 2
     for gaussian, power in ((False, 2), (True, 1)):
-        columns = [_column(recipe, name, each, moves, gaussian) for name, each in recipe.plan.request.measures]
+        measures = [NoisyMeasure.before(recipe, name, (), 0.95) for name, _ in recipe.plan.request.measures]
+        columns = [measure.variances(moves, gaussian=gaussian) for measure in measures]
 
         def product(first: float, columns: list[dict[int, float]] = columns, power: int = power) -> float:
             parts = (first, 1 - first)

@@ -12,10 +12,11 @@ import pytest
 
 import discreet as dp
 from discreet.plans import plan_sql
-from discreet.releases.protection import Price, Protection
-from discreet.releases.question import answered
-from discreet.releases.recipe import Recipe
-from discreet.releases.showing import cell_text
+from discreet.releases.asking.question import answered
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.recipe import Recipe
+from discreet.releases.showing.texts import cell_text
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 
@@ -226,7 +227,7 @@ def test_what_is_not_known_about_nulls_does_not_matter() -> None:
     policy = Policy.from_toml(TOML)
     blocks = Recipe.of(plan_sql(policy, "SELECT SUM(stay), COUNT(*) FROM visits")).blocks
     (pair,) = blocks
-    assert min(row[0] for row in pair.matrix) >= 0  # type: ignore[union-attr]
+    assert min(row[0] for row in pair.matrix) >= 0  # type: ignore[attr-defined]
 
 
 def test_what_is_shown_of_questions_and_answers_is_public(db: Database) -> None:

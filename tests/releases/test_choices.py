@@ -16,14 +16,14 @@ from discreet.plans.expressions import Column
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.privacy import NeighborRelation
-from discreet.releases.choices import RankChoice, choose, laid_out
+from discreet.releases.noise.choices import RankChoice, choose, laid_out
 from tests.noise.replay import ReplayBits
 from tests.plans.interpreter import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.releases.choices import Cells
+    from discreet.releases.noise.choices import Cells
 
 POINTS = 5
 GRID = RankedCells(Snapped(Column("x"), 0, POINTS - 1, 0, Fraction(1)))

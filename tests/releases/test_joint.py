@@ -18,8 +18,8 @@ from discreet.plans.expressions import Column
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.privacy import NeighborRelation
-from discreet.releases.choices import RankChoice, choose
-from discreet.releases.joint import Chain, Joint
+from discreet.releases.noise.choices import RankChoice, choose
+from discreet.releases.noise.joint import Chain, Joint
 from tests.noise.replay import ReplayBits
 from tests.plans.interpreter import cells_of
 

@@ -12,7 +12,7 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BudgetError, ParameterError
 from discreet.privacy import ZCDP, Pure
-from discreet.releases.protection import Protection
+from discreet.releases.noise.protection import Protection
 from discreet.tables import Column, Policy, Table
 from discreet.tables.kinds import Kind
 

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.plans.terms import col
-from discreet.releases.expected import Expected, expected
+from discreet.releases.showing.arithmetic import Expected, expected
 from discreet.tables import Column, Policy, Table
 
 COLUMNS = [Column("x", lower=0, upper=100, nullable=False), Column("y", lower=-1.0, upper=3.0, nullable=False)]

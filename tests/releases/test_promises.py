@@ -20,10 +20,11 @@ from discreet.mechanisms import DiscreteLaplace, PartitionSelection
 from discreet.plans import Bounding, plan_sql
 from discreet.privacy import ZCDP, Pure
 from discreet.releases import Question
-from discreet.releases.choices import RankChoice, pure_rho
-from discreet.releases.protection import Price, Protection, _rho_of
-from discreet.releases.question import _selected
-from discreet.releases.recipe import Recipe
+from discreet.releases.asking.question import _selected
+from discreet.releases.noise.choices import RankChoice, pure_rho
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection, _rho_of
+from discreet.releases.noise.recipe import Recipe
 from discreet.tables import Column, Policy, Purpose, Table
 from tests.noise.replay import ReplayBits
 from tests.plans.hospital import POLICY, TOML, database, without

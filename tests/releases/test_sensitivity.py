@@ -12,10 +12,11 @@ from discreet.engines.duckdb import DuckDB
 from discreet.errors import QueryRefused
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.privacy import NeighborRelation
-from discreet.releases.blocks import Choice, Parts
-from discreet.releases.choices import RankChoice
-from discreet.releases.protection import Price, Protection
-from discreet.releases.recipe import Recipe
+from discreet.releases.noise.blocks import Choice, Parts, Single
+from discreet.releases.noise.choices import RankChoice
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.recipe import Recipe
 from discreet.tables import Policy
 from tests.engines.conformance import LIMITS
 from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed_database
@@ -156,6 +157,6 @@ def test_duckdb_gives_the_same_blocks() -> None:
             plan = plan_sql(POLICY, sql, bounding=Bounding(shape=Shape.SUMS, rows_per_group=9))
             aggregates = engine.prepare(plan.aggregate).run()
             for block in Recipe.of(plan).blocks:
-                assert not isinstance(block, Choice)
+                assert isinstance(block, Single | Parts)
                 found = dict(zip(aggregates.groups, block.exact(aggregates).tolist(), strict=True))
                 assert found == numbers_of(block, plan.aggregate, rows)

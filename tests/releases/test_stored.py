@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from discreet.plans import plan_sql
-from discreet.releases.blocks import Choice
-from discreet.releases.laplace_sums import laplace_sum_reach, small_pair_reach
-from discreet.releases.protection import Price, Protection
-from discreet.releases.question import answered
-from discreet.releases.recipe import Recipe
-from discreet.releases.stored import Stored, merged, read_stored
+from discreet.releases.asking.question import answered
+from discreet.releases.noise.blocks import Choice
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.reach import laplace_sum_reach, small_pair_reach
+from discreet.releases.noise.recipe import Recipe
+from discreet.releases.showing.stored import Stored, merged, read_stored
 from discreet.tables import Policy
 from tests.noise.replay import ReplayBits
 from tests.plans.hospital import TOML, database
@@ -173,7 +174,7 @@ def test_points_are_read_from_the_release_with_the_least_scale(prices: list[str]
     assert any(isinstance(block, Choice) for block in recipe.blocks)
     for number, block in enumerate(recipe.blocks):
         if isinstance(block, Choice):
-            place, _ = whole.recipe.choice(block.place)
+            place = whole.recipe.block_of(block.place)
             assert whole.numbers.noises[place] == best.noises[number]
             assert whole.numbers.blocks[place] is best.blocks[number]
 

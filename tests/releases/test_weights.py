@@ -20,11 +20,12 @@ from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.plans.statistics.marks import Marks
 from discreet.privacy import NeighborRelation
-from discreet.releases.choices import POOLED_SHARE, RankChoice, choose
-from discreet.releases.joint import Joint
-from discreet.releases.protection import Price, Protection
-from discreet.releases.recipe import Recipe
-from discreet.releases.weights import FLOOR_BITS, Weights, ties_of
+from discreet.releases.noise.choices import POOLED_SHARE, RankChoice, choose
+from discreet.releases.noise.joint import Joint
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.recipe import Recipe
+from discreet.releases.noise.weights import FLOOR_BITS, Weights, ties_of
 from tests.noise.replay import ReplayBits
 from tests.plans.hospital import POLICY
 from tests.plans.interpreter import cells_of

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from discreet.releases.answer import Answer
-from discreet.releases.decoding import Cell
-from discreet.releases.preview import Preview
-from discreet.releases.question import Question
-from discreet.releases.questions import Questions
+from discreet.releases.asking.question import Question
+from discreet.releases.asking.questions import Questions
+from discreet.releases.measures.measure import Cell
+from discreet.releases.showing.answer import Answer
+from discreet.releases.showing.preview import Preview
 
 __all__ = [
     "Answer",

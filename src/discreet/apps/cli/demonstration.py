@@ -15,7 +15,7 @@ from discreet.errors import QueryRefused
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy.curves import pure
 from discreet.privacy.meanings import attacker_accuracy
-from discreet.releases.showing import cell_text
+from discreet.releases.showing.texts import cell_text
 from discreet.tables import Policy
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ from discreet.plans.terms import Term
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.plans.facts import Schema
     from discreet.plans.statistics import Statistic
 
@@ -48,6 +50,11 @@ class Measure(ABC):
     def size(self) -> int:
         """How many numbers the result is; more than one is a list."""
         return 1
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The levels of the ranks at which points are chosen, from 0 for the smallest value to 1 for the largest."""
+        return ()
 
     def facts(self) -> Facts:
         """What is known about the noisy result: its kind; it may be NULL where it has no meaning."""

@@ -85,6 +85,11 @@ class Extreme(_Ordered):
 
     largest: bool = True
 
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The level of its end."""
+        return (Fraction(int(self.largest)),)
+
     def describe(self) -> str:
         """Say which end."""
         return Measure.describe(self).replace("extreme", "max" if self.largest else "min")

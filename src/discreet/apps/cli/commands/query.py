@@ -74,7 +74,7 @@ def _plain(value: object) -> object:
 
 def _show(answer: Answer, confidence: float) -> None:
     """Write the answer for a person."""
-    from discreet.releases.showing import cell_text
+    from discreet.releases.showing.texts import cell_text
 
     rows = answer.cells(confidence)
     texts = [[cell_text(cell.value, cell.error, exact=cell.exact) for cell in row.values()] for row in rows]

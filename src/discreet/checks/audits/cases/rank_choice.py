@@ -18,8 +18,8 @@ from discreet.plans.expressions import Column
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.privacy import NeighborRelation
-from discreet.releases.choices import RankChoice, choose
-from discreet.releases.weights import Weights
+from discreet.releases.noise.choices import RankChoice, choose
+from discreet.releases.noise.weights import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

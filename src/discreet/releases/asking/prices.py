@@ -1,0 +1,183 @@
+"""Prices: as they are asked for, the least that has a wanted ±, and the largest that a budget still pays for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError, ParameterError
+from discreet.exact import rational, shown
+from discreet.plans.refusals import refuse
+from discreet.privacy.readings import as_text
+from discreet.releases.noise.narrowing import cut_of, share_of
+from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Protection
+from discreet.releases.showing.preview import previewed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.exact import Number
+    from discreet.privacy.currencies import Currency
+    from discreet.releases.noise.recipe import Recipe
+
+__all__ = ["largest_epsilon", "price_within", "read_price"]
+
+_DIGITS = 3
+_HALVINGS = 24
+_LARGEST = Fraction(10) ** 6
+
+
+def read_price(  # noqa: PLR0913 - all that a price is said with, in one place
+    recipe: Recipe,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    delta: Number | None = None,
+    within: Number | Mapping[str, Number] | None = None,
+    confidence: float = 0.95,
+    narrow: Number | None = None,
+    cut: Number = "0.05",
+) -> Price:
+    """Read what a question is asked for at: an epsilon, a rho, or the least epsilon that is `within` a distance.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.noise.recipe import Recipe
+    >>> from discreet.tables import Column, Policy, Table
+    >>> policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])], epsilon=1)
+    >>> read_price(Recipe.of(plan_sql(policy, "SELECT SUM(x) FROM t")), epsilon=1, narrow="0.1").cut
+    Fraction(1, 20)
+    """
+    policy = recipe.plan.policy
+    if within is None:
+        price = Price.read(policy, epsilon=epsilon, rho=rho, delta=delta)
+        return price if narrow is None else replace(price, narrow=share_of(narrow), cut=cut_of(cut))
+    if narrow is not None:
+        msg = "narrow is a part of a price, and within stands in place of one; give epsilon or rho with narrow."
+        raise ParameterError(msg)
+    if epsilon is not None or rho is not None:
+        msg = "within stands in place of epsilon or rho; give one of them."
+        raise ParameterError(msg)
+    return price_within(recipe, within, delta=delta, confidence=confidence)
+
+
+def price_within(
+    recipe: Recipe, within: Number | Mapping[str, Number], *, delta: Number | None, confidence: float
+) -> Price:
+    """Return the least epsilon, to three digits, at which each column is within a distance, with this probability.
+
+    `within` is one distance for all columns, or one by name for some. The search looks at public facts alone: columns
+    whose ± depends on the data (means, variances, quantiles) are refused.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.noise.recipe import Recipe
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) AS n FROM people"))
+    >>> float(price_within(recipe, 30, delta=None, confidence=0.95).epsilon)
+    0.0982
+    """
+    wanted = _wanted(recipe, within)
+    free = Price.read(recipe.plan.policy, epsilon=1, delta=delta)
+
+    def enough(epsilon: Fraction) -> bool:
+        protection = Protection.of(recipe, replace(free, epsilon=epsilon))
+        errors = {name: previewed(recipe, protection, name, confidence) for name in wanted}
+        for name, (error, note) in errors.items():
+            if error is None:
+                refuse(
+                    f"within for {name}",
+                    why=f"Its ± depends on the data, which a price may not ({note or 'it is a key'}).",
+                    instead="within={column: distance} for counts and sums, or epsilon=.",
+                )
+        return all((error or 0) <= wanted[name] for name, (error, _) in errors.items())
+
+    high = Fraction(1)
+    while not enough(high):
+        high *= 2
+        if high > _LARGEST:
+            msg = f"within is {shown(within)}; no epsilon up to {_LARGEST} reaches it. Ask for a larger distance."
+            raise ParameterError(msg)
+    low = high
+    while low > Fraction(1, 10**9) and enough(low):
+        high, low = low, low / 2
+    while high - low > high / 10 ** (_DIGITS + 1):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return replace(free, epsilon=_rounded_up(high))
+
+
+def _wanted(recipe: Recipe, within: Number | Mapping[str, Number]) -> dict[str, Fraction]:
+    """Read one distance for all columns that are no keys, or one for each of some."""
+    request = recipe.plan.request
+    keys = {name for name, _ in request.keys}
+    columns = [name for name, expression in request.outputs if getattr(expression, "name", None) not in keys]
+    given = within if isinstance(within, Mapping) else dict.fromkeys(columns, within)
+    distances = {name: rational(value, name=f"within for {name}") for name, value in given.items()}
+    unknown = [name for name in distances if name not in dict(request.outputs)]
+    if unknown or not distances:
+        msg = f"within names {shown(unknown[0] if unknown else '')}; the columns are {', '.join(columns)}."
+        raise ParameterError(msg)
+    for name, value in distances.items():
+        if value <= 0:
+            msg = f"within for {name} is {shown(given[name])}; it must be above 0, as noise has no end."
+            raise ParameterError(msg)
+    return distances
+
+
+def _rounded_up(epsilon: Fraction) -> Fraction:
+    """Round up to three digits, so that the price can be read."""
+    unit = Fraction(1)
+    while epsilon * unit < 10 ** (_DIGITS - 1):
+        unit *= 10
+    while epsilon * unit >= 10**_DIGITS:
+        unit /= 10
+    return Fraction(-(-(epsilon * unit) // 1)) / unit
+
+
+def largest_epsilon(recipe: Recipe, price: Price, fits: Callable[[Currency], bool]) -> str | None:
+    """Give the largest price below the asked one whose cost fits, as it would be asked for; None if none does.
+
+    It is found by halving, rounded to three digits, and tried once more as it is printed.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.privacy import Pure
+    >>> from discreet.releases.noise.recipe import Recipe
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) FROM people"))
+    >>> largest_epsilon(recipe, Price.read(policy, epsilon=2), lambda cost: cost.epsilon <= Pure("1/3").epsilon)
+    'ε = 0.333'
+    """
+    name = "epsilon" if price.epsilon is not None else "rho"
+    symbol = "ε" if name == "epsilon" else "ρ"
+    asked = price.epsilon if price.epsilon is not None else price.rho or Fraction(0)
+
+    def works(amount: Fraction) -> bool:
+        if amount <= 0:
+            return False
+        wanted = replace(price, epsilon=amount) if name == "epsilon" else replace(price, rho=amount)
+        try:
+            return fits(Protection.of(recipe, wanted).cost)
+        except DiscreetError:  # no noise is made for so little
+            return False
+
+    low, high = Fraction(0), asked
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if works(middle) else (low, middle)
+    largest = next((amount for amount in _rounded(low) if works(amount)), None)
+    return None if largest is None else f"{symbol} = {as_text(largest)}"
+
+
+def _rounded(value: Fraction) -> tuple[Fraction, ...]:
+    """Keep three digits, first toward more, then toward less: halving stops just below a round number."""
+    if value <= 0:
+        return ()
+    unit = Fraction(10) ** (_DIGITS - 1)
+    while value * unit < 10 ** (_DIGITS - 1):
+        unit *= 10
+    return Fraction(math.ceil(value * unit)) / unit, Fraction(math.floor(value * unit)) / unit

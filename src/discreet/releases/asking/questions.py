@@ -1,0 +1,190 @@
+"""Several questions under one price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact import counted, rational, shown
+from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.numbers.gaussian import Gaussian
+from discreet.privacy import Budget
+from discreet.privacy.convert import zcdp_allowance
+from discreet.releases.asking.paying import foresee, pay_all
+from discreet.releases.noise.price import Price, confident
+from discreet.releases.noise.protection import Protection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.exact import Number
+    from discreet.ledgers.purse import Purse
+    from discreet.releases.asking.question import Question
+    from discreet.releases.showing.answer import Answer
+    from discreet.releases.showing.preview import Preview
+    from discreet.tables import Policy
+
+__all__ = ["Questions"]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Questions:
+    """Questions that share one price; all are paid for together, or none.
+
+    Each gets an equal part, or one in proportion to its weight: errors of different questions have different units, so
+    only you can say which matters more. The same question asked twice gets one part, the larger. If you have paid for a
+    stored answer that is worth its part, the question is free, and its part goes to the others. If somebody else paid
+    for it, you are shown their answer, and what it cost them is charged to your own budgets, not to the dataset's; if
+    that is more than the part and one of your budgets has a limit, the question is answered anew. So all questions
+    together never charge more than the price, neither to the dataset's budget nor to any other that has a limit.
+
+    Of a price in rho a question with the share w may cost rho w. A price in epsilon is divided in one of two ways, by
+    which has less noise: epsilon w and delta w each (basic composition), or, where the ledger counts in zCDP and a
+    delta may be used, the largest rho that converts to (epsilon, delta), times w (Bun & Steinke 2016,
+    arXiv:1605.02065). The shares add up to 1, so either way all answers together keep the price.
+
+    >>> import pyarrow as pa
+    >>> from discreet.database import Database
+    >>> from discreet.tables import Column, Policy, Table
+    >>> table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])
+    >>> asked = ["SELECT COUNT(*) AS n FROM t", "SELECT COUNT(*) AS m FROM t", "SELECT SUM(x) AS s FROM t"]
+    >>> with Database(Policy([table], epsilon=9), {"t": pa.table({"x": [1]})}) as db:
+    ...     [preview.promise for preview in db.ask_all(asked).preview(epsilon=1)]
+    ['ε = 0.5', 'ε = 0.5', 'ε = 0.5']
+    """
+
+    questions: tuple[Question, ...]
+    purse: Purse
+
+    def __init__(self, questions: Sequence[Question], purse: Purse) -> None:
+        if not questions:
+            msg = "there are no questions; give at least one."
+            raise ParameterError(msg)
+        if any(question.purse is not purse for question in questions):
+            msg = "a question belongs to another database; ask it there."
+            raise ParameterError(msg)
+        if len({(question.analyst, question.purpose) for question in questions}) > 1:
+            msg = "the questions are of several analysts or purposes; ask those of each by themselves."
+            raise ParameterError(msg)
+        object.__setattr__(self, "questions", tuple(questions))
+        object.__setattr__(self, "purse", purse)
+
+    def explain(self) -> str:
+        """Say for each question what is computed and which numbers get noise."""
+        return "\n\n".join(question.explain() for question in self.questions)
+
+    def preview(  # noqa: PLR0913 - prices and what is known
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        weights: Sequence[Number] | None = None,
+        expected_count: int | None = None,
+        confidence: float = 0.95,
+    ) -> list[Preview]:
+        """Say for each question what its part of the price promises, costs and errs by; nothing is read or spent.
+
+        The same question asked again is charged with its first.
+        """
+        for question in self.questions:
+            question._allowed("preview")  # noqa: SLF001 - a question knows its own rights
+        previews: list[Preview] = []
+        charged: set[str] = set()
+        price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
+        for question, part in zip(self.questions, self._parts(price, weights), strict=True):
+            preview = question._preview(part, expected_count, confident(confidence))  # noqa: SLF001 - rights were seen
+            previews.append(_shared(preview) if question.plan.key in charged else preview)
+            charged.add(question.plan.key)
+        return previews
+
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        weights: Sequence[Number] | None = None,
+        key: str = "",
+    ) -> list[Answer]:
+        """Answer all questions for one price, divided by `weights`, one above 0 for each; equally without them.
+
+        With a `key` these questions at this price are charged once, however often they are sent (`Question.release`).
+        """
+        for question in self.questions:
+            question._allowed("release")  # noqa: SLF001 - a question knows its own rights
+        price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
+        both = zip(self.questions, self._parts(price, weights), strict=True)
+        # Not their parts: sent again, all questions are answered, and the price would be divided in another way.
+        given = _weights(weights, len(self.questions))
+        shares = list(zip((question.plan.key for question in self.questions), given, strict=True))
+        request = f"{price} for {shares}"
+        return pay_all([(question, Protection.of(question.recipe, part)) for question, part in both], key, request)
+
+    @property
+    def _policy(self) -> Policy:
+        return self.questions[0].plan.policy
+
+    def _parts(self, price: Price, weights: Sequence[Number] | None) -> list[Price]:
+        """The price of each question."""
+        weight: dict[str, Fraction] = {}
+        for question, given in zip(self.questions, _weights(weights, len(self.questions)), strict=True):
+            weight[question.plan.key] = max(weight.get(question.plan.key, given), given)
+        first = {question.plan.key: question for question in reversed(self.questions)}
+        parts = self._divided(price, first, weight)
+        paid = {key: weight[key] for key in weight if not self._is_free(first[key], parts[key])}
+        if paid and len(paid) < len(weight):
+            parts |= self._divided(price, {key: first[key] for key in paid}, paid)
+        return [parts[question.plan.key] for question in self.questions]
+
+    @staticmethod
+    def _is_free(question: Question, part: Price) -> bool:
+        return foresee(question, Protection.of(question.recipe, part)).is_free
+
+    def _divided(
+        self, price: Price, questions: Mapping[str, Question], weights: Mapping[str, Fraction]
+    ) -> dict[str, Price]:
+        """Divide a price over different questions, in the way that has less noise."""
+        policy = self._policy
+        whole = sum(weights.values())
+        shares = {key: weight / whole for key, weight in weights.items()}
+        plain = {key: price.part(share, price.delta * share) for key, share in shares.items()}
+        if price.epsilon is None or not price.delta or policy.filter != "zcdp" or len(questions) == 1:
+            return plain
+        if any(not question.plan.aggregate.known for question in questions.values()):
+            return plain  # groups are selected with a delta of their own
+        budget = Budget(price.epsilon, price.delta, neighbors=policy.budget.neighbors)
+        rho = zcdp_allowance(budget, share=1).rho
+        divided = {key: Price(None, rho * share, Fraction(0)) for key, share in shares.items()}
+        return min(plain, divided, key=lambda parts: _noise(questions, parts))
+
+
+def _shared(preview: Preview) -> Preview:
+    """The preview of a question that another one pays for."""
+    charges = {title: charge * 0 for title, charge in preview.charges.items()}
+    return replace(preview, cost=charges["dataset"], charges=charges, repeated=True)
+
+
+def _weights(given: Sequence[Number] | None, count: int) -> list[Fraction]:
+    if given is None:
+        return [Fraction(1)] * count
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != count:
+        msg = f"weights is {shown(given)}; it must be a list of {counted(count, 'number')}, one for each question."
+        raise ParameterError(msg)
+    weights = [rational(weight, name="weights") for weight in given]
+    if min(weights) <= 0:
+        msg = f"weights is {shown(given)}; each must be above 0: a question without a part of the price has no answer."
+        raise ParameterError(msg)
+    return weights
+
+
+def _noise(questions: Mapping[str, Question], parts: Mapping[str, Price]) -> float:
+    """The sum over all noises of the logarithm of their error; chosen points have none."""
+    protections = [Protection.of(question.recipe, parts[key]) for key, question in questions.items()]
+    noises = [noise for protection in protections for noise in protection.noises]
+    added = [noise for noise in noises if isinstance(noise, DiscreteLaplace | Gaussian)]
+    return math.fsum(math.log(max(noise.error(), 1e-9)) for noise in added)

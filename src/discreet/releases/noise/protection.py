@@ -1,0 +1,314 @@
+"""How a price becomes noise: its division, the family, the scales, the selection of groups, and what it promises."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from discreet.exact import rational, sqrt_lower, sqrt_upper
+from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.numbers.gaussian import Gaussian
+from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
+from discreet.plans.refusals import refuse
+from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma
+from discreet.privacy.readings import as_text
+from discreet.releases.measures.measure import NoisyMeasure
+from discreet.releases.noise.choices import RankChoice, laplace_rho, pure_rho
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.sums import Noise
+    from discreet.plans.nodes.aggregate import Sensitivity
+    from discreet.privacy import Curve
+    from discreet.privacy.currencies import Currency
+    from discreet.releases.noise.price import Price
+    from discreet.releases.noise.recipe import Recipe
+
+__all__ = ["Protection", "rough_sigma", "shares"]
+
+_MOST_KEYS = 1 << 20
+_STEPS = 60
+_PARTS = 1024  # shares are whole multiples of about 1/1024, so that scales stay short fractions
+_ROUGH = (1e-3, 30.0)  # epsilons for which plain floats tell about Gaussian noise
+
+
+@dataclass(frozen=True)
+class Protection:
+    """The noise of each block, and the selection of groups where they are not known; all from public facts.
+
+    Blocks share the price as `shares` says: block i has the share x_i, and all shares add up to 1.
+    Laplace noise and choices get epsilon x_i, so the scale l1_i / (epsilon x_i) (basic composition, the epsilons add).
+    Gaussian blocks share what the choices leave, epsilon X with X the sum of their x_i, and all of the delta: sigma_i =
+    l2_i sigma sqrt(X / x_i), where sigma is that of a sensitivity of 1 for (epsilon X, delta). Then the sum of (l2_i /
+    sigma_i)^2 is 1 / sigma^2, and independent Gaussians with these moves are like one with a move of 1 at sigma,
+    exactly. The family with the smaller variances (their geometric mean) is taken. A price in rho is shared likewise:
+    rhos add.
+
+    Where groups are found in the data, their selection takes a share as well. It gets all of the price's delta, or half
+    of it where Gaussian noise needs the other half; epsilons and deltas of the two add up to the price. Given the
+    groups that were selected, the noisy numbers of just these are released: adaptive composition.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.releases.noise.price import Price
+    >>> from discreet.releases.noise.recipe import Recipe
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*) FROM people"))
+    >>> protection = Protection.of(recipe, Price.read(policy, epsilon="0.5"))
+    >>> protection.promise, protection.cost, protection.noises[0].scale
+    ('ε = 0.5', Pure(epsilon=0.5), Fraction(2, 1))
+    """
+
+    price: Price
+    noises: tuple[Noise | RankChoice, ...]
+    selection: PartitionSelection | None
+    filter: str
+
+    @staticmethod
+    def of(recipe: Recipe, price: Price) -> Protection:
+        """Choose the noise for a price."""
+        plan = recipe.plan
+        neighbors = plan.policy.budget.neighbors
+        moves = [block.sensitivity(plan.aggregate, neighbors) for block in recipe.blocks]
+        blocks = _Blocks(recipe, moves)
+        laplace = blocks.laplace(price)
+        normal = blocks.gaussian(price, laplace)
+        noises = laplace if normal is None else normal
+        if plan.aggregate.known:
+            return Protection(price, noises, None, plan.policy.filter)
+        delta = price.delta / 2 if noises is normal and price.epsilon is not None else price.delta
+        # The same division that the noises were made by: shares of two would not add up to the price.
+        split = blocks.shares(gaussian=price.epsilon is None or noises is normal)
+        part = price.part(split[-1], delta)
+        return Protection(price, noises, _selection(recipe, part), plan.policy.filter)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether some noise is Gaussian."""
+        return any(isinstance(noise, Gaussian) for noise in self.noises)
+
+    @property
+    def delta(self) -> Fraction:
+        """What of the price's delta is used: none for Laplace noise on known groups, and none for rho alone."""
+        if self.selection is not None:
+            return self.price.delta if self.price.epsilon is not None else self.selection.delta
+        return self.price.delta if self.gaussian and self.price.epsilon is not None else Fraction(0)
+
+    @property
+    def curve(self) -> Curve:
+        """The curve of everything together."""
+        parts = [noise.privacy for noise in self.noises]
+        if self.selection is not None:
+            parts.append(self.selection.privacy)
+        first, *rest = parts
+        return sum(rest, start=first)
+
+    @property
+    def promise(self) -> str:
+        """What this release alone promises."""
+        delta = f", δ = {as_text(self.delta)}" if self.delta else ""
+        if self.price.epsilon is not None:
+            return f"ε = {as_text(self.price.epsilon)}{delta}"
+        return f"ρ = {as_text(self.price.rho or Fraction(0))}{delta}"
+
+    @cached_property
+    def cost(self) -> Currency:
+        """What is charged, in the budget's own currency, rounded up."""
+        neighbors = self.noises[0].neighbors
+        epsilon = self.price.epsilon
+        if self.filter == "pure":
+            return Pure(epsilon or 0, neighbors=neighbors)
+        if self.filter == "approximate":
+            return Approximate(epsilon or 0, self.delta, neighbors=neighbors)
+        return ZCDP(self._rho, self.selection.delta if self.selection else 0, neighbors=neighbors)
+
+    @property
+    def _rho(self) -> Fraction:
+        """The sum of all rhos; a price in rho is not exceeded by construction, only by the last rounding.
+
+        Each of the selection's g coins is (epsilon', delta')-private, so delta'-approximately rho'-zCDP with the rho'
+        of epsilon' (Bun & Steinke 2016, arXiv:1605.02065, Section 8); the coins are independent.
+        """
+        rho = sum((_rho_of(noise) for noise in self.noises), Fraction(0))
+        if self.selection is not None:
+            coins = self.selection.touched
+            rho += coins * pure_rho(self.selection.epsilon / coins)
+        return min(rho, self.price.rho) if self.price.rho is not None else _rounded_up(rho)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The blocks of a recipe and how far a unit moves them, about to get noise of either family."""
+
+    recipe: Recipe
+    moves: list[Sensitivity]
+
+    def shares(self, *, gaussian: bool) -> list[Fraction]:
+        """The share of each block, and of the selection of groups, which comes last."""
+        others = 0 if self.recipe.plan.aggregate.known else 1
+        return shares(self.recipe, self.moves, gaussian=gaussian, others=others)
+
+    def laplace(self, price: Price) -> tuple[Noise | RankChoice, ...]:
+        """Laplace noise, and choices."""
+        parts = [price.part(share, Fraction(0)) for share in self.shares(gaussian=price.epsilon is None)]
+        blocks = zip(self.recipe.blocks, self.moves, parts, strict=False)
+        return tuple(block.laplace(self.recipe.plan, moved, part) for block, moved, part in blocks)
+
+    def gaussian(self, price: Price, laplace: tuple[Noise | RankChoice, ...]) -> tuple[Noise | RankChoice, ...] | None:
+        """Gaussian noise, and choices; None where Laplace noise varies less, or Gaussian noise cannot be had."""
+        if price.epsilon is not None and not price.delta:
+            return None
+        split = self.shares(gaussian=True)
+        blocks = self.recipe.blocks
+        all_shares = sum((x for x, block in zip(split, blocks, strict=False) if block.added), Fraction(0))
+        if not all_shares:
+            return None
+        if price.epsilon is not None:
+            delta = price.delta if self.recipe.plan.aggregate.known else price.delta / 2
+            paid = price.epsilon * all_shares
+            rough = sqrt_lower(all_shares) * rational(rough_sigma(float(paid), float(delta)))
+            if self._gain(laplace, rough, split) < 0:  # by far: a search for the exact sigma would change nothing
+                return None
+            unit = _unit_sigma(paid, delta) * sqrt_upper(all_shares)
+        else:
+            unit = sqrt_upper(1 / (2 * (price.rho or 1)))
+        if self._gain(laplace, unit, split) <= 0:
+            return None
+        noises: list[Noise | RankChoice] = []
+        for block, moved, share in zip(blocks, self.moves, split, strict=False):
+            part, sigma = price.part(share, Fraction(0)), unit * sqrt_upper(1 / share)
+            noise = block.gaussian(self.recipe.plan, moved, part, sigma)
+            if noise is None:
+                return None
+            noises.append(noise)
+        return tuple(noises)
+
+    def _gain(self, laplace: tuple[Noise | RankChoice, ...], unit: Fraction, split: list[Fraction]) -> float:
+        """How much smaller the variances of Gaussian noise are, as the sum of the logarithms of their ratios."""
+        return sum(
+            math.log(block.spread(noise)) - math.log(max(unit**2 * moved.l2_squared / share, Fraction(1, 10**30)))
+            for block, noise, moved, share in zip(self.recipe.blocks, laplace, self.moves, split, strict=False)
+            if block.added
+        )
+
+
+def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: int = 0) -> list[Fraction]:
+    r"""Divide a price among the blocks, and equally among `others` that are no blocks; the sum is 1.
+
+    Column o has the variance V_o = sum over blocks of c_ob / x_b^p, x_b the share of block b; p = 2 for shares of an
+    epsilon (scale l1 / epsilon), p = 1 for shares of a rho or of Gaussian noise (variance l2^2 / 2 rho). Columns are in
+    units of their own, so the product of all V_o is made least. Setting the derivatives of sum ln V_o to those of the
+    sum of shares gives x_b in proportion to the sum over columns of (c_ob / x_b^p) / V_o: every column has the same
+    weight, and gives it to blocks as they add to its variance. That rule is repeated until it holds, each time moving
+    1/(1 + p) of the way (in logarithms), which for two blocks of one column ends there at once, where all of the way
+    would overshoot. With one block per column, blocks get as many shares as they have columns.
+
+    A mean, a variance or a covariance combines several blocks by numbers that depend on the data. In their place stand
+    those of values spread evenly over their public range.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.plans.nodes.aggregate import Sensitivity
+    >>> from discreet.releases.noise.recipe import Recipe
+    >>> from discreet.tables import Column, Policy, Table
+    >>> columns = [Column(name, lower=0, upper=120, nullable=False) for name in ("age", "stay")]
+    >>> policy = Policy([Table("people", row_is_unit=True, columns=columns)], epsilon=1)
+    >>> recipe = Recipe.of(plan_sql(policy, "SELECT AVG(age), AVG(stay) FROM people"))
+    >>> moves = [Sensitivity(1, 120, 120**2), Sensitivity(1, 60, 60**2)]
+    >>> [round(float(share), 2) for share in shares(recipe, moves, gaussian=False)]
+    [0.59, 0.41]
+    """
+    count = len(moves) + others
+    if count == 1:
+        return [Fraction(1)]
+    measures = [NoisyMeasure.before(recipe, name, (), 0.95) for name, _ in recipe.plan.request.measures]
+    columns = [measure.variances(moves, gaussian=gaussian) for measure in measures]
+    columns += [{len(moves) + place: 1.0} for place in range(others)]
+    split = [1 / count] * count
+    power = 1 if gaussian else 2
+    for _ in range(_STEPS):
+        weights = [0.0] * count
+        for column in columns:
+            parts = {block: part / split[block] ** power for block, part in column.items()}
+            total = sum(parts.values())
+            for block, part in parts.items():
+                weights[block] += part / total
+        towards = [max(weight / len(columns), 1 / _PARTS) for weight in weights]
+        last, split = (
+            split,
+            [a ** (power / (1 + power)) * b ** (1 / (1 + power)) for a, b in zip(split, towards, strict=True)],
+        )
+        split = [part / sum(split) for part in split]
+        if max(abs(a - b) for a, b in zip(last, split, strict=True)) < 1 / (8 * _PARTS):
+            break
+    whole = [max(1, round(part * _PARTS)) for part in split]
+    return [Fraction(part, sum(whole)) for part in whole]
+
+
+def rough_sigma(epsilon: float, delta: float) -> float:
+    """Return a little less than the sigma that Gaussian noise needs for a sensitivity of 1, without certainty.
+
+    The delta of Gaussian noise (Balle & Wang 2018, arXiv:1805.06530, Theorem 8) in plain floats, by halving; 0 where
+    floats do not tell. It decides only whether the certified search is worth its time.
+
+    >>> round(rough_sigma(1.0, 1e-6), 2)
+    4.18
+    """
+
+    def above(sigma: float) -> bool:
+        near, far = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+        tails = [math.erfc(-end / math.sqrt(2)) / 2 for end in (near, far)]
+        return tails[0] - math.exp(epsilon) * tails[1] > delta
+
+    if not _ROUGH[0] <= epsilon <= _ROUGH[1] or delta < 1e-13:
+        return 0.0
+    low, high = 1e-3, 1e6
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if above(middle) else (low, middle)
+    return 0.99 * low
+
+
+def _rho_of(noise: Noise | RankChoice) -> Fraction:
+    """The rho of one block: its curve's, or for Laplace noise that of its pure promise where it is smaller."""
+    if isinstance(noise, RankChoice):
+        return noise.rho
+    return laplace_rho(noise) if isinstance(noise, DiscreteLaplace) else Fraction(noise.privacy.zcdp())
+
+
+def _rounded_up(rho: Fraction) -> Fraction:
+    """Round a charge up to twelve digits, so that it can be read."""
+    unit = Fraction(10) ** (len(str(int(1 / rho))) + 11 if rho < 1 else 12)
+    return Fraction(math.ceil(rho * unit)) / unit
+
+
+@lru_cache(maxsize=64)
+def _unit_sigma(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The sigma that a sensitivity of 1 needs; a search, so it is kept."""
+    return rational(gaussian_sigma(epsilon=epsilon, delta=delta))
+
+
+def _selection(recipe: Recipe, price: Price) -> PartitionSelection:
+    """Select groups with a part of the price; a unit holds as many of them as the plan says."""
+    aggregate = recipe.plan.aggregate
+    groups = aggregate.groups_per_unit
+    if not price.delta:
+        refuse(
+            "GROUP BY",
+            why="The groups are not known beforehand, and without a delta none could ever be shown.",
+            instead="keys in the policy, or a budget and a release with a delta above 0.",
+        )
+    if groups is None or groups > _MOST_KEYS:
+        refuse(
+            "GROUP BY",
+            why="Nothing bounds how many groups one unit touches.",
+            instead="rows_per_unit in the policy, or Bounding(groups=…) in the question.",
+        )
+    neighbors = recipe.plan.policy.budget.neighbors
+    if price.epsilon is not None:
+        return PartitionSelection(epsilon=price.epsilon, delta=price.delta, keys=groups, neighbors=neighbors)
+    # Each of the c coins may cost rho / c: epsilon' = sqrt(2 rho / c), and c of them count as c epsilon'.
+    coins = PartitionSelection(epsilon=1, delta=price.delta, keys=groups, neighbors=neighbors).touched
+    epsilon = coins * sqrt_lower(2 * (price.rho or 0) / coins)
+    return PartitionSelection(epsilon=epsilon, delta=price.delta, keys=groups, neighbors=neighbors)
