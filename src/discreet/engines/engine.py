@@ -1,4 +1,4 @@
-"""What every engine offers: few methods, and nothing that gives out a row."""
+"""What every engine offers: few methods, and none that gives out a row which nobody has paid for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     from discreet.engines.aggregates import Aggregates
+    from discreet.engines.loan import Loan
     from discreet.engines.sql.checks import Declared
+    from discreet.ledgers import Ledger
+    from discreet.plans import Extract
     from discreet.plans.nodes import Aggregate
     from discreet.tables import Policy
 
@@ -56,6 +59,9 @@ class Engine(Protocol):
 
     def prepare(self, aggregate: Aggregate) -> Prepared:
         """Write the statements for a plan's aggregate, or refuse it."""
+
+    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
+        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
 
     def verify(self, policy: Policy) -> Mapping[Declared, bool]:
         """Tell which facts of the policy hold that only a look at all rows can verify; for the owner alone."""

@@ -7,7 +7,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.aggregates import Aggregates
+from discreet.engines.loan import Loan
 from discreet.engines.sql.checks import Declared, declared_facts, most_alike
+from discreet.engines.sql.lending import lent_rows, lent_text
 from discreet.engines.sql.statements import Statements
 from discreet.errors import EngineError, TimeLimitError
 from discreet.exact import integer
@@ -17,8 +19,11 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from discreet.engines.bounded_rows import BoundedRows
     from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.relations import Emitter
+    from discreet.ledgers import Ledger
+    from discreet.plans import Extract
     from discreet.plans.nodes import Aggregate, Node
     from discreet.tables import Policy
 
@@ -71,6 +76,24 @@ class SQLEngine(ABC):
             counted = stored and statements.has_cells and self._few(child)
             results = self._results(statements.parts if counted else statements.texts) if stored else None
             late = results is None and self._expired
+        found = statements.read(self._required(results, late=late), counted=counted)
+        return Aggregates(statements.aggregate, *found)  # type: ignore[arg-type]  # of the declared kinds
+
+    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
+        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
+        text = lent_text(extract, self._emitter)
+        return Loan(extract, ledger, lambda: self._lent(extract, text), self.alive, (analyst, purpose))
+
+    def _lent(self, extract: Extract, text: str) -> BoundedRows:
+        """Read rows, all of them in one statement; a loan calls it for who has paid."""
+        with self._lock:
+            self._expired = False
+            results = self._results([text]) if self._store(extract.node) else None
+            late = results is None and self._expired
+        return lent_rows(extract, self._required(results, late=late)[0])
+
+    def _required(self, results: Results | None, *, late: bool) -> Results:
+        """Give results, or say that there are none; nothing of why, but whether the time was over."""
         if late:
             raise TimeLimitError(self._seconds)
         if results is None:
@@ -79,8 +102,7 @@ class SQLEngine(ABC):
                 "depend on private rows; the owner finds it by checking the connection, memory, disk and files."
             )
             raise EngineError(msg)
-        found = statements.read(results, counted=counted)
-        return Aggregates(statements.aggregate, *found)  # type: ignore[arg-type]  # of the declared kinds
+        return results
 
     def verify(self, policy: Policy) -> dict[Declared, bool]:
         """Tell which declared facts hold in the stored rows: the owner's check, and never an analyst's.
