@@ -181,6 +181,13 @@ def test_what_nothing_bounds_is_not_lent(build: Callable[[], object], said: str)
         build()
 
 
+def test_rows_on_loan_keep_the_limit_that_was_asked_for() -> None:
+    assert [extract.rows_per_unit for extract in EXTRACTS] == [3, 1, 3, 1, 3]
+    with DuckDB(POLICY, arrow_tables(POLICY, ROWS)) as engine:
+        counts = [np.bincount(read(engine, extract).units).max() for extract in EXTRACTS[:2]]
+    assert counts == [3, 1]
+
+
 def test_rows_of_rows_that_are_read_twice_are_refused() -> None:
     answers = table(POLICY, "answers").select("rating")
     with DuckDB(POLICY, arrow_tables(POLICY, ROWS)) as engine, pytest.raises(QueryRefused, match="cannot be told"):
