@@ -15,5 +15,6 @@ from discreet.engines.bounded_rows import BoundedRows
 from discreet.engines.engine import Engine, Prepared
 from discreet.engines.loan import Loan
 from discreet.engines.opening import open_engine
+from discreet.engines.snapshot import Snapshot
 
-__all__ = ["Aggregates", "BoundedRows", "Engine", "Loan", "Prepared", "open_engine"]
+__all__ = ["Aggregates", "BoundedRows", "Engine", "Loan", "Prepared", "Snapshot", "open_engine"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -28,7 +28,7 @@ class Prepared(Protocol):
     """
 
     def run(self) -> Aggregates:
-        """Compute it, in one snapshot of the data where the engine has snapshots."""
+        """Compute it, in one snapshot of the data where the engine has snapshots: `Engine.run` of it alone."""
 
     def near(self, aggregate: Aggregate) -> Prepared:
         """Read no more than the windows of an aggregate that is the same apart from them, without writing it anew."""
@@ -59,6 +59,9 @@ class Engine(Protocol):
 
     def prepare(self, aggregate: Aggregate) -> Prepared:
         """Write the statements for a plan's aggregate, or refuse it."""
+
+    def run(self, questions: Sequence[Prepared]) -> list[Aggregates]:
+        """Compute questions that were prepared here in one snapshot, each within its own time; all, or none."""
 
     def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
         """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
