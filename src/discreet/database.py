@@ -12,24 +12,21 @@ from discreet.errors import ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers import open_ledger
 from discreet.ledgers.records import require_analyst, require_purpose
-from discreet.plans import plan_sql
+from discreet.plans import Desk, Frame, plan_sql
 from discreet.plans import table as plan_table
 from discreet.releases import Question, Questions
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import Self
 
+    from discreet.engines import Loan
     from discreet.ledgers import Ledger, Statement
-    from discreet.plans import Bounding, Frame, Groups, Plan
-    from discreet.plans.aggregates import Measure
-    from discreet.plans.nodes import JoinKind, Keep
-    from discreet.plans.terms import Term
+    from discreet.plans import Bounding, Extract, Plan
     from discreet.privacy.currencies import Currency
 
-__all__ = ["Database", "GroupedRows", "Rows", "open"]
+__all__ = ["Database", "open"]
 
 
 class Database:
@@ -146,9 +143,10 @@ class Database:
             raise ParameterError(msg)
         return Questions([self.sql(each) if isinstance(each, str) else each for each in listed], self._ledger)
 
-    def table(self, name: str) -> Rows:
-        """Start a question at a table, in Python."""
-        return Rows(plan_table(self._policy, name, verified=self._verified), self._question)
+    def table(self, name: str) -> Frame[Question, Loan]:
+        """Start a question at a table, in Python; or a loan of its rows, for a method that computes with rows."""
+        scanned = plan_table(self._policy, name, verified=self._verified)
+        return Frame(self._policy, scanned.node, Desk(self._question, self._lent))
 
     def close(self) -> None:
         """Close the source, and the ledger unless it was given opened; what `as_` made closes nothing."""
@@ -171,109 +169,21 @@ class Database:
     def _question(self, plan: Plan, asked: str = "") -> Question:
         return Question(plan, self._engine, self._ledger, self._analyst, self._purpose, asked)
 
+    def _lent(self, extract: Extract) -> Loan:
+        if not self._policy.may(self._analyst, "release", extract.tables):
+            tables = ", ".join(extract.tables)
+            msg = (
+                f"analyst {shown(self._analyst)} may not release anything about {tables}; ask the owner of the policy."
+            )
+            raise ParameterError(msg)
+        return self._engine.lend(extract, self._ledger, self._analyst, self._purpose)
+
 
 def _require_rights(policy: Policy, analyst: str | None, purpose: str | None) -> None:
     """Refuse a name that the policy does not know; nobody may open a database, and is refused by each question."""
     if analyst is not None:
         require_analyst(policy, analyst)
     require_purpose(policy, purpose)
-
-
-class Rows:
-    """Rows of a table that are still to be aggregated: `discreet.plans.Frame`, whose plans become questions.
-
-    >>> import pyarrow as pa
-    >>> from discreet.plans import aggregates as agg
-    >>> from discreet.tables import Column, Table
-    >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("cost", lower=0, upper=9)])
-    >>> with Database(Policy([visits], epsilon=1), {"visits": pa.table({"id": [1], "cost": [3]})}) as db:
-    ...     db.table("visits").where("cost > 2").agg(n=agg.count()).plan.columns.keys()
-    dict_keys(['n'])
-    """
-
-    def __init__(self, frame: Frame, ask: Callable[[Plan], Question]) -> None:
-        self._frame = frame
-        self._ask = ask
-
-    def where(self, *conditions: str | Term) -> Rows:
-        """Keep the rows that fulfill all conditions."""
-        return Rows(self._frame.where(*conditions), self._ask)
-
-    def select(self, *columns: str | Term, **computed: str | Term) -> Rows:
-        """Keep columns by name, and compute others."""
-        return Rows(self._frame.select(*columns, **computed), self._ask)
-
-    def join(self, other: Rows, on: str | Sequence[str], *, how: JoinKind | Keep | str = "inner") -> Rows:
-        """Join on columns that both sides have; with `how="left"` rows here without a partner are kept.
-
-        With "semi" or "anti" rows here that have a partner, or have none, are kept, as EXISTS and NOT EXISTS do.
-        """
-        return Rows(self._frame.join(self._partner(other), on, how=how), self._ask)
-
-    def union_all(self, other: Rows) -> Rows:
-        """Put the rows of another table under these."""
-        return Rows(self._frame.union_all(self._partner(other)), self._ask)
-
-    def per_unit(self, *keys: str, **measures: Measure) -> Rows:
-        """Summarize each unit's rows, perhaps by further keys; the unit's column stays, to join on."""
-        return Rows(self._frame.per_unit(*keys, **measures), self._ask)
-
-    def group_by(self, *keys: str | Term, **computed: str | Term) -> GroupedRows:
-        """Form groups."""
-        return GroupedRows(self._frame.group_by(*keys, **computed), self._ask)
-
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Question:
-        """Aggregate all rows; a term is computed from the released columns before it."""
-        return self._ask(self._frame.agg(bounding, **measures))
-
-    def _partner(self, other: Rows) -> Frame:
-        """The frame of other rows, which must be of the same database: one engine reads both."""
-        if not isinstance(other, Rows):
-            msg = f"{shown(other)} is no table of the database; write db.table('patients')."
-            raise ParameterError(msg)
-        if other._ask != self._ask:
-            msg = "the two tables belong to different databases; a question is about one."
-            raise ParameterError(msg)
-        return other._frame
-
-    def __repr__(self) -> str:
-        return f"Rows({', '.join(self._frame.node.schema)})"
-
-
-class GroupedRows:
-    """Rows with group keys, ready to be aggregated.
-
-    >>> import pyarrow as pa
-    >>> from discreet.plans import aggregates as agg
-    >>> from discreet.tables import Column, Table
-    >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("ward", keys=["a", "b"])])
-    >>> with Database(Policy([visits], epsilon=1), {"visits": pa.table({"id": [1], "ward": ["a"]})}) as db:
-    ...     db.table("visits").group_by("ward").agg(n=agg.count()).plan.aggregate.groups
-    2
-    """
-
-    def __init__(self, groups: Groups, ask: Callable[[Plan], Question]) -> None:
-        self._groups = groups
-        self._ask = ask
-
-    def having(self, *conditions: str | Term) -> GroupedRows:
-        """Show the groups whose released values fulfill all conditions, by the names of the answer's columns."""
-        return GroupedRows(self._groups.having(*conditions), self._ask)
-
-    def order_by(self, *values: str | Term, descending: bool = False) -> GroupedRows:
-        """Sort the answer by released values, the first one first."""
-        return GroupedRows(self._groups.order_by(*values, descending=descending), self._ask)
-
-    def limit(self, most: int) -> GroupedRows:
-        """Show so many groups at most."""
-        return GroupedRows(self._groups.limit(most), self._ask)
-
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Question:
-        """Aggregate each group; a term is computed from the released columns before it."""
-        return self._ask(self._groups.agg(bounding, **measures))
-
-    def __repr__(self) -> str:
-        return f"GroupedRows({', '.join(name for name, _ in self._groups.keys)})"
 
 
 def open(  # noqa: A001 - used as discreet.open

@@ -304,7 +304,7 @@ def test_bounds_and_the_question_between_them_are_one_request(db: dp.Database, m
     """A crash after the bounds were bought: sent again, they are shown as they were, and the rest is bought."""
     question = db.sql(SUM)
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.releases.question.Question._between", lambda *_: 1 / 0)
+        patch.setattr("discreet.releases.asking.question.Question._between", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             question.release(epsilon=2, narrow="0.25", key="k1")
     assert db.remaining == Pure("29.5")

@@ -124,13 +124,13 @@ def test_promise_3_the_cost_is_on_disk_before_the_engine_touches_data(
     policy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[list[str]] = []
-    real = SQLEngine.compute
+    real = SQLEngine.run
 
     def compute(self: SQLEngine, *given: Any) -> Any:  # noqa: ANN401 - as the engine
         seen.append([line.kind for line in lines_of(policy)])  # another connection sees only what was committed
         return real(self, *given)
 
-    monkeypatch.setattr(SQLEngine, "compute", compute)
+    monkeypatch.setattr(SQLEngine, "run", compute)
     with dp.open(policy) as db:
         db.sql(COUNT).release(epsilon=1)
     assert seen == [["opened", "reserved"]]
@@ -147,7 +147,7 @@ def test_promise_3_no_refund_after_a_failure_an_interrupt_or_a_crash(
     with dp.open(policy) as db:
         before = db.remaining
         with monkeypatch.context() as patch:
-            patch.setattr(SQLEngine, "compute", compute)
+            patch.setattr(SQLEngine, "run", compute)
             with pytest.raises(type(failure)):
                 db.sql(COUNT).release(epsilon=1)
         spent = db.remaining

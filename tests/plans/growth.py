@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.plans import Frame
+    from discreet.plans import Extract, Frame, Plan
+
+    Rows = Frame[Plan, Extract]
 
 PAIR = "visits AS a JOIN visits AS b ON a.patient_id = b.patient_id"
 
@@ -163,13 +165,13 @@ def most_answered(write: Callable[[int], str], answers: Callable[[str], bool], m
     return low
 
 
-def frames(start: Frame) -> dict[str, Callable[[int], Frame]]:
+def frames(start: Rows) -> dict[str, Callable[[int], Rows]]:
     """The same classes from Python, where frames and terms are used again instead of being written again."""
     from discreet.plans import col
     from discreet.plans.aggregates import sum as total
 
-    def grown(step: Callable[[Frame], Frame]) -> Callable[[int], Frame]:
-        def build(number: int) -> Frame:
+    def grown(step: Callable[[Rows], Rows]) -> Callable[[int], Rows]:
+        def build(number: int) -> Rows:
             found = start
             for _ in range(number):
                 found = step(found)
@@ -177,13 +179,13 @@ def frames(start: Frame) -> dict[str, Callable[[int], Frame]]:
 
         return build
 
-    def of_terms(number: int) -> Frame:
+    def of_terms(number: int) -> Rows:
         term = col("cost")
         for _ in range(number):
             term = term + term
         return start.select("patient_id", cost=term)
 
-    def long_sum(number: int) -> Frame:
+    def long_sum(number: int) -> Rows:
         term = col("cost")
         for _ in range(number):
             term = term + 1

@@ -17,7 +17,7 @@ from tests.plans.hospital import POLICY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.plans import Frame
+    from discreet.plans import Extract, Frame, Plan
 
 
 def same(plan: object, sql: str) -> bool:
@@ -276,7 +276,7 @@ def test_divisors_and_lists_are_read_in_words() -> None:
         (lambda v: v.agg(n=aggregates.histogram("cost", 10)), "write a list of numbers"),  # type: ignore[arg-type]
     ],
 )
-def test_mistakes_are_answered_in_a_sentence(mistake: Callable[[Frame], object], said: str) -> None:
+def test_mistakes_are_answered_in_a_sentence(mistake: Callable[[Frame[Plan, Extract]], object], said: str) -> None:
     with pytest.raises((ParameterError, QueryRefused), match=said):
         mistake(table(POLICY, "visits"))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.engines.sealed import Sealed
 from discreet.errors import ParameterError
 from discreet.exact import integer
 
@@ -23,13 +24,7 @@ __all__ = ["Aggregates"]
 _FITS = 2**62
 
 
-def _closed(*_: object, **__: object) -> NoReturn:
-    """Refuse whatever Python offers to show, copy, compare or store a value."""
-    msg = "exact answers are not shown, copied, compared or stored; release them through a mechanism."
-    raise TypeError(msg)
-
-
-class Aggregates:
+class Aggregates(Sealed):
     """What an engine computed: for each group, each statistic as an exact integer, before any noise.
 
     There is no repr, no str, no iteration, no length, no equality and no pickling. Whoever adds noise calls
@@ -43,6 +38,8 @@ class Aggregates:
     """
 
     __slots__ = ("_aggregate", "_keys", "_numbers", "_pooled", "_units")
+
+    closed = "exact answers are not shown, copied, compared or stored; release them through a mechanism."
 
     def __init__(
         self,
@@ -131,10 +128,6 @@ class Aggregates:
             msg = "the groups are known; units are counted only where groups are found in the data."
             raise ParameterError(msg)
         return np.array(self._units, dtype=np.int64)
-
-    __repr__ = __str__ = __format__ = __iter__ = __len__ = __getitem__ = __contains__ = _closed
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __bool__ = _closed
-    __copy__ = __deepcopy__ = __reduce__ = __reduce_ex__ = __getstate__ = __sizeof__ = _closed
 
 
 def _listed(column: Sequence[Value] | NDArray[np.int64]) -> Sequence[Value]:

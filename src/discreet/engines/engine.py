@@ -1,16 +1,19 @@
-"""What every engine offers: few methods, and nothing that gives out a row."""
+"""What every engine offers: few methods, and none that gives out a row which nobody has paid for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
     from discreet.engines.aggregates import Aggregates
+    from discreet.engines.loan import Loan
     from discreet.engines.sql.checks import Declared
+    from discreet.ledgers import Ledger
+    from discreet.plans import Extract
     from discreet.plans.nodes import Aggregate
     from discreet.tables import Policy
 
@@ -25,7 +28,7 @@ class Prepared(Protocol):
     """
 
     def run(self) -> Aggregates:
-        """Compute it, in one snapshot of the data where the engine has snapshots."""
+        """Compute it, in one snapshot of the data where the engine has snapshots: `Engine.run` of it alone."""
 
     def near(self, aggregate: Aggregate) -> Prepared:
         """Read no more than the windows of an aggregate that is the same apart from them, without writing it anew."""
@@ -56,6 +59,12 @@ class Engine(Protocol):
 
     def prepare(self, aggregate: Aggregate) -> Prepared:
         """Write the statements for a plan's aggregate, or refuse it."""
+
+    def run(self, questions: Sequence[Prepared]) -> list[Aggregates]:
+        """Compute questions that were prepared here in one snapshot, each within its own time; all, or none."""
+
+    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
+        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
 
     def verify(self, policy: Policy) -> Mapping[Declared, bool]:
         """Tell which facts of the policy hold that only a look at all rows can verify; for the owner alone."""

@@ -6,6 +6,7 @@ import datetime as dt
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.exact import integer, shown
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.noise import BitSource
     from discreet.privacy.currencies import Currency
 
-__all__ = ["Session"]
+__all__ = ["Session", "held_session"]
 
 
 class Session:
@@ -83,6 +84,7 @@ class Session:
         self._key, self._state = content
         self._process = os.getpid()
         self._sources: dict[int, SealedBits] = {}
+        _HELD.setdefault(ledger, WeakValueDictionary())[self._number] = self
 
     @classmethod
     def open(
@@ -155,6 +157,10 @@ class Session:
         return cls(ledger, opened, fence, lease, content)
 
     # What is known of it
+
+    def belongs_to(self, ledger: Ledger) -> bool:
+        """Tell whether it is a session of a ledger, as this program has it open."""
+        return self._ledger is ledger
 
     @property
     def number(self) -> int:
@@ -460,6 +466,31 @@ def _refuse_key(entry: Entry) -> None:
             f"key is {shown(entry.key)}; sessions and their steps have none: their names find them again. Leave it out."
         )
         raise ParameterError(msg)
+
+
+_HELD: WeakKeyDictionary[Ledger, WeakValueDictionary[int, Session]] = WeakKeyDictionary()
+"""The sessions that this program opened last, by ledger and number, for as long as somebody has them."""
+
+
+def held_session(ledger: Ledger, page: Page, number: int | None) -> Line:
+    """Give the entry that opened a session, if it is held here and goes on; else refuse.
+
+    >>> from discreet.ledgers import MemoryLedger
+    >>> from discreet.tables import Policy
+    >>> ledger = MemoryLedger(Policy([], epsilon=1))
+    >>> with ledger._page(write=False) as page:
+    ...     held_session(ledger, page, 1)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.LedgerError: the session of entry 1 is not held by this program; open it to go on.
+    """
+    session = None if number is None else _HELD.get(ledger, WeakValueDictionary()).get(number)
+    if session is None:
+        msg = f"the session of entry {number} is not held by this program; open it to go on."
+        raise LedgerError(msg)
+    session._require_open()  # noqa: SLF001 - a session's own part
+    session._require_holder(page, "step")  # noqa: SLF001 - as above
+    return session._opened  # noqa: SLF001 - as above
 
 
 def _ends(most_parts: int | None, until: dt.datetime | None) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact import integer, shown
@@ -12,6 +12,7 @@ from discreet.plans import statistics as s
 from discreet.plans.alignment import aligned
 from discreet.plans.bounding import Bounding
 from discreet.plans.expressions import And, Column, Expression
+from discreet.plans.extract import Extract
 from discreet.plans.nodes import Filter, Join, JoinKind, Keep, Node, PerUnit, Project, SemiJoin, UnionAll
 from discreet.plans.normal import replaced
 from discreet.plans.plan import Ordering, Plan, Request
@@ -23,16 +24,18 @@ from discreet.plans.sql.scope import Scope
 from discreet.plans.terms import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from discreet.plans.aggregates import Measure
     from discreet.plans.facts import Schema
     from discreet.plans.statistics import UnitStatistic
     from discreet.tables import Policy
 
-__all__ = ["Frame", "Groups", "table"]
+__all__ = ["Desk", "Frame", "Groups", "table"]
 
 Operand = str | Term
+Asked = TypeVar("Asked")
+Lent = TypeVar("Lent")
 
 _MOST_ROWS = 1_000_000
 _HOW: dict[str, JoinKind | Keep] = {
@@ -43,7 +46,31 @@ _HOW: dict[str, JoinKind | Keep] = {
 }
 
 
-def table(policy: Policy, name: str, *, verified: frozenset[str] = frozenset()) -> Frame:
+@dataclass(frozen=True)
+class Desk(Generic[Asked, Lent]):
+    """What becomes of a frame's plans and extracts: a database makes questions and loans of them.
+
+    >>> Desk(ask=lambda plan: plan.key, lend=lambda extract: extract.key) == PLANS
+    False
+    """
+
+    ask: Callable[[Plan], Asked]
+    lend: Callable[[Extract], Lent]
+
+
+def _plan(plan: Plan) -> Plan:
+    return plan
+
+
+def _extract(extract: Extract) -> Extract:
+    return extract
+
+
+PLANS = Desk(_plan, _extract)
+"""Without a database a plan stays a plan."""
+
+
+def table(policy: Policy, name: str, *, verified: frozenset[str] = frozenset()) -> Frame[Plan, Extract]:
     """Start a question at a table.
 
     >>> from discreet.plans import aggregates as agg
@@ -55,12 +82,12 @@ def table(policy: Policy, name: str, *, verified: frozenset[str] = frozenset()) 
     >>> list(plan.columns), plan.aggregate.groups
     (['ward', 'n', 'cost'], 2)
     """
-    return Frame(policy, scanned(policy, name, verified))
+    return Frame(policy, scanned(policy, name, verified), PLANS)
 
 
-@dataclass(frozen=True)
-class Frame:
-    """Rows that are still to be aggregated; every method returns a new frame and touches no data.
+@dataclass(frozen=True, repr=False)
+class Frame(Generic[Asked, Lent]):
+    """Rows that are still to be aggregated or lent; every method returns a new frame and touches no data.
 
     Conditions, computed columns and what a measure is of (`agg.mean("cost / 100")`) are SQL expressions, such as
     `"cost > 100"`, or terms: `col("cost") > 100`, with `discreet.col`.
@@ -75,19 +102,25 @@ class Frame:
 
     policy: Policy
     node: Node
+    desk: Desk[Asked, Lent]
 
-    def where(self, *conditions: Operand) -> Frame:
+    def __repr__(self) -> str:
+        return f"Frame({', '.join(self.node.schema)})"
+
+    def where(self, *conditions: Operand) -> Frame[Asked, Lent]:
         """Keep the rows that fulfill all conditions."""
         found = self
         for condition in conditions:
             found = replace(found, node=Filter(found.node, _read(found.node, condition)))
         return found
 
-    def select(self, *columns: Operand, **computed: Operand) -> Frame:
+    def select(self, *columns: Operand, **computed: Operand) -> Frame[Asked, Lent]:
         """Keep columns by name, and compute others."""
         return replace(self, node=Project(self.node, _named(self.node, columns, computed)))
 
-    def join(self, other: Frame, on: str | Sequence[str], *, how: JoinKind | Keep | str = "inner") -> Frame:
+    def join(
+        self, other: Frame[Asked, Lent], on: str | Sequence[str], *, how: JoinKind | Keep | str = "inner"
+    ) -> Frame[Asked, Lent]:
         """Join on columns that both sides have; the unit must be among them unless one side is public.
 
         `how` is "inner"; "left", which keeps rows of this side that have no partner; "semi" or "anti", which keep this
@@ -112,11 +145,11 @@ class Frame:
         columns = [(name, Column(f"l.{name}")) for name in self.node.schema]
         return replace(self, node=Project(joined, (*columns, *((name, Column(f"r.{name}")) for name in right))))
 
-    def union_all(self, other: Frame) -> Frame:
+    def union_all(self, other: Frame[Asked, Lent]) -> Frame[Asked, Lent]:
         """Put the rows of another frame under these; columns by position."""
         return replace(self, node=UnionAll(*with_floats(self.node, self._partner(other).node)))
 
-    def per_unit(self, *keys: str, **measures: Measure) -> Frame:
+    def per_unit(self, *keys: str, **measures: Measure) -> Frame[Asked, Lent]:
         """Summarize each unit's rows, perhaps by further keys: one row per unit and key.
 
         The unit's column comes first, to join on, unless it was left out before.
@@ -129,24 +162,31 @@ class Frame:
         outputs = [*((name, Column(name)) for name in names), *((name, Column(part)) for name, part in made.items())]
         return replace(self, node=Project(found, tuple(outputs)))
 
-    def group_by(self, *keys: Operand, **computed: Operand) -> Groups:
+    def group_by(self, *keys: Operand, **computed: Operand) -> Groups[Asked, Lent]:
         """Form groups by columns, and by computed keys with a name."""
         return Groups(self, _named(self.node, keys, computed))
 
-    def _partner(self, other: Frame) -> Frame:
-        """Check what this frame is put together with."""
-        if isinstance(other, Frame):
-            return other
-        msg = f"{shown(other)} is no table; write db.table('patients'), perhaps with where, select or per_unit."
-        raise ParameterError(msg)
+    def _partner(self, other: Frame[Asked, Lent]) -> Frame[Asked, Lent]:
+        """Check what this frame is put together with: it must be of the same database, as one engine reads both."""
+        if not isinstance(other, Frame):
+            msg = f"{shown(other)} is no table; write db.table('patients'), perhaps with where, select or per_unit."
+            raise ParameterError(msg)
+        if other.desk != self.desk:
+            msg = "the two tables belong to different databases; a question is about one."
+            raise ParameterError(msg)
+        return other
 
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Plan:
-        """Aggregate all rows."""
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Asked:
+        """Aggregate all rows; a term is computed from the released columns before it."""
         return Groups(self, ()).agg(bounding, **measures)
 
+    def rows(self, bounding: Bounding | None = None, /) -> Lent:
+        """Lend the rows themselves to a method that pays for them, at most so many of each unit; see `Extract`."""
+        return self.desk.lend(Extract(self.policy, self.node, bounding or Bounding()))
 
-@dataclass(frozen=True)
-class Groups:
+
+@dataclass(frozen=True, repr=False)
+class Groups(Generic[Asked, Lent]):
     """A frame with group keys, ready to be aggregated.
 
     `having`, `order_by` and `limit` say which rows of the answer are shown, in which order. They act on released
@@ -159,28 +199,31 @@ class Groups:
     20
     """
 
-    frame: Frame
+    frame: Frame[Asked, Lent]
     keys: tuple[tuple[str, Expression], ...]
     conditions: tuple[Operand, ...] = ()
     ordering: tuple[tuple[Operand, bool], ...] = ()
     most: int | None = None
 
-    def having(self, *conditions: Operand) -> Groups:
+    def __repr__(self) -> str:
+        return f"Groups({', '.join(name for name, _ in self.keys)})"
+
+    def having(self, *conditions: Operand) -> Groups[Asked, Lent]:
         """Show the groups whose released values fulfill all conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))
 
-    def order_by(self, *values: Operand, descending: bool = False) -> Groups:
+    def order_by(self, *values: Operand, descending: bool = False) -> Groups[Asked, Lent]:
         """Sort the answer by released values, the first one first; NULLs come last."""
         if not isinstance(descending, bool):
             msg = f"descending is {shown(descending)}; it must be True or False. For several: order_by(…).order_by(…)."
             raise ParameterError(msg)
         return replace(self, ordering=(*self.ordering, *((value, descending) for value in values)))
 
-    def limit(self, most: int) -> Groups:
+    def limit(self, most: int) -> Groups[Asked, Lent]:
         """Show so many groups at most."""
         return replace(self, most=integer(most, name="most", least=0, most=_MOST_ROWS))
 
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Plan:
+    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Asked:
         """Aggregate each group; the limits on each unit's rows may be set closer than the policy does.
 
         A term is computed from released values, by the names of the answer's columns before it, and costs nothing:
@@ -206,7 +249,7 @@ class Groups:
             order=tuple(order),
             limit=self.most,
         )
-        return Plan(self.frame.policy, request, bounding or Bounding())
+        return self.frame.desk.ask(Plan(self.frame.policy, request, bounding or Bounding()))
 
 
 def _released(request: Request, operand: Operand, outputs: dict[str, Expression], lists: set[str]) -> Expression:

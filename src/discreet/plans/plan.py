@@ -16,9 +16,10 @@ from discreet.plans.expressions import Column, Expression
 from discreet.plans.facts import Facts
 from discreet.plans.images import known_keys
 from discreet.plans.limits import require_small
-from discreet.plans.nodes import Aggregate, GroupKey, Project, Scan
+from discreet.plans.nodes import Aggregate, GroupKey, Project
 from discreet.plans.normal import normal, simplified
 from discreet.plans.refusals import refuse
+from discreet.plans.sources import require_own_tables, tables_of, verified_of
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Plan:
         if not isinstance(self.bounding, Bounding):
             msg = f"bounding is {shown(self.bounding)}; it must be a Bounding, such as Bounding(rows=5)."
             raise ParameterError(msg)
-        self._require_own_tables()
+        require_own_tables(self.policy, self.request.relation)
         if not self.request.measures:
             refuse(
                 "SELECT",
@@ -132,13 +133,6 @@ class Plan:
                 why=f"The known keys form {groups} groups, more than the policy's limit of {self.policy.most_groups}.",
                 instead="fewer or coarser keys.",
             )
-
-    def _require_own_tables(self) -> None:
-        """Refuse tables as another policy declares them: it may say that private rows are public."""
-        for node in self.request.relation.walk():
-            if isinstance(node, Scan) and node.table not in self.policy.tables:
-                msg = f"the table {node.table.name} is that of another policy; a question is about one database."
-                raise ParameterError(msg)
 
     def _require_condition(self) -> None:
         """Refuse a HAVING that is no condition: no group would ever fulfill it."""
@@ -242,14 +236,12 @@ class Plan:
     @property
     def tables(self) -> tuple[str, ...]:
         """The tables that the question reads, for access rights."""
-        found = {node.table.name for node in self.request.relation.walk() if isinstance(node, Scan)}
-        return tuple(sorted(found))
+        return tables_of(self.request.relation)
 
     @property
     def verified(self) -> tuple[str, ...]:
         """The tables whose declared uniqueness is believed, as the owner had it checked for this version."""
-        found = {node.table.name for node in self.request.relation.walk() if isinstance(node, Scan) and node.verified}
-        return tuple(sorted(found))
+        return verified_of(self.request.relation)
 
     @cached_property
     def key(self) -> str:

@@ -166,9 +166,9 @@ class DuckDB(SQLEngine):
         found = self._results([text])
         return found is not None and int(str(found[0][0][0])) <= _FEW
 
-    def _results(self, texts: Sequence[str]) -> Results | None:
+    def _results(self, *questions: Sequence[str]) -> Results | None:
         """Run texts in one transaction; a single one is a transaction by itself."""
-        return self._watched(lambda: self._found(texts))
+        return self._watched(lambda: self._found(*questions))
 
     def _watched(self, work: Callable[[], Found | None]) -> Found | None:
         """Do work beside the main thread, and remember whether it succeeded: None means that it failed."""
@@ -178,18 +178,21 @@ class DuckDB(SQLEngine):
             self._sound = os.getpid()
         return found
 
-    def _found(self, texts: Sequence[str]) -> Results | None:
+    def _found(self, *questions: Sequence[str]) -> Results | None:
         try:
-            with self._watch.limited():
-                if len(texts) == 1:
-                    return [_columns(self._connection.execute(texts[0]))]
-                try:
-                    self._connection.execute("BEGIN TRANSACTION READ ONLY")
-                    return [_columns(self._connection.execute(text)) for text in texts]
-                finally:
-                    undo(self._connection)
+            if sum(map(len, questions)) == 1:
+                return self._executed(questions[0])
+            try:
+                self._connection.execute("BEGIN TRANSACTION READ ONLY")
+                return [columns for texts in questions for columns in self._executed(texts)]
+            finally:
+                undo(self._connection)
         except Exception:  # noqa: BLE001 - any error of the driver, and all its parents
             return None
+
+    def _executed(self, texts: Sequence[str]) -> Results:
+        with self._watch.limited():
+            return [_columns(self._connection.execute(text)) for text in texts]
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""

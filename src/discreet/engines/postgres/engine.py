@@ -128,21 +128,22 @@ class Postgres(SQLEngine):
             raise EngineError(msg)
         return list(listed_rows(found[0]))
 
-    def _results(self, texts: Sequence[str]) -> Results | None:
+    def _results(self, *questions: Sequence[str]) -> Results | None:
         """Run texts in one read-only transaction."""
         import psycopg
 
         try:
             if self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self._connection.rollback()  # an interrupt left a transaction open, and its snapshot is old
-            until = time.monotonic() + self._seconds
             with self._connection.transaction(), self._connection.cursor() as cursor:
-                found = []
-                for place, text in enumerate(texts):
-                    if place:  # the server limits each statement, and a question may have several
-                        left = max(1, int(1000 * (until - time.monotonic())))
-                        cursor.execute(f"SET LOCAL statement_timeout = {left}".encode())
-                    found.append(_columns(cursor, text))
+                found: Results = []
+                for texts in questions:
+                    until = time.monotonic() + self._seconds
+                    for text in texts:
+                        if found:  # the server limits each statement, and a question may have several
+                            left = max(1, int(1000 * (until - time.monotonic())))
+                            cursor.execute(f"SET LOCAL statement_timeout = {left}".encode())
+                        found.append(_columns(cursor, text))
                 return found
         except psycopg.errors.QueryCanceled:
             self._expired = True

@@ -122,18 +122,20 @@ class Spark(SQLEngine):
             raise EngineError(msg)
         return list(listed_rows(found[0]))
 
-    def _results(self, texts: Sequence[str]) -> Results | None:
+    def _results(self, *questions: Sequence[str]) -> Results | None:
         """Run texts under the settings that they are written for."""
-        return self._aside.run(lambda: self._found(texts))
+        return self._aside.run(lambda: self._found(*questions))
 
-    def _found(self, texts: Sequence[str]) -> Results | None:
+    def _found(self, *questions: Sequence[str]) -> Results | None:
         try:
-            with self._settled(), self._watch.limited():
+            with self._settled():
                 found = []
-                for text in texts:
-                    if self._expired:  # what is canceled is a job, and one may have ended just before
-                        return None
-                    found.append(_columns_of(self._session.sql(text).toArrow()))
+                for texts in questions:
+                    with self._watch.limited():
+                        for text in texts:
+                            if self._expired:  # what is canceled is a job, and one may have ended just before
+                                return None
+                            found.append(_columns_of(self._session.sql(text).toArrow()))
                 return found
         except Exception:  # noqa: BLE001 - any error of the driver or of the workers
             return None

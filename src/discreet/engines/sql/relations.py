@@ -368,6 +368,25 @@ class Emitter:
         """Write the rows with their ranks, as r."""
         return self._hashed(child, rank)
 
+    def coded(self, node: Node) -> tuple[Relation, exp.Select]:
+        """Write rows with their units numbered from 1 on, as n: by a keyed hash, so that the numbers tell nothing.
+
+        Two units with the same hash, by chance, are told apart by themselves. Where each row is a unit, its hash is
+        that of its cells: rows that are alike have any of their numbers.
+        """
+        child = self.relation(node)
+        rows = self.rows(child)
+        if child.unit is not None:
+            place = over(call("dense_rank"), [], [column("r"), column(UNIT)])
+            hashed = rank("unit", self._unit(child), [], self._key, rows)
+        else:
+            child = self._with_unit(node, "rows") if node.rows != 1 else child
+            first, *others = (rows.cell(Column(name)) for name in child.schema)
+            place = over(call("row_number"), [], [column("r")])
+            hashed = rank("unit", first, others, self._key, rows)
+        ranked = select([*(column(name) for name in child.columns), alias(hashed, "r")], rows.computed())
+        return child, select([*(column(name) for name in child.names.values()), alias(place, "n")], ranked)
+
     def led(self, child: Relation) -> exp.Select:
         """Write the rows with the leads of their ranks, as r."""
         return self._hashed(child, lead)

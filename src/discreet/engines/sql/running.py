@@ -7,9 +7,11 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.aggregates import Aggregates
+from discreet.engines.loan import Loan
 from discreet.engines.sql.checks import Declared, declared_facts, most_alike
+from discreet.engines.sql.lending import lent_rows, lent_text
 from discreet.engines.sql.statements import Statements
-from discreet.errors import EngineError, TimeLimitError
+from discreet.errors import EngineError, ParameterError, TimeLimitError
 from discreet.exact import integer
 
 if TYPE_CHECKING:
@@ -17,8 +19,12 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from discreet.engines.bounded_rows import BoundedRows
+    from discreet.engines.engine import Prepared
     from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.relations import Emitter
+    from discreet.ledgers import Ledger
+    from discreet.plans import Extract
     from discreet.plans.nodes import Aggregate, Node
     from discreet.tables import Policy
 
@@ -39,10 +45,11 @@ class SQLEngine(ABC):
         self.policy_hash = policy.hash
 
     @abstractmethod
-    def _results(self, texts: Sequence[str]) -> Results | None:
-        """Run texts in one snapshot; None if one fails, as the engine's message may quote private values.
+    def _results(self, *questions: Sequence[str]) -> Results | None:
+        """Run the texts of questions in one snapshot, each question within its own time; give all results in order.
 
-        Of a failure it is known only whether it was the end of the time, `_expired`.
+        None if one fails, as the engine's message may quote private values. Of a failure it is known only whether it
+        was the end of the time, `_expired`.
         """
 
     def _store(self, node: Node) -> bool:  # noqa: ARG002 - most engines store nothing
@@ -62,14 +69,24 @@ class SQLEngine(ABC):
         """Write the statements for a plan's aggregate, or refuse it."""
         return Question(self, Statements.of(aggregate, self._emitter))
 
-    def compute(self, statements: Statements) -> Aggregates:
-        """Run the statements of a question."""
-        child = statements.aggregate.child
+    def run(self, questions: Sequence[Prepared]) -> list[Aggregates]:
+        """Compute questions that were prepared here in one snapshot, each within its own time; all, or none."""
+        asked = [self._prepared(question) for question in questions]
+        with self._lock:
+            counted = [each.has_cells and self._few(each.aggregate.child) for each in asked]
+            texts = [each.parts if few else each.texts for each, few in zip(asked, counted, strict=True)]
+            left = iter(self._read([each.aggregate.child for each in asked], texts))
+        exact = []
+        for statements, some, few in zip(asked, texts, counted, strict=True):
+            read = statements.read([next(left) for _ in some], counted=few)
+            exact.append(Aggregates(statements.aggregate, *read))  # type: ignore[arg-type]  # of the declared kinds
+        return exact
+
+    def _read(self, nodes: Sequence[Node], questions: Sequence[Sequence[str]]) -> Results:
+        """Store what plans need, and run their texts; of a failure it is said only whether the time was over."""
         with self._lock:
             self._expired = False
-            stored = self._store(child)
-            counted = stored and statements.has_cells and self._few(child)
-            results = self._results(statements.parts if counted else statements.texts) if stored else None
+            results = self._results(*questions) if all(map(self._store, nodes)) else None
             late = results is None and self._expired
         if late:
             raise TimeLimitError(self._seconds)
@@ -79,8 +96,23 @@ class SQLEngine(ABC):
                 "depend on private rows; the owner finds it by checking the connection, memory, disk and files."
             )
             raise EngineError(msg)
-        found = statements.read(results, counted=counted)
-        return Aggregates(statements.aggregate, *found)  # type: ignore[arg-type]  # of the declared kinds
+        return results
+
+    def _prepared(self, question: Prepared) -> Statements:
+        """Give the statements that were written here."""
+        if not isinstance(question, Question) or question._engine is not self:  # noqa: SLF001 - of this module
+            msg = "the question was prepared by another engine; ask it there."
+            raise ParameterError(msg)
+        return question._statements  # noqa: SLF001 - of this module
+
+    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
+        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
+        text = lent_text(extract, self._emitter)
+
+        def rows() -> BoundedRows:
+            return lent_rows(extract, self._read([extract.node], [[text]])[0])
+
+        return Loan(extract, ledger, rows, self.alive, (analyst, purpose))
 
     def verify(self, policy: Policy) -> dict[Declared, bool]:
         """Tell which declared facts hold in the stored rows: the owner's check, and never an analyst's.
@@ -129,7 +161,7 @@ class Question:
 
     def run(self) -> Aggregates:
         """Compute the exact answers."""
-        return self._engine.compute(self._statements)
+        return self._engine.run([self])[0]
 
     def near(self, aggregate: Aggregate) -> Question:
         """Read fewer cells."""

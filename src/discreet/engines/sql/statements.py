@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from discreet.plans.nodes import Aggregate, GroupKey
     from discreet.tables import Value
 
-__all__ = ["Statements"]
+__all__ = ["Statements", "written"]
 
 _LONGEST_LIST = 16
 """More known keys than this are not sent to the engine; groups that are not known are then dropped as they are read."""
@@ -73,7 +73,7 @@ class Statements:
                 drops = child.pending == _column_of(each.factor.value)  # a row without a value has no cell either
                 rows = emitter.rows(child if drops else emitter.settled(child))
                 queries.append(counted_cells(each, rows, *_keys(aggregate, rows)))
-        parts = tuple(_written(emitter.dialect.layered(query), emitter.dialect) for query in queries)
+        parts = tuple(written(emitter.dialect.layered(query), emitter.dialect) for query in queries)
         return Statements(aggregate, parts, emitter.dialect)
 
     @cached_property
@@ -253,7 +253,7 @@ def _sums_drop(aggregate: Aggregate, child: Relation) -> Column | None:
     return value if factors and counts and all(factor.value == value for factor in factors) else None
 
 
-def _written(query: SQL, dialect: Dialect) -> str:
+def written(query: SQL, dialect: Dialect) -> str:
     """Write a query, unless the engine could not read it: that would be known only after it was paid."""
     text = dialect.written(query)
     if text.count("(SELECT ") >= dialect.most_layers and _layers(query) > dialect.most_layers:

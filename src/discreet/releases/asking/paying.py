@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.engines.snapshot import Snapshot
 from discreet.errors import BudgetError, EngineError
 from discreet.ledgers.charging import Spend, charge_all
 from discreet.ledgers.purse import Entry
@@ -58,7 +59,7 @@ class Asked(Protocol):
     def asked(self) -> str:
         """The asker's own words."""
 
-    def ready(self, protection: Protection) -> Callable[[], Answer]:
+    def ready(self, protection: Protection, snapshot: Snapshot) -> Callable[[], Answer]:
         """Prepare everything that may fail before anything is spent; the function then computes and adds noise."""
 
 
@@ -70,6 +71,8 @@ class Purchase(Spend[Answer]):
     protection: Protection
     key: str = ""
     request: str = ""
+    snapshot: Snapshot | None = None
+    """Where it is computed together with others that are paid with it."""
 
     @property
     def cost(self) -> Currency:  # type: ignore[override]  # fixed by the protection
@@ -109,7 +112,7 @@ class Purchase(Spend[Answer]):
         if not self.question.engine.alive():
             msg = "the source does not answer; nothing was spent. Open it again."
             raise EngineError(msg)
-        compute = self.question.ready(self.protection)
+        compute = self.question.ready(self.protection, self.snapshot or Snapshot(self.question.engine))
         return lambda paid: replace(compute(), charges=self.charges(paid.cost, None))
 
     def shown(self, released: Released, paid: Reservation, head: str) -> Answer:
@@ -170,11 +173,14 @@ def pay(question: Asked, protection: Protection, key: str = "", request: str = "
 
 
 def pay_all(asked: Sequence[tuple[Asked, Protection]], key: str = "", request: str = "") -> list[Answer]:
-    """Release several questions of one database, all or none, in the order that `charge_all` keeps.
+    """Release several questions, all or none, in the order that `charge_all` keeps and in one snapshot of the data.
 
     `request` says what the key is bound to where it is more than one question and its cost.
     """
-    purchases = [Purchase(question, protection, key, request) for question, protection in asked]
+    snapshots = {id(question.engine): Snapshot(question.engine) for question, _ in asked}
+    purchases = [
+        Purchase(question, protection, key, request, snapshots[id(question.engine)]) for question, protection in asked
+    ]
     return charge_all(asked[0][0].purse, purchases)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.engines import Aggregates, Engine, Prepared
+    from discreet.engines import Aggregates, Engine, Prepared, Snapshot
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
     from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
@@ -272,10 +272,10 @@ class Question:
         charges = {title: charge + answer.charges[title] for title, charge in bounds.charges.items()}
         return replace(answer, promise=promise, cost=charges["dataset"], charges=charges, bounds=bounds)
 
-    def ready(self, protection: Protection) -> Callable[[], Answer]:
+    def ready(self, protection: Protection, snapshot: Snapshot) -> Callable[[], Answer]:
         """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""
-        prepared = self._near_ranks(protection)
-        return lambda: answered(self.recipe, protection, prepared.run())
+        exact = snapshot.add(self._near_ranks(protection))
+        return lambda: answered(self.recipe, protection, exact())
 
     def _near_ranks(self, protection: Protection) -> Prepared:
         """Ask the engine only for what the noise needs: of ranks, the cells that a choice may fall on."""
