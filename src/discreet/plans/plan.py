@@ -19,6 +19,7 @@ from discreet.plans.limits import require_small
 from discreet.plans.nodes import Aggregate, GroupKey, Project, Scan
 from discreet.plans.normal import normal, simplified
 from discreet.plans.refusals import refuse
+from discreet.plans.work import require_little_work
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class Plan:
             measure.statistics(self.request.relation.schema)  # refuses in the words of the question
         for statistic in self.aggregate.statistics:
             self.aggregate.sensitivity(statistic)
+        require_little_work(self.aggregate.child)
         if any(key.known == () for key in self.aggregate.keys):  # also beside keys that are found in the data
             refuse(
                 "GROUP BY",
