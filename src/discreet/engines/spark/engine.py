@@ -38,6 +38,8 @@ __all__ = ["Spark"]
 _SETTINGS = {
     "spark.sql.analyzer.maxIterations": "1000",  # with 100, which is usual, it gives up at some 50 layers
     "spark.sql.ansi.enabled": "true",
+    # Of a join of all rows it would make one that stops where a side has none (`Emitter._all_rows`).
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.EliminateOuterJoin",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",  # what is kept comes back as it was
     "spark.sql.session.timeZone": "UTC",
