@@ -7,23 +7,27 @@ one person may have a value that nobody else has, and every operator must read a
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb import engine as duckdb_engine
 from discreet.engines.postgres import Postgres
 from discreet.engines.postgres.dialect import PostgresDialect
+from discreet.engines.spark import Spark
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
 from tests.engines.databases import KEY
-from tests.engines.servers import fill_postgres, postgres
+from tests.engines.servers import fill_postgres, postgres, spark_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from discreet.engines.sql.running import SQLEngine
     from tests.plans.interpreter import Database
@@ -126,3 +130,16 @@ def test_an_empty_result_takes_no_statement_more(without: Postgres, monkeypatch:
     monkeypatch.setattr(psycopg.Cursor, "execute", lambda *_: pytest.fail("a statement more"))
     aggregate = plan_sql(POLICY, "SELECT note, COUNT(*) FROM visits WHERE dx = 'hiv' GROUP BY note").aggregate
     assert without.prepare(aggregate).run().unprotected_groups() == []
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_no_side_of_a_join_can_be_skipped_in_spark(tmp_path: Path) -> None:
+    """A join of all rows reads both sides; Spark's plans show what it made of it."""
+    (table,) = [pa.Table.from_pylist(rows) for rows in cells("flu").values()]
+    pq.write_table(table, tmp_path / "visits.parquet")
+    with Spark(POLICY, spark_session(), folder=tmp_path, rank_key=KEY) as engine:
+        for question in QUESTIONS:
+            text = f"EXPLAIN {text_of(engine, question)}"
+            plan = str(engine._aside.run(lambda text=text: engine._found([text])))
+            assert re.findall(r"Join \[.*?\], \[.*?\], (\w+)", plan) == ["FullOuter"], plan

@@ -162,7 +162,7 @@ class Spark(SQLEngine):
         conf = self._session.conf
         with self._alone:
             old = {name: "CORRECTED" for name in _OLD_CALENDARS if conf.get(name) == "EXCEPTION"}
-            before = {name: conf.get(name) for name in (*self._settings, *old)}
+            before = {name: conf.get(name, None) for name in (*self._settings, *old)}
             try:
                 self._jobs.mark()
                 for name, value in (self._settings | old).items():
@@ -170,7 +170,7 @@ class Spark(SQLEngine):
                 yield
             finally:
                 for name, value in before.items():
-                    conf.set(name, value)
+                    conf.unset(name) if value is None else conf.set(name, value)
                 self._jobs.unmark()
 
     def drop_ranks(self) -> None:
