@@ -11,10 +11,12 @@ from discreet.database import Database
 from discreet.errors import QueryRefused
 from discreet.plans import aggregates as agg
 from discreet.plans import col, plan_sql, table
-from discreet.plans.expressions import Add, Column, Literal, Power
+from discreet.plans.expressions import Add, Column, Equal, Literal, Power
 from discreet.plans.expressions.expression import settled
 from discreet.plans.limits import DEEPEST, MOST_CONDITIONS, MOST_PARTS, MOST_ROWS_JOINED
-from discreet.plans.nodes import BoundRows, Join, Scan
+from discreet.plans.nodes import BoundRows, Filter, Join, Scan
+from discreet.plans.work import steps_per_unit
+from discreet.tables import Column as Declared
 from discreet.tables import Policy, Table
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
@@ -185,6 +187,19 @@ def test_a_join_with_one_partner_may_have_as_many_rows_as_before() -> None:
     policy = Policy([people, logs], epsilon=1)
     text = "SELECT COUNT(*) FROM logs JOIN (SELECT id, COUNT(*) AS n FROM logs GROUP BY id) AS q USING (id)"
     assert plan_sql(policy, text).aggregate.rows_per_unit == 2 * MOST_ROWS_JOINED
+
+
+def test_steps_are_counted_where_rows_are_most() -> None:
+    columns = [Declared("id", type="integer"), Declared("note", type="text", max_length=50)]
+    logs = Table("logs", unit="id", columns=columns)
+    twenty = BoundRows(Scan(logs), 20)  # read, and kept: 2 steps for each of 20 rows
+    pairs = Join(twenty, BoundRows(Scan(logs), 30), (("id", "id"),))
+    alone = Filter(pairs, Equal((Column("l.note"), Literal("x", Kind.TEXT))))
+    few = BoundRows(alone, 1)
+    assert steps_per_unit(twenty) == 20 * 2
+    assert steps_per_unit(pairs) == 4 * 50 + 600 * 2  # where no limit is known, that of all tables together
+    assert steps_per_unit(alone) - steps_per_unit(pairs) == 600 * (1 + 1 + 50 + 1)
+    assert steps_per_unit(few) - steps_per_unit(alone) == 600
 
 
 class Untouchable:

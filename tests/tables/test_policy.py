@@ -166,6 +166,9 @@ WRONG = [
     ("delta = 1e-6", "[budget.deltas]\ntenth = 1", "line 6: budget.deltas is not a key of [budget]"),
     ("[budget]", "[[budget]]", "line 4: budget must be a section of its own"),
     ("[source]", "[source", "not TOML"),
+    ("epsilon = 3", f"epsilon = {'[' * 5000}{']' * 5000}", "lists within lists that are too deep"),
+    ("epsilon = 3", f"epsilon = {'9' * 5000}", "a number that is too long"),
+    ("epsilon = 3", "epsilon = 1e9999999999999999999", "a number that is too long"),
 ]
 
 

@@ -53,6 +53,11 @@ class Facts:
         numbers = range(-int(-low // 1), int(high // 1) + 1)
         return tuple(map(as_date, numbers)) if self.kind is Kind.DATE else tuple(numbers)
 
+    @property
+    def size(self) -> int:
+        """How many steps it takes to look at a value: one for each character of a text, else one."""
+        return max(1, self.length) if self.kind is Kind.TEXT else 1
+
     def computed(self) -> Facts:
         """The same facts for a copy that is no longer the unit."""
         return replace(self, unit=False)

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from discreet.plans.refusals import refuse
 
-__all__ = ["DEEPEST", "MOST_CONDITIONS", "MOST_PARTS", "MOST_ROWS_JOINED", "require_small"]
+__all__ = [
+    "DEEPEST",
+    "MOST_CONDITIONS",
+    "MOST_PARTS",
+    "MOST_ROWS_JOINED",
+    "MOST_STEPS",
+    "MOST_STEPS_PER_ROW",
+    "require_small",
+]
 
 MOST_PARTS = 5_000
 """So many parts has a question at most: tables, steps, columns, constants and operations, each as often as written."""
@@ -22,6 +30,12 @@ MOST_CONDITIONS = 400
 
 MOST_ROWS_JOINED = 10**6
 """So many pairs of rows of one unit may come out of a join at most, by the public limits of its sides."""
+
+MOST_STEPS = 10**7
+"""So many steps may all rows of one unit take together at most (`discreet.plans.work`): hundredths of a second."""
+
+MOST_STEPS_PER_ROW = 10**5
+"""Units that have many rows by their public limit may take so many steps for each of them."""
 
 
 def require_small(parts: int, depth: int) -> None:

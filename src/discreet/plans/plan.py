@@ -20,6 +20,7 @@ from discreet.plans.nodes import Aggregate, GroupKey, Project
 from discreet.plans.normal import normal, simplified
 from discreet.plans.refusals import refuse
 from discreet.plans.sources import require_own_tables, tables_of, verified_of
+from discreet.plans.work import require_little_work
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class Plan:
             measure.statistics(self.request.relation.schema)  # refuses in the words of the question
         for statistic in self.aggregate.statistics:
             self.aggregate.sensitivity(statistic)
+        require_little_work(self.aggregate.child)
         if any(key.known == () for key in self.aggregate.keys):  # also beside keys that are found in the data
             refuse(
                 "GROUP BY",

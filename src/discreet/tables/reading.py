@@ -82,6 +82,9 @@ def toml_facts(text: str) -> tuple[dict[str, Any], Lines]:
     except tomllib.TOMLDecodeError as error:
         msg = f"the policy is not TOML: {error}."
         raise PolicyError(msg) from None
+    except (ArithmeticError, RecursionError, ValueError):
+        msg = "the policy holds a number that is too long, or lists within lists that are too deep; write shorter ones."
+        raise PolicyError(msg) from None
     lines = Lines(text)
     return _facts(read, lines), lines
 

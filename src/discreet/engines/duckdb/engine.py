@@ -52,6 +52,18 @@ _FEW = 10_000
 """Of so many rows all cells are read, to be ordered here: to plan windows takes longer than to compute them."""
 _WHOLE = {"BIGINT", "INTEGER", "UINTEGER", "UTINYINT"}
 _READ = _WHOLE | {"BOOLEAN", "DOUBLE", "TIMESTAMP", "VARCHAR"}
+_DISABLED = (
+    # Parquet's statistics leave NaN out, and may be wrong: for them, DuckDB would drop the test for NaN or a clamp.
+    "statistics_propagation",
+    # Of a limit on numbered rows it would make an aggregate that keeps a heap for nearly every row: ten million rows of
+    # a million units then take many minutes instead of seconds.
+    "top_n_window_elimination",
+    # To aggregate below a join it writes the columns of all layers into each other, outside of the memory limit: four
+    # times as much for each float operation, 22 GB for POWER(z, 16) as fifteen products.
+    "partial_aggregate_pushdown",
+    # Of a join of all rows it would make one that stops where a side has none (`Emitter._all_rows`).
+    "outer_join_simplification",
+)
 
 
 class DuckDB(SQLEngine):
@@ -285,12 +297,7 @@ def _connected(
     spill.mkdir()
     config: _Settings = {
         "allow_community_extensions": False,
-        # Parquet's statistics leave NaN out, and may be wrong: for them, DuckDB would drop the test for NaN or a clamp.
-        # Of a limit on numbered rows it would make an aggregate that keeps a heap for nearly every row: ten million
-        # rows of a million units then take many minutes instead of seconds.
-        # To aggregate below a join it writes the columns of all layers into each other, outside of the memory limit:
-        # four times as much for each float operation, 22 GB for POWER(z, 16) as fifteen products.
-        "disabled_optimizers": "statistics_propagation,top_n_window_elimination,partial_aggregate_pushdown",
+        "disabled_optimizers": ",".join(_DISABLED),
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "memory_limit": f"{memory}MB",

@@ -160,21 +160,20 @@ class Postgres(SQLEngine):
 def _columns(cursor: Cursor[tuple[object, ...]], text: str) -> Columns:
     """Read a result as it comes, a batch at a time, into arrays where integers are all there.
 
-    A stream and not a cursor on the server: for those PostgreSQL plans no parallel work.
+    A stream and not a cursor on the server: for those PostgreSQL plans no parallel work. How many columns there are is
+    asked before, of every text, as a stream of no rows does not tell: asked only then, the time would tell of no rows.
     """
     import psycopg
 
+    server = cursor.connection.pgconn
+    server.prepare(b"", text.encode())
+    found = [Growing() for _ in range(server.describe_prepared(b"").nfields)]
     size = _BATCH if psycopg.capabilities.has_stream_chunked() else 1
-    found = None
     rows = cursor.stream(text.encode(), size=size)
     while batch := list(itertools.islice(rows, _BATCH)):
-        found = [Growing() for _ in batch[0]] if found is None else found
         for column, cells in zip(found, zip(*batch, strict=True), strict=True):
             column.extend(cells)
-    if found is not None:
-        return [column.whole() for column in found]
-    cursor.execute(f"SELECT * FROM ({text}) AS t LIMIT 0".encode())  # noqa: S608 - ours; a stream of no rows is silent
-    return [[] for _ in cursor.description or ()]
+    return [column.whole() for column in found]
 
 
 class _Catalog:

@@ -38,6 +38,8 @@ __all__ = ["Spark"]
 _SETTINGS = {
     "spark.sql.analyzer.maxIterations": "1000",  # with 100, which is usual, it gives up at some 50 layers
     "spark.sql.ansi.enabled": "true",
+    # Of a join of all rows it would make one that stops where a side has none (`Emitter._all_rows`).
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.EliminateOuterJoin",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",  # what is kept comes back as it was
     "spark.sql.session.timeZone": "UTC",
@@ -162,7 +164,7 @@ class Spark(SQLEngine):
         conf = self._session.conf
         with self._alone:
             old = {name: "CORRECTED" for name in _OLD_CALENDARS if conf.get(name) == "EXCEPTION"}
-            before = {name: conf.get(name) for name in (*self._settings, *old)}
+            before = {name: conf.get(name, None) for name in (*self._settings, *old)}
             try:
                 self._jobs.mark()
                 for name, value in (self._settings | old).items():
@@ -170,7 +172,7 @@ class Spark(SQLEngine):
                 yield
             finally:
                 for name, value in before.items():
-                    conf.set(name, value)
+                    conf.unset(name) if value is None else conf.set(name, value)
                 self._jobs.unmark()
 
     def drop_ranks(self) -> None:

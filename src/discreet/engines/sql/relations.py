@@ -24,7 +24,9 @@ from discreet.engines.sql.words import (
     binary,
     call,
     column,
+    is_null,
     negated,
+    not_null,
     number,
     over,
     select,
@@ -124,6 +126,10 @@ def _of_all_rows(schema: Schema, known: Iterable[Facts]) -> Schema:
         name: replace(facts, bounds=each.bounds, nullable=facts.nullable or each.nullable)
         for (name, facts), each in zip(schema.items(), known, strict=True)
     }
+
+
+_OURS, _THEIRS = "ours", "theirs"
+"""Marks of rows that the left side of a join has, and the right one."""
 
 
 class Emitter:
@@ -236,18 +242,15 @@ class Emitter:
             columns = [*columns, column(UNIT)]
         return Relation(select(columns or [alias(number(1), "one")], rows.computed()), schema, unit)
 
-    def _sides(self, node: Join | SemiJoin) -> tuple[Relation, Relation, SQL]:
-        """Write both sides as a and b, and the equalities between them."""
-        left, right = self.relation(node.left), self.relation(node.right)
+    def _equalities(self, node: Join | SemiJoin, left: Relation, right: Relation, of: str | None) -> list[list[SQL]]:
+        """Write what must be equal on both sides: columns of the left one, called a, and of the right one."""
         rows = self.rows(left)
-        equalities = []
+        pairs = []
         for ours, theirs in node.on:
-            cells = [
-                Cell(column(side.names[name], of), side.schema[name])
-                for side, name, of in ((left, ours, "a"), (right, theirs, "b"))
-            ]
-            equalities.append(binary("=", *aligned(cells, rows)))
-        return left, right, all_of(equalities)
+            one = Cell(column(left.names[ours], "a"), left.schema[ours])
+            other = Cell(column(right.names[theirs], of), right.schema[theirs])
+            pairs.append(aligned([one, other], rows))
+        return pairs
 
     def _alone(self, found: Relation, columns: Collection[str]) -> Relation:
         """Leave out rows that are alike in some columns.
@@ -265,7 +268,8 @@ class Emitter:
         return Relation(select([column(name) for name in names.values()], query, where=once), found.schema, None)
 
     def _join(self, node: Join) -> Relation:
-        left, right, condition = self._sides(node)
+        left, right = self.relation(node.left), self.relation(node.right)
+        condition = all_of([binary("=", *pair) for pair in self._equalities(node, left, right, "b")])
         if node.left.private and not node.right.private:
             right = self._alone(right, dict.fromkeys(theirs for _, theirs in node.on))
         elif node.right.private and not node.left.private:
@@ -276,21 +280,43 @@ class Emitter:
         unit = left.unit if node.left.private else right.unit
         if unit is not None:
             columns.append(alias(column(UNIT, "a" if node.left.private else "b"), UNIT))
-        query = select(columns, left.query, name="a")
-        partner = exp.Subquery(this=right.query, alias=exp.TableAlias(this=exp.to_identifier("b")))
-        side = "LEFT" if node.how is JoinKind.LEFT else None
-        query.set("joins", [exp.Join(this=partner, on=condition, side=side)])
+        pairs = self._all_rows(left.query, right.query, columns, condition)
+        wanted = [_OURS] if node.how is JoinKind.LEFT else [_OURS, _THEIRS]
+        query = select(
+            [column(each.alias) for each in columns], pairs, where=all_of([not_null(column(each)) for each in wanted])
+        )
         sides = (*left.schema.values(), *right.schema.values())
         return Relation(query, _of_all_rows(node.schema, sides), unit)
 
+    def _all_rows(self, left: SQL, right: SQL, columns: list[SQL], condition: SQL) -> exp.Select:
+        """Join two relations, called a and b, with all rows of both, marked by where they come from.
+
+        Of any other join engines skip a side where the other one has no rows: a row of one person would decide whether
+        the rows of everybody are computed, and the time would tell. What is not wanted is dropped above a fence.
+        """
+        sides = [select([exp.Star(), alias(number(1), "there")], side) for side in (left, right)]
+        marks = [alias(column("there", of), name) for of, name in (("a", _OURS), ("b", _THEIRS))]
+        query = select([*columns, *marks], sides[0], name="a")
+        partner = exp.Subquery(this=sides[1], alias=exp.TableAlias(this=exp.to_identifier("b")))
+        query.set("joins", [exp.Join(this=partner, on=condition, side="FULL")])
+        return self.dialect.fenced(query)
+
     def _semi_join(self, node: SemiJoin) -> Relation:
-        left, right, condition = self._sides(node)
-        there: SQL = exp.Exists(this=select([number(1)], right.query, where=condition, name="b"))
-        if node.keep is Keep.UNMATCHED:
-            there = negated(there)
-        query = select([column(name, "a") for name in left.carried], left.query, where=there, name="a")
-        schema = _of_all_rows(node.schema, left.schema.values())
-        return Relation(query, schema, left.unit, left.unread)
+        """Join with the different values of the right side, and keep the left rows that met one, or none."""
+        left, right = self.relation(node.left), self.relation(node.right)
+        pairs = self._equalities(node, left, right, None)
+        keys = [alias(theirs, f"k{place}") for place, (_, theirs) in enumerate(pairs)]
+        found = [column(key.alias) for key in keys]
+        values = select(found, select(keys, right.query), group=found)
+        equal = [binary("=", ours, column(key.alias, "b")) for (ours, _), key in zip(pairs, keys, strict=True)]
+        columns = [alias(column(name, "a"), name) for name in left.carried]
+        met = (is_null if node.keep is Keep.UNMATCHED else not_null)(column(_THEIRS))
+        query = select(
+            [column(name) for name in left.carried],
+            self._all_rows(left.query, values, columns, all_of(equal)),
+            where=all_of([not_null(column(_OURS)), met]),
+        )
+        return Relation(query, _of_all_rows(node.schema, left.schema.values()), left.unit, left.unread)
 
     def _union(self, node: UnionAll) -> Relation:
         sides = [self.relation(node.left), self.relation(node.right)]

@@ -63,6 +63,10 @@ class Expression(ABC):
     def canonical(self) -> list[object]:
         """Return the expression as plain lists and texts, the same for equal expressions."""
 
+    def steps(self, schema: Schema) -> int:
+        """Bound the work for one row, without that of its operands; a text that is compared counts as an operand."""
+        return self.facts(schema).size
+
     def walk(self) -> Iterator[Expression]:
         """Give this expression and everything inside it."""
         left: list[Expression] = [self]

@@ -14,6 +14,7 @@ from discreet.tables.bounds import UNBOUNDED
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    from discreet.plans.facts import Schema
     from discreet.tables.kinds import Value
 
 __all__ = ["And", "In", "Not", "Or"]
@@ -112,6 +113,10 @@ class In(Strict):
     def weight(self) -> int:
         """One part for each constant."""
         return 1 + len(self.choices)
+
+    def steps(self, schema: Schema) -> int:
+        """The value may be compared with each constant."""
+        return len(self.choices) * self.operands[0].facts(schema).size
 
     @property
     def _typed(self) -> tuple[tuple[type, Value], ...]:

@@ -13,6 +13,7 @@ from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import LONGEST_TEXT, Kind
 
 if TYPE_CHECKING:
+    from discreet.plans.facts import Schema
     from discreet.tables.kinds import Value
 
 __all__ = ["Concat", "Length", "Like", "Lower", "Substring", "Trim", "Upper", "piece_pattern"]
@@ -181,6 +182,10 @@ class Like(Strict):
                 instead="_ for a single character of any kind.",
             )
         return Facts(Kind.BOOLEAN, UNBOUNDED, nullable=given[0].nullable)
+
+    def steps(self, schema: Schema) -> int:
+        """Each character of the text may be compared with each of the pattern, never more often."""
+        return 1 + self.operands[0].facts(schema).length * len(self.pattern)
 
     @property
     def pieces(self) -> tuple[str, ...]:

@@ -76,7 +76,8 @@ class Join(Node):
        leave out public rows that repeat all the same: a table may change after it was checked.
     3. Private with private of the same kind, on the unit and perhaps more: a unit's rows meet only its own. With at
        most k1 and k2 rows there are at most k1 * k2 pairs, of which a million are allowed (with LEFT, a row without a
-       partner counts as one, and k2 >= 1). If the other columns contain, together with the unit, a set that is unique
+       partner counts as one, and k2 >= 1); where a number is not known, one side must have one row for each of the
+       other. If the other columns contain, together with the unit, a set that is unique
        on the right, at most k1.
 
     Whole numbers beyond 2**53 do not stay apart beside floats, as doubles they are equal to several others: such a
@@ -109,13 +110,19 @@ class Join(Node):
                     why="Rows of one unit would meet rows of another, so one unit could move any number of rows.",
                     instead=f"a join that contains the unit, such as ON a.{_unit(left)} = b.{_unit(right)}.",
                 )
+            if self.rows is None and 1 not in {left.rows, right.rows} and not any(self._partners_are_single):
+                refuse(
+                    "JOIN",
+                    why="Nothing limits how many pairs of rows one unit has there, so its time could tell of them.",
+                    instead="a subquery grouped by the unit on one side, or rows_per_unit in the policy.",
+                )
             if self.rows is not None and self.rows > max(MOST_ROWS_JOINED, left.rows or 0):
                 refuse(
                     "JOIN",
                     why=f"One unit may have {self.rows} pairs of rows there, more than {MOST_ROWS_JOINED}.",
                     instead="a subquery grouped by the unit on one side, or fewer rows_per_unit in the policy.",
                 )
-        elif left.private and not _single(right, left, [(theirs, ours) for ours, theirs in self.on]):
+        elif left.private and not self._partners_are_single[0]:
             self._refuse_many([theirs for _, theirs in self.on])
         elif right.private and self.how is JoinKind.LEFT:
             refuse(
@@ -123,7 +130,7 @@ class Join(Node):
                 why="Public rows without a partner would show that nobody has one.",
                 instead="the private table on the left, or an inner JOIN.",
             )
-        elif right.private and not _single(left, right, list(self.on)):
+        elif right.private and not self._partners_are_single[1]:
             self._refuse_many([ours for ours, _ in self.on])
 
     @staticmethod
@@ -158,9 +165,14 @@ class Join(Node):
         """See the three shapes above."""
         left, right = self.left, self.right
         if left.private and right.private:
-            single = _single(right, left, [(theirs, ours) for ours, theirs in self.on])
-            return left.rows if single else product(left.rows, right.rows)
+            return left.rows if self._partners_are_single[0] else product(left.rows, right.rows)
         return left.rows if left.private else right.rows
+
+    @cached_property
+    def _partners_are_single(self) -> tuple[bool, bool]:
+        """Whether a row of the left side meets one of the right at most, and the other way round."""
+        turned = [(theirs, ours) for ours, theirs in self.on]
+        return _single(self.right, self.left, turned), _single(self.left, self.right, list(self.on))
 
     @cached_property
     def spreads(self) -> tuple[Spread, ...]:
