@@ -61,7 +61,7 @@ from tests.docs.test_corrections import ROOT, missing
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
-    from discreet.mechanisms import Mechanism
+    from discreet.checks.audits import Auditable
 
 CONFIDENCE = "0.999999999"
 
@@ -76,7 +76,7 @@ class Partner:
     flaw: str
     kind: str
     case: str
-    mechanism: Mechanism[Any, Any]
+    mechanism: Auditable
     draws: int = 2_000
     inputs: tuple[Any, Any] | None = None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, shown
-from discreet.mechanisms.promise import read_promise, register
+from discreet.mechanisms.promise import KINDS, read_promise, register
 from discreet.mechanisms.registry import load
 from discreet.mechanisms.words import promise_in_words
 from discreet.noise import SYSTEM, BitSource
@@ -49,7 +49,6 @@ class Mechanism(ABC, Generic[Given, Released]):
     __slots__ = ()
 
     kind: ClassVar[str]
-    kinds: ClassVar[dict[str, type[Mechanism[Any, Any]]]] = {}
 
     guarantee: ClassVar[str]
     """The theorem in one sentence, with its conditions."""
@@ -63,7 +62,7 @@ class Mechanism(ABC, Generic[Given, Released]):
     def __init_subclass__(cls) -> None:
         """Register the kind, so that JSON and the registry find its class."""
         if "kind" in cls.__dict__:
-            Mechanism.kinds[cls.kind] = register(cls)
+            register(cls)
 
     @property
     @abstractmethod
@@ -147,8 +146,8 @@ def registered() -> dict[str, type[Mechanism[Any, Any]]]:
     'Laplace'
     """
     order = {name: place for place, name in enumerate(load())}
-    found = [(kind, each) for kind, each in Mechanism.kinds.items() if each.__module__ in order]
-    return dict(sorted(found, key=lambda item: (order[item[1].__module__], item[0])))
+    known = [(kind, cls) for kind, cls in KINDS.items() if issubclass(cls, Mechanism) and cls.__module__ in order]
+    return dict(sorted(known, key=lambda item: (order[item[1].__module__], item[0])))
 
 
 def _encode(value: object) -> object:

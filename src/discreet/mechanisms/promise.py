@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Claim: TypeAlias = Pure | Approximate | ZCDP
     Error: TypeAlias = float | NDArray[np.float64] | None
 
-__all__ = ["Promise", "read_promise", "register"]
+__all__ = ["KINDS", "Promise", "read_promise", "register"]
 
 Shown_contra = TypeVar("Shown_contra", contravariant=True)
 
@@ -87,7 +87,8 @@ class Promise(Protocol[Shown_contra]):
 
 Kind = TypeVar("Kind", bound=type[Promise[Any]])
 
-_KINDS: dict[str, type[Promise[Any]]] = {}
+KINDS: dict[str, type[Promise[Any]]] = {}
+"""Every kind that is registered so far, with its class."""
 
 
 def register(kind: Kind) -> Kind:
@@ -96,14 +97,14 @@ def register(kind: Kind) -> Kind:
     >>> register(read_promise({"kind": "laplace", "sensitivity": 1, "scale": 2}).__class__).kind
     'laplace'
     """
-    name, known = kind.kind, _KINDS.get(kind.kind)
+    name, known = kind.kind, KINDS.get(kind.kind)
     if known is not None and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         msg = (
             f"the kind {name!r} is that of {known.__module__}.{known.__qualname__}; one kind, one class, as records "
             f"tell them apart by it. Give {kind.__qualname__} another kind."
         )
         raise ParameterError(msg)
-    _KINDS[name] = kind
+    KINDS[name] = kind
     return kind
 
 
@@ -117,16 +118,16 @@ def read_promise(record: Mapping[str, Any]) -> Promise[Any]:
     if not isinstance(kind, str):
         msg = f"kind is {shown(kind)}; it must be a text. Take what .record() wrote."
         raise ParameterError(msg)
-    if kind not in _KINDS:
+    if kind not in KINDS:
         load()  # mechanisms are imported when they are first asked for
-    if kind not in _KINDS:
+    if kind not in KINDS:
         msg = (
-            f"kind is {shown(kind)}, which nobody registered.{hint(kind, _KINDS)} It comes from a newer version of "
+            f"kind is {shown(kind)}, which nobody registered.{hint(kind, KINDS)} It comes from a newer version of "
             "discreet, or from a module that was not imported: update, or import what made it."
         )
         raise ParameterError(msg)
     try:
-        return _KINDS[kind].read(record)
+        return KINDS[kind].read(record)
     except TypeError as error:  # a missing or an unknown field
         msg = f"this is no {kind} ({error}); it was changed, or a newer version of discreet wrote it."
         raise ParameterError(msg) from None
