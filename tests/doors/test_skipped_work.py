@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -141,5 +142,5 @@ def test_no_side_of_a_join_can_be_skipped_in_spark(tmp_path: Path) -> None:
     with Spark(POLICY, spark_session(), folder=tmp_path, rank_key=KEY) as engine:
         for question in QUESTIONS:
             text = f"EXPLAIN {text_of(engine, question)}"
-            plan = str(engine._aside.run(lambda text=text: engine._found([text])))
+            plan = str(engine._aside.run(partial(engine._found, [text])))
             assert re.findall(r"Join \[.*?\], \[.*?\], (\w+)", plan) == ["FullOuter"], plan

@@ -68,7 +68,7 @@ def _paying(ledger: Ledger, page: Page, paid: Reservation | Session) -> list[Lin
         msg = f"entry {paid.number} is no reservation of this database's ledger; nothing was read. Pay for the rows."
         raise LedgerError(msg)
     if line.kind == "reserved" and not line.body.get("session"):
-        if page.is_recorded(line.number):
+        if page.answer(line.number) is not None:
             msg = f"entry {line.number} has its answer already, and pays for nothing more; nothing was read."
             raise LedgerError(msg)
         return [line]
