@@ -192,14 +192,14 @@ def test_a_join_with_one_partner_may_have_as_many_rows_as_before() -> None:
 def test_steps_are_counted_where_rows_are_most() -> None:
     columns = [Declared("id", type="integer"), Declared("note", type="text", max_length=50)]
     logs = Table("logs", unit="id", columns=columns)
-    twenty = BoundRows(Scan(logs), 20)  # read, and kept: 2 steps for each of 20 rows
+    twenty = BoundRows(Scan(logs), 20)
     pairs = Join(twenty, BoundRows(Scan(logs), 30), (("id", "id"),))
     alone = Filter(pairs, Equal((Column("l.note"), Literal("x", Kind.TEXT))))
     few = BoundRows(alone, 1)
-    assert steps_per_unit(twenty) == 20 * 2
-    assert steps_per_unit(pairs) == 4 * 50 + 600 * 2  # where no limit is known, that of all tables together
-    assert steps_per_unit(alone) - steps_per_unit(pairs) == 600 * (1 + 1 + 50 + 1)
-    assert steps_per_unit(few) - steps_per_unit(alone) == 600
+    assert steps_per_unit(twenty) == 20 * 2 * 20  # read, and kept: each of 20 rows is handed on twice, for 20 steps
+    assert steps_per_unit(pairs) == 4 * 50 * 20 + 600 * (20 + 1)  # 50 are those of both tables
+    assert steps_per_unit(alone) - steps_per_unit(pairs) == 600 * (20 + 1 + 50 + 1)
+    assert steps_per_unit(few) - steps_per_unit(alone) == 600 * 20
 
 
 class Untouchable:
