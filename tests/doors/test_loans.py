@@ -15,7 +15,7 @@ import pytest
 from discreet.database import Database
 from discreet.engines import BoundedRows, Loan
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import DiscreetError, EngineError, LedgerError, ParameterError
+from discreet.errors import DiscreetError, EngineError, LedgerError, ParameterError, TimeLimitError
 from discreet.ledgers import Entry, MemoryLedger, Session, SQLiteLedger, charge
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import Pure
@@ -213,6 +213,33 @@ def test_after_an_edit_of_the_policy_nothing_is_read(tmp_path: Path) -> None:
         SQLiteLedger(tmp_path / "clinic.sqlite", Policy(TABLES, epsilon=9, dataset="clinic", version="2")).close()
         with pytest.raises(LedgerError, match="the policy was edited"):
             loan.read(paid)
+
+
+def test_after_the_owner_s_check_was_withdrawn_nothing_is_read() -> None:
+    """Rows that are believed to be one of each unit are not limited: that must hold still when they are read."""
+    policy = Policy([Table("visits", unit="id", unique=["id"], columns=[Column("cost", lower=0, upper=9)])], epsilon=9)
+    ledger = MemoryLedger(policy)
+    ledger.note("check", "final", {"tables": ["visits"], "final": True})
+    with Database(policy, {"visits": DATA["visits"]}, ledger=ledger) as db:
+        loan = db.table("visits").select("cost").rows()
+        paid = ledger.reserve(Pure(1), loan.entry("a test"))
+        assert loan.read(paid).rows_per_unit == 1
+        ledger.note("check", "withdrawn", {"tables": [], "final": True})
+        with pytest.raises(LedgerError, match="the owner's check, on which these rows rely, was withdrawn"):
+            loan.read(paid)
+
+
+def test_a_loan_that_takes_too_long_stays_spent_and_the_owner_is_told(
+    db: Database, loan: Loan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object) -> None:
+        db._engine._expired = True  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(db._engine, "_results", late)
+    with pytest.raises(TimeLimitError):
+        charge(db.ledger, Pure(1), loan.entry("late"), lambda paid: NOISE.release(loan.read(paid).units.size))
+    assert db.remaining == Pure(8)
+    assert len([*db.ledger.entries(kind="stopped")]) == 1
 
 
 def test_who_may_not_release_gets_no_loan() -> None:

@@ -176,6 +176,9 @@ class Told:
 
         return Prepared(self)
 
+    def run(self, questions: list[Any]) -> list[Aggregates]:
+        return [question.run() for question in questions]
+
 
 class ToldLedger(MemoryLedger):
     events: list[str]
