@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +18,9 @@ import discreet as dp
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledgers import Entry, MemoryLedger, PostgresLedger, Session, SQLiteLedger, charge
 from discreet.ledgers.line import Draft
-from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import Pure
 from discreet.tables import Analyst, Column, Policy, Table
+from tests.ledgers.key_races import COUNT, noisy
 from tests.ledgers.stores import NESTED, POLICY, Place
 
 if TYPE_CHECKING:
@@ -28,14 +29,8 @@ if TYPE_CHECKING:
     from discreet.ledgers import Reservation
     from discreet.mechanisms.release import Release
 
-COUNT = Entry("a count", ("visits",), kind="method", key="k1")
 NAMELESS = Entry("", ("visits",), kind="method", key="k1", details={"rounds": 3})
-NOISE = DiscreteLaplace(sensitivity=1, epsilon="1/1000000")
 ROOT = Path(__file__).parents[2]
-
-
-def noisy(_: Reservation) -> Release[Any]:
-    return NOISE.release(0)
 
 
 def twice(_: Reservation) -> Release[Any]:
@@ -204,36 +199,16 @@ def test_who_comes_second_at_the_same_moment_is_charged_nothing(place: Place) ->
     assert ledger.remaining == Pure(1)
 
 
-RACER = """
-import sys, time, pathlib
-from discreet.ledgers import PostgresLedger, SQLiteLedger, charge
-from discreet.errors import LedgerError
-from discreet.privacy import Pure
-from tests.ledgers.stores import POLICY
-from tests.ledgers.test_keys import COUNT, noisy
-place, = sys.argv[1:]
-ledger = PostgresLedger(place, POLICY) if "://" in place else SQLiteLedger(place, POLICY)
-print("ready", flush=True)
-sys.stdin.readline()
-refused = 0
-while True:
-    try:
-        value = charge(ledger, Pure(1), COUNT, noisy).value
-        break
-    except LedgerError as error:
-        assert "has no answer yet" in str(error), error
-        refused += 1
-print(value)
-"""
+def started(place: str, *words: str) -> subprocess.Popen[str]:
+    """Start a program that sends the request once it is told to."""
+    command = [sys.executable, "-m", "tests.ledgers.key_races", place, *words]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 @pytest.mark.parametrize("store", ["sqlite", pytest.param("postgres", marks=pytest.mark.engine)])
 def test_of_two_processes_that_race_one_is_charged(tmp_path: Path, store: str) -> None:
-    where = Place("postgres", tmp_path).address if store == "postgres" else str(tmp_path / "hospital.ledger.sqlite")
-    words = [sys.executable, "-c", RACER, where]
-    racers = [
-        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) for _ in range(2)
-    ]
+    place = Place("postgres", tmp_path).address if store == "postgres" else str(tmp_path / "hospital.ledger.sqlite")
+    racers = [started(place) for _ in range(2)]
     for racer in racers:
         assert racer.stdout is not None
         assert racer.stdout.readline() == "ready\n"
@@ -242,10 +217,19 @@ def test_of_two_processes_that_race_one_is_charged(tmp_path: Path, store: str) -
         racer.stdin.write("\n")
         racer.stdin.flush()
     values = {racer.communicate()[0] for racer in racers}
-    assert len(values) == 1
-    assert [racer.returncode for racer in racers] == [0, 0]
-    ledger = PostgresLedger(where) if store == "postgres" else SQLiteLedger(where)
-    with ledger:
+    assert (len(values), [racer.returncode for racer in racers]) == (1, [0, 0])
+    with PostgresLedger(place) if store == "postgres" else SQLiteLedger(place) as ledger:
+        assert (ledger.remaining, ledger.verify().ok) == (Pure(2), True)
+
+
+def test_a_request_that_was_killed_before_its_answer_was_recorded_is_told_so(tmp_path: Path) -> None:
+    file = tmp_path / "hospital.ledger.sqlite"
+    sender = started(str(file), "killed")
+    sender.communicate("\n")
+    assert sender.returncode == -signal.SIGKILL
+    with SQLiteLedger(file) as ledger:
+        with pytest.raises(LedgerError, match="was charged in entry 1, which has no answer yet"):
+            charge(ledger, Pure(1), COUNT, twice)
         assert (ledger.remaining, ledger.verify().ok) == (Pure(2), True)
 
 
