@@ -19,15 +19,13 @@ from discreet.privacy.numerics.losses.loss import SLACK, Direction, Loss, log_co
 from discreet.privacy.numerics.losses.product import simplify
 from discreet.privacy.numerics.losses.sampled import CutLoss
 from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.solvers import ladder
 from discreet.privacy.numerics.solvers.contour import Where, bend_height, chernoff_order, line_through
 from discreet.privacy.numerics.solvers.convolution import profiled
-from discreet.privacy.numerics.solvers.ladder import FEW_NODES
+from discreet.privacy.numerics.solvers.ladder import FEW_NODES, climb
 from discreet.privacy.numerics.solvers.questions import DeltaAt, EpsilonAt, single
 from discreet.privacy.numerics.solvers.single import meet, ordered, single_delta
 
 if TYPE_CHECKING:
-    from discreet.privacy.numerics.solvers.contour import Inverse
     from discreet.privacy.numerics.solvers.questions import Question
     from discreet.privacy.numerics.solvers.single import Ends
 
@@ -82,7 +80,7 @@ def _known(direction: Direction, question: Question) -> tuple[Ends, float | None
         known = question.of_profiles(direction)
         if not question.wide(known):
             return known, None
-    ends = ladder.climb(direction, question)
+    ends = climb(direction, question)
     if direction.attained or _reached(direction):  # the formula holds for both ends
         return ends, None
     upper = ends[1]
@@ -149,11 +147,3 @@ def _summed_within(direction: Direction, order: float, epsilon: float, delta: fl
     where = Where(real, (COARSER - log_delta) / real, (), start, -COARSER)
     contour = line_through(direction, where, epsilon, log_delta, FEW_NODES)
     return contour is not None and contour.delta(epsilon)[1] <= delta
-
-
-def line_near(direction: Direction, epsilon: float) -> Inverse | None:
-    """Return a contour that is certified everywhere and narrow near this epsilon; None where no line is to be had."""
-    direction = simplify(direction)
-    if direction.pairless or single(direction) or not direction.attained or epsilon >= direction.top:
-        return None
-    return ladder.line_near(direction, epsilon)
