@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,7 +31,7 @@ TRIMMED = 1
 def check(curve: Curve, strategies: tuple[Strategy, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Epsilon and delta by these strategies meet those by all of them."""
     upper = curve.interval(DELTA)[1]
-    questions = (lambda: curve.interval(DELTA)), (lambda: curve.delta_interval(0.7 * upper))
+    questions = partial(curve.interval, DELTA), partial(curve.delta_interval, 0.7 * upper)
     for question in questions:
         whole = question()
         with monkeypatch.context() as patch:

@@ -15,6 +15,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.privacy.numerics.losses.loss import SLACK, Direction, Loss, log_conversion
 from discreet.privacy.numerics.losses.product import simplify
 from discreet.privacy.numerics.losses.sampled import CutLoss
@@ -26,6 +28,7 @@ from discreet.privacy.numerics.solvers.questions import DeltaAt, EpsilonAt, sing
 from discreet.privacy.numerics.solvers.single import meet, ordered, single_delta
 
 if TYPE_CHECKING:
+    from discreet.privacy.numerics.losses.loss import Reals
     from discreet.privacy.numerics.solvers.questions import Question
     from discreet.privacy.numerics.solvers.single import Ends
 
@@ -53,6 +56,12 @@ def delta_upper(direction: Direction, epsilon: float) -> float:
     """Return the upper end of `delta_interval` without looking for a lower one."""
     known, upper = _known(simplify(direction), DeltaAt(epsilon))
     return known[1] if upper is None else min(known[1], upper)
+
+
+def upper_profile(loss: Loss, epsilon: Reals) -> Reals:
+    """Return the upper ends of delta at many epsilons, for a loss whose profile is no formula."""
+    whole = Direction(((loss, 1),))
+    return np.asarray([delta_interval(whole, float(e))[1] for e in np.ravel(epsilon)]).reshape(np.shape(epsilon))
 
 
 def _interval(direction: Direction, question: Question) -> Ends:
