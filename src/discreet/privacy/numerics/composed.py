@@ -10,7 +10,8 @@ import numpy as np
 
 from discreet.privacy.numerics.losses.loss import Direction, Loss
 from discreet.privacy.numerics.losses.profile import hull
-from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval, line_near
+from discreet.privacy.numerics.solvers.account import delta_interval, epsilon_interval
+from discreet.privacy.numerics.solvers.ladder import line_near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,8 @@ import numpy as np
 
 from discreet.privacy.numerics.elementary import log1p
 from discreet.privacy.numerics.losses.finite import FiniteLoss
-from discreet.privacy.numerics.losses.loss import ULP, Loss, solved_profile
+from discreet.privacy.numerics.losses.loss import ULP, Loss
+from discreet.privacy.numerics.solvers.account import upper_profile
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.losses.loss import Complexes, Reals
@@ -125,7 +126,7 @@ class DiscreteGaussianLoss(Loss):
 
     def delta(self, epsilon: Reals) -> Reals:
         """Sum over the lattice by the contour."""
-        return solved_profile(self, epsilon)
+        return upper_profile(self, epsilon)
 
     def slope(self, epsilon: Reals) -> Reals:
         """Q[L > e], summed over the integers below the threshold."""

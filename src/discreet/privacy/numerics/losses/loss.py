@@ -325,16 +325,6 @@ class Direction:
         return math.fsum(n * loss.tail(real, height) for loss, n in self.parts)
 
 
-def solved_profile(loss: Loss, epsilon: Reals) -> Reals:
-    """Return upper ends of delta at each epsilon, by the solvers: for losses whose profile is no formula."""
-    import numpy as np
-
-    from discreet.privacy.numerics.solvers.account import delta_interval
-
-    whole = Direction(((loss, 1),))
-    return np.asarray([delta_interval(whole, float(e))[1] for e in np.ravel(epsilon)]).reshape(np.shape(epsilon))
-
-
 def within(logs: Complexes, errors: Reals) -> tuple[Complexes, Reals]:
     """Where a value is known less well than to itself, let the bound on its size stand for it.
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy.numerics.losses.gaussian import GaussianLoss
-from discreet.privacy.numerics.losses.loss import ULP, Loss, solved_profile
+from discreet.privacy.numerics.losses.loss import ULP, Loss
+from discreet.privacy.numerics.solvers.account import upper_profile
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.losses.loss import Complexes, Reals
@@ -24,7 +25,7 @@ class _Pairless(Loss):
 
     def delta(self, epsilon: Reals) -> Reals:
         """Convert the bounds on K at each epsilon; improved conversion."""
-        return solved_profile(self, epsilon)
+        return upper_profile(self, epsilon)
 
     def slope(self, epsilon: Reals) -> Reals:
         """Not known: there is no pair."""

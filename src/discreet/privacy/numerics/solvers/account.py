@@ -15,19 +15,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.privacy.numerics.losses.loss import SLACK, Direction, Loss, log_conversion
 from discreet.privacy.numerics.losses.product import simplify
 from discreet.privacy.numerics.losses.sampled import CutLoss
 from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
-from discreet.privacy.numerics.solvers import ladder
 from discreet.privacy.numerics.solvers.contour import Where, bend_height, chernoff_order, line_through
 from discreet.privacy.numerics.solvers.convolution import profiled
-from discreet.privacy.numerics.solvers.ladder import FEW_NODES
+from discreet.privacy.numerics.solvers.ladder import FEW_NODES, climb
 from discreet.privacy.numerics.solvers.questions import DeltaAt, EpsilonAt, single
 from discreet.privacy.numerics.solvers.single import meet, ordered, single_delta
 
 if TYPE_CHECKING:
-    from discreet.privacy.numerics.solvers.contour import Inverse
+    from discreet.privacy.numerics.losses.loss import Reals
     from discreet.privacy.numerics.solvers.questions import Question
     from discreet.privacy.numerics.solvers.single import Ends
 
@@ -57,6 +58,12 @@ def delta_upper(direction: Direction, epsilon: float) -> float:
     return known[1] if upper is None else min(known[1], upper)
 
 
+def upper_profile(loss: Loss, epsilon: Reals) -> Reals:
+    """Return the upper ends of delta at many epsilons, for a loss whose profile is no formula."""
+    whole = Direction(((loss, 1),))
+    return np.asarray([delta_interval(whole, float(e))[1] for e in np.ravel(epsilon)]).reshape(np.shape(epsilon))
+
+
 def _interval(direction: Direction, question: Question) -> Ends:
     """Return both ends."""
     direction = simplify(direction)
@@ -82,7 +89,7 @@ def _known(direction: Direction, question: Question) -> tuple[Ends, float | None
         known = question.of_profiles(direction)
         if not question.wide(known):
             return known, None
-    ends = ladder.climb(direction, question)
+    ends = climb(direction, question)
     if direction.attained or _reached(direction):  # the formula holds for both ends
         return ends, None
     upper = ends[1]
@@ -149,11 +156,3 @@ def _summed_within(direction: Direction, order: float, epsilon: float, delta: fl
     where = Where(real, (COARSER - log_delta) / real, (), start, -COARSER)
     contour = line_through(direction, where, epsilon, log_delta, FEW_NODES)
     return contour is not None and contour.delta(epsilon)[1] <= delta
-
-
-def line_near(direction: Direction, epsilon: float) -> Inverse | None:
-    """Return a contour that is certified everywhere and narrow near this epsilon; None where no line is to be had."""
-    direction = simplify(direction)
-    if direction.pairless or single(direction) or not direction.attained or epsilon >= direction.top:
-        return None
-    return ladder.line_near(direction, epsilon)

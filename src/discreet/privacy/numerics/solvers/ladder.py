@@ -1,11 +1,13 @@
 """The strategies that sum a composition, one after the other until the interval is narrow; the same for both questions.
 
 1. few values: the sum over one list of the profile of the other, or of that of one subsampled Gaussian;
-2. a line: the contour over one period of a lattice, the plain contour where a decay is proved within a bounded number
+2. what is negligible is sent to infinity, so that moments exist;
+3. a line: the contour over one period of a lattice, the plain contour where a decay is proved within a bounded number
    of nodes, or that of the compositions with a large loss;
-3. layers: subsampled Gaussians of which small and large losses count alike, a contour for each layer of losses;
-4. convolution: few subsampled Gaussians, or samples whose table is one, by laws above and below;
-5. a probe: the contour with a tiny Gaussian on top, where no decay could be proved.
+4. the Renyi bound, certified;
+5. layers: subsampled Gaussians of which small and large losses count alike, a contour for each layer of losses;
+6. convolution: few subsampled Gaussians, or samples of which a table is known, by laws above and below;
+7. a probe: the contour with a tiny Gaussian on top, where no decay could be proved.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from discreet.privacy.numerics.losses.product import common_span
+from discreet.privacy.numerics.losses.product import common_span, simplify
 from discreet.privacy.numerics.losses.sampled_gaussian import SampledGaussianLoss
 from discreet.privacy.numerics.solvers.beside import beside
 from discreet.privacy.numerics.solvers.contour import GAP, LOST, chernoff_order, line_through, place, with_probe
@@ -23,7 +25,7 @@ from discreet.privacy.numerics.solvers.enumerated import UNDERFLOW, enumerated
 from discreet.privacy.numerics.solvers.jumps import sampled_only, without_jumps
 from discreet.privacy.numerics.solvers.lattice import on_lattice
 from discreet.privacy.numerics.solvers.layers import layers_through
-from discreet.privacy.numerics.solvers.questions import aimed_at
+from discreet.privacy.numerics.solvers.questions import aimed_at, single
 from discreet.privacy.numerics.solvers.split import split_through
 
 if TYPE_CHECKING:
@@ -160,6 +162,9 @@ def _stalled(before: Ends, after: Ends) -> bool:
 
 def line_near(direction: Direction, epsilon: float) -> Inverse | None:
     """Return a contour that is certified everywhere and narrow near this epsilon; None where no line is to be had."""
+    direction = simplify(direction)
+    if direction.pairless or single(direction) or not direction.attained or epsilon >= direction.top:
+        return None
     direction, order, log_bound = aimed_at(direction, epsilon)
     if not log_bound > FAINTEST:
         return None
