@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from scipy.stats import binom
 
+import discreet as dp
+from discreet.errors import QueryRefused
 from discreet.plans import aggregates as agg
 from discreet.plans.aggregates import Measure
+from discreet.plans.aggregates.measure import expression_of
+from discreet.plans.statistics import RowCount
 from discreet.releases import measures
 from discreet.releases.measures import measure as registry
+from discreet.tables import Column, Policy, Table
+
+if TYPE_CHECKING:
+    from discreet.plans.facts import Schema
+    from discreet.plans.statistics import Statistic
 
 AGGREGATES = [
     thing
@@ -38,3 +51,46 @@ def test_a_measure_is_counted_or_summed_as_its_aggregate_says() -> None:
     assert {"Sum", "Mean", "Variance", "StdDev", "Covariance", "Correlation"} <= sums
     assert not counts & sums
     assert {"Quantiles", "Extreme"}.isdisjoint(counts | sums)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread(Measure):
+    """An aggregate that nobody reads from noisy numbers."""
+
+    symbol = "unread"
+
+    def statistics(self, schema: Schema) -> tuple[Statistic, ...]:
+        del schema
+        return (RowCount(),)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanOfMine(agg.Mean):
+    """An aggregate that is read like the one that it is made of."""
+
+
+def test_what_nobody_could_read_is_refused_before_it_is_paid_for() -> None:
+    table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=1)])
+    with dp.Database(Policy([table], epsilon=1), {"t": pa.table({"x": [1] * 99})}) as db:
+        with pytest.raises(QueryRefused, match="unread"):
+            db.table("t").agg(n=Unread(()))
+        assert db.remaining == dp.privacy.Pure(1)
+        assert db.table("t").agg(mean=MeanOfMine((expression_of("x"),))).release(epsilon=1).columns == ("mean",)
+
+
+GROUPS, ROWS = 1000, 40
+FALSE_ALARM = 1e-9
+
+
+def test_the_error_of_a_ratio_holds_as_often_as_it_says() -> None:
+    """Each group has noise of its own; half of the ± is exceeded more often than is allowed."""
+    columns = [Column("g", keys=list(range(GROUPS))), Column("x", lower=0, upper=100, nullable=False)]
+    rows = pa.table({"g": [n % GROUPS for n in range(GROUPS * ROWS)], "x": [90] * (GROUPS * ROWS)})
+    with dp.Database(Policy([Table("t", row_is_unit=True, columns=columns)], epsilon=9), {"t": rows}) as db:
+        cells = db.sql("SELECT g, AVG(x) AS mean FROM t GROUP BY g").release(epsilon=3).cells(0.95)
+    most = binom.isf(FALSE_ALARM, GROUPS, 0.05)
+
+    def misses(part: float) -> int:
+        return sum(abs(row["mean"].value - 90) > part * row["mean"].error for row in cells)  # type: ignore[operator]
+
+    assert misses(1) <= most < misses(1 / 2)

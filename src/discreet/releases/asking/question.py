@@ -15,6 +15,7 @@ from discreet.exact import shown
 from discreet.noise import SYSTEM
 from discreet.releases.asking.paying import fits, foresee, pay, promised, require_room
 from discreet.releases.asking.prices import read_price
+from discreet.releases.measures.measure import measure_kind
 from discreet.releases.noise.narrowing import bounds_of, bounds_plan, cut_of, narrowed_plan, share_of
 from discreet.releases.noise.numbers import NoisyNumbers
 from discreet.releases.noise.price import confident
@@ -71,6 +72,8 @@ class Question:
     def __post_init__(self) -> None:
         """Refuse what no mechanism answers or the engine cannot compute, and who may not see it."""
         self._allowed("explain")
+        for _, measure in self.plan.request.measures:
+            measure_kind(measure)
         _ = self.recipe
         _ = self._prepared
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.plans.refusals import refuse
 from discreet.plans.statistics import Moment
 from discreet.releases.noise.numbers import NoisyNumbers
 
@@ -163,11 +164,18 @@ class NoisyMeasure(ABC):
 
 
 def measure_kind(measure: Measure) -> type[NoisyMeasure]:
-    """Find the class that reads a measure.
+    """Find the class that reads a measure, or refuse one that nobody could read once it is paid for.
 
     >>> from discreet.plans.aggregates import std
     >>> from discreet.releases.measures.variance import NoisyVariance
     >>> measure_kind(std("x")) is NoisyVariance
     True
     """
-    return _KINDS[type(measure)]
+    kind = next((_KINDS[known] for known in type(measure).__mro__ if known in _KINDS), None)
+    if kind is None:
+        refuse(
+            measure.describe(),
+            why="No measure of discreet.releases.measures reads it from noisy numbers.",
+            instead="one of the aggregates of discreet.agg, or see how to add an aggregate.",
+        )
+    return kind

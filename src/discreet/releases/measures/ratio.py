@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,33 +45,59 @@ class Ratio(NoisyMeasure):
         count = self.number(0, group)
         return count if count > self.enough else None
 
-    @cached_property
-    def _reaches(self) -> dict[tuple[int, float], float]:
-        return {}
-
     def reach_of_sum(self, index: int, confidence: float) -> float:
         """Bound |z - r z'| for the noise z of a sum and z' of its count, for every r that a mean can be.
 
         With S + z and n + z' released and r = S / n, (S + z)/(n + z') - r = (z - r z')/(n + z'), exactly. It is linear
         in r, so it is largest at an end of the values: there it is the noise of S - low n or of S - high n.
         """
-        if (index, confidence) not in self._reaches:
-            ends = (combined((self.terms(index), 1), (self.terms(0), -end)) for end in self.span(index))
-            self._reaches[index, confidence] = max(self.noisy.reach(end, (1 + confidence) / 2) for end in ends)
-        return self._reaches[index, confidence]
+        ends = (combined((self.terms(index), 1), (self.terms(0), -end)) for end in self.span(index))
+        return max(self.noisy.reach(end, (1 + confidence) / 2) for end in ends)
+
+    @cached_property
+    def _bounds(self) -> dict[tuple[int, float], tuple[float, float, float]]:
+        return {}
 
     def mean_error(self, index: int, count: float, confidence: float) -> float:
-        """The ± of a mean over so many rows: the ratio's, and half a step for snapping; never more than the range."""
-        low, high = self.span(index)
-        step = float(self.factor(index).step)
-        error = self.reach_of_sum(index, confidence) / count * step + float(self.recipe.rounding(self.places[index]))
-        return min(error, (high - low) * step)
+        """The ± of a mean, or of a mean product, over so many rows.
+
+        It is the reach of the sum over the count, and what grids move a row by: half a step for a number, unless it
+        follows from a coarser sum. A mean stays within its bounds, so it is never off by more than their distance.
+        """
+        if (index, confidence) not in self._bounds:
+            factors = self.moment(index).factors
+            reach = self.reach_of_sum(index, confidence) * float(math.prod(factor.step for factor in factors))
+            if len(factors) == 1:
+                rounding, widest = self.recipe.rounding(self.places[index]), self.width(index)
+            else:
+                rounding, widest = self._rounding_of_product(*factors), math.inf
+            self._bounds[index, confidence] = reach, float(rounding), widest
+        reach, rounding_of_rows, widest = self._bounds[index, confidence]
+        return min(reach / count + rounding_of_rows, widest)
+
+    def _rounding_of_product(self, first: Snapped, second: Snapped) -> Fraction:
+        """By how much grids move a product: each factor by half a step times the other, and both together."""
+        far = [max(abs(end) for end in factor.reach) * factor.step for factor in (first, second)]
+        off = [self.recipe.half_step(factor) for factor in (first, second)]
+        return off[0] * far[1] + off[1] * far[0] + off[0] * off[1]
+
+    @cached_property
+    def _centers(self) -> dict[int, list[tuple[float, float]]]:
+        """For each sum the centers of its factors, and their steps."""
+        return {
+            index: [(factor.center * float(factor.step), float(factor.step)) for factor in self.moment(index).factors]
+            for index in range(1, len(self.places))
+        }
+
+    @cached_property
+    def _spans(self) -> dict[int, tuple[int, int]]:
+        return {index: self.span(index) for index in range(1, len(self.places))}
 
     def mean(self, index: int, count: float, group: int) -> float:
         """The center and the noisy ratio, within the bounds."""
-        low, high = self.span(index)
-        factor = self.factor(index)
-        return (factor.center + min(max(self.number(index, group) / count, low), high)) * float(factor.step)
+        low, high = self._spans[index]
+        ((center, step),) = self._centers[index]
+        return center + min(max(self.number(index, group) / count, low), high) * step
 
     def product_error(
         self, sums: tuple[int, int], product: int, count: float, away: tuple[float, float], confidence: float
@@ -82,26 +109,17 @@ class Ratio(NoisyMeasure):
         """
         single = 1 - (1 - confidence) / (3 if sums[0] != sums[1] else 2)
         first, second = (self.mean_error(index, count, single) for index in sums)
-        factors = self.moment(product).factors
-        mixed = self.reach_of_sum(product, single) / count * float(factors[0].step * factors[1].step)
-        mixed += float(self.rounding_of_product(*factors))
+        mixed = self.mean_error(product, count, single)
         return mixed + abs(away[0]) * second + abs(away[1]) * first + first * second
-
-    def rounding_of_product(self, first: Snapped, second: Snapped) -> Fraction:
-        """By how much grids move a product: each factor by half a step times the other, and both together."""
-        far = [max(abs(end) for end in factor.reach) * factor.step for factor in (first, second)]
-        off = [self.recipe.half_step(factor) for factor in (first, second)]
-        return off[0] * far[1] + off[1] * far[0] + off[0] * off[1]
 
     def centered_product(self, sums: tuple[int, int], product: int, group: int, confidence: float) -> Estimate | None:
         """The mean product of both distances from the means, over n, with its ±; None where the count says nothing."""
         count = self.counted(group)
         if count is None:
             return None
-        factors = self.moment(product).factors
-        means = (self.mean(index, count, group) for index in sums)
-        x, y = (mean - factor.center * float(factor.step) for mean, factor in zip(means, factors, strict=True))
-        mixed = self.number(product, group) / count * float(factors[0].step * factors[1].step)
+        (a, step), (b, other) = self._centers[product]
+        x, y = self.mean(sums[0], count, group) - a, self.mean(sums[1], count, group) - b
+        mixed = self.number(product, group) / count * (step * other)
         return mixed - x * y, self.product_error(sums, product, count, (x, y), confidence)
 
     def foreseen_product(self, sums: tuple[int, int], product: int, rows: int) -> float:
