@@ -33,7 +33,7 @@ STATIONS = {
     "Ledger.look": "answered before?",
     "DuckDB.alive": "the source answers",
     "Ledger.take": "reserved, durably",
-    "Question.run": "data is read: exact sums",
+    "SQLEngine.run": "data is read: exact sums",
     "answered": "the exact numbers end here",
     "Parts.protected": "one block gets its noise",
     "noisy_counts": "sums + noise",

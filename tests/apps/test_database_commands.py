@@ -428,7 +428,7 @@ def test_an_interrupt_after_the_reservation_stays_spent(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(SQLEngine, "compute", interrupted)
+        patch.setattr(SQLEngine, "run", interrupted)
         assert "stays spent" in complaint(capsys, 130, "query", clinic, COUNT, "--epsilon", "1")
     accounts = record(capsys, "budget", clinic)["accounts"]
     assert [each["left"] for each in accounts] == [{"epsilon": "1"}]  # type: ignore[attr-defined]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -21,6 +20,7 @@ from discreet.engines.duckdb import engine as duckdb_engine
 from discreet.engines.postgres import Postgres
 from discreet.engines.postgres.dialect import PostgresDialect
 from discreet.engines.spark import Spark
+from discreet.errors import TimeLimitError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
 from tests.engines.databases import KEY
@@ -133,6 +133,21 @@ def test_an_empty_result_takes_no_statement_more(without: Postgres, monkeypatch:
     assert without.prepare(aggregate).run().unprotected_groups() == []
 
 
+@pytest.mark.engine
+def test_a_question_that_waits_for_a_lock_is_stopped_in_time(without: Postgres) -> None:
+    """How many columns it has is asked before it runs, and the server may wait there already."""
+    question = without.prepare(plan_sql(POLICY, QUESTIONS[0]).aggregate)
+    with psycopg.connect(postgres()) as other:
+        other.execute(b"LOCK TABLE skipped.visits IN ACCESS EXCLUSIVE MODE")
+        without._connection.execute(b"SET statement_timeout = 100")
+        without._connection.commit()
+        with pytest.raises(TimeLimitError):
+            question.run()
+    without._connection.execute(b"SET statement_timeout = 0")
+    without._connection.commit()
+    question.run()
+
+
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")
 def test_no_side_of_a_join_can_be_skipped_in_spark(tmp_path: Path) -> None:
@@ -141,6 +156,5 @@ def test_no_side_of_a_join_can_be_skipped_in_spark(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "visits.parquet")
     with Spark(POLICY, spark_session(), folder=tmp_path, rank_key=KEY) as engine:
         for question in QUESTIONS:
-            text = f"EXPLAIN {text_of(engine, question)}"
-            plan = str(engine._aside.run(partial(engine._found, [text])))
+            plan = str(engine._results([f"EXPLAIN {text_of(engine, question)}"]))
             assert re.findall(r"Join \[.*?\], \[.*?\], (\w+)", plan) == ["FullOuter"], plan

@@ -165,15 +165,28 @@ def _columns(cursor: Cursor[tuple[object, ...]], text: str) -> Columns:
     """
     import psycopg
 
-    server = cursor.connection.pgconn
-    server.prepare(b"", text.encode())
-    found = [Growing() for _ in range(server.describe_prepared(b"").nfields)]
+    found = [Growing() for _ in range(_width(cursor.connection, text))]
     size = _BATCH if psycopg.capabilities.has_stream_chunked() else 1
     rows = cursor.stream(text.encode(), size=size)
     while batch := list(itertools.islice(rows, _BATCH)):
         for column, cells in zip(found, zip(*batch, strict=True), strict=True):
             column.extend(cells)
     return [column.whole() for column in found]
+
+
+def _width(connection: Connection[tuple[object, ...]], text: str) -> int:
+    """Ask how many columns a text has, without planning it; who interrupts is heard, and an expiry is one."""
+    from psycopg import errors, generators, pq
+
+    server = connection.pgconn
+    server.send_prepare(b"", text.encode())
+    (found,) = connection.wait(generators.execute(server))
+    if found.status == pq.ExecStatus.COMMAND_OK:
+        server.send_describe_prepared(b"")
+        (found,) = connection.wait(generators.execute(server))
+    if found.status != pq.ExecStatus.COMMAND_OK:
+        raise errors.error_from_result(found)
+    return found.nfields
 
 
 class _Catalog:
