@@ -186,7 +186,7 @@ def _width(connection: Connection[tuple[object, ...]], text: str) -> int:
         (found,) = connection.wait(generators.execute(server))
     if found.status != pq.ExecStatus.COMMAND_OK:
         raise errors.error_from_result(found)
-    return found.nfields
+    return int(found.nfields)
 
 
 class _Catalog:
