@@ -69,6 +69,7 @@ ATTACKS = {
     "the longest text, compared": aimed(f"{LONG} < 'y'", "TRUE"),
     "LIKE of many pieces": aimed(f"({LONG}) LIKE '{'%a' * 120}%b'", "TRUE"),
     "LIKE of many pieces with _": aimed(f"({LONG}) LIKE '{'%a_' * 80}%b'", "TRUE"),
+    "ten of them": aimed(" OR ".join(f"({LONG}) LIKE '{'%a_' * 60}%b{each}'" for each in range(10)), "TRUE"),
     "twenty of them": aimed(" OR ".join(f"({LONG}) LIKE '{'%a_' * 60}%b{each}'" for each in range(20)), "TRUE"),
     "a long text as a number": aimed(f"CAST({LONG} AS DOUBLE) IS NULL", "TRUE"),
     "a long text as a date": aimed(f"CAST({LONG} AS DATE) IS NULL", "TRUE"),
