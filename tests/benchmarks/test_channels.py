@@ -10,7 +10,6 @@ from benchmarks.channels import ATTACKS, POLICY, generated, measured, rows
 from discreet.errors import QueryRefused
 from discreet.plans import plan_sql
 
-
 REFUSED = {"texts 20-fold at three levels": "no text here has more than 4096", "twenty of them": "steps"}
 
 
