@@ -97,7 +97,7 @@ def test_every_statement_is_word_for_word_what_sqlglot_writes(
         except QueryRefused:
             continue
     whole = " ".join(texts)
-    for word in ("JOIN", "UNION ALL", "EXISTS", "CASE", "OVER", "GROUP BY", "IN (", "DISTINCT", "LEFT JOIN"):
+    for word in ("FULL JOIN", "UNION ALL", "CASE", "OVER", "GROUP BY", "IN (", "DISTINCT"):
         assert word in whole
 
 
