@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.report import Direction, Figure, Target, divide
 from discreet import mechanisms as dp
-from discreet.mechanisms.smoothing import Law, candidates
+from discreet.mechanisms.sensitivity.smooth_noise import Law, candidates
 from discreet.privacy import ZCDP, NeighborRelation
 
 if TYPE_CHECKING:

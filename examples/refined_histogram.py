@@ -68,8 +68,8 @@ def main() -> None:
     ages = pa.table({"age": np.r_[np.full(6000, 31), np.arange(3000) % 128]})
     with dp.Database(dp.Policy([people], epsilon=2), {"people": ages}) as db:
         loan = db.table("people").select("age").rows()
-        first, again = (refined_histogram(loan, db.ledger, "age", Fraction(1)) for _ in range(2))
-        error = dp.DiscreteLaplace(loan.rows_per_unit, epsilon=Fraction(1, ROUNDS)).error(confidence=0.95)
+        first, again = (refined_histogram(loan, db.ledger, "age", Fraction(9, 10)) for _ in range(2))
+        error = dp.DiscreteLaplace(loan.rows_per_unit, epsilon=Fraction(9, 10) / ROUNDS).error(confidence=0.95)
         print(*(f"from {edge:5.1f} on: {count:5} ± {error:.0f}" for edge, count in first.items()), sep="\n")
         print(f"shown again as it was: {first == again}; left: {db.remaining}")
 

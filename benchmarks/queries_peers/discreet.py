@@ -55,8 +55,8 @@ def policy(groups: int | None, bounds: tuple[float, float], rows_per_unit: int |
     else:
         visits = Table("visits", columns=columns, unit="unit", rows_per_unit=rows_per_unit)
     if groups is None:
-        return Policy([visits], epsilon=10**9, delta="0.01", release_delta="1e-6")
-    return Policy([visits], epsilon=10**9, most_groups=max(groups, 100_000))
+        return Policy([visits], epsilon=10**6, delta="0.01", release_delta="1e-6")
+    return Policy([visits], epsilon=10**6, most_groups=max(groups, 100_000))
 
 
 class Forgetful(MemoryLedger):

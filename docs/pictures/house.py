@@ -30,11 +30,11 @@ PLANNED = f'stroke="{GRAY}" stroke-dasharray="4 3" fill-opacity="0" rx="6"'
 
 
 def layers() -> list[list[str]]:
-    """Read the layers, from the top, out of the contract that the linter checks."""
+    """Read the layers, from the top, out of the contract that the linter checks; a private module is no room."""
     settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     lines = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    return [line.split(" | ") for line in lines]
+    return [[name for name in line.split(" | ") if not name.startswith("_")] for line in lines]
 
 
 def stack() -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         files,
         ledgers,
         mechanisms,
+        methods,
         noise,
         plans,
         privacy,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from discreet.database import open as open  # noqa: A004 - discreet.open
     from discreet.errors import QueryRefused as QueryRefused
     from discreet.mechanisms import *  # noqa: F403  its table is the list
+    from discreet.methods.proposals import propose as propose
     from discreet.plans import aggregates as agg  # noqa: F401 - discreet.agg
     from discreet.plans import col as col
     from discreet.tables import Policy as Policy
@@ -53,6 +55,7 @@ __all__ = [
     "files",
     "ledgers",
     "mechanisms",
+    "methods",
     "noise",
     "plans",
     "privacy",
@@ -68,6 +71,7 @@ _NAMES = {
     "agg": ("plans", "aggregates"),
     "col": ("plans", "col"),
     "open": ("database", "open"),
+    "propose": ("methods.proposals", "propose"),
 }
 
 

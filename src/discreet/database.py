@@ -15,6 +15,7 @@ from discreet.ledgers.records import require_analyst, require_purpose
 from discreet.plans import Desk, Frame, plan_sql
 from discreet.plans import table as plan_table
 from discreet.releases import Question, Questions
+from discreet.releases.showing.description import Description
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.engines import Loan
     from discreet.ledgers import Ledger, Statement
     from discreet.plans import Bounding, Extract, Plan
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount
 
 __all__ = ["Database", "open"]
 
@@ -65,7 +66,6 @@ class Database:
             msg = f"policy is {shown(policy)}; it must be a Policy. To read a file: discreet.open('hospital.toml')."
             raise ParameterError(msg)
         _require_rights(policy, analyst, purpose)
-        self._policy = policy
         self._analyst = analyst
         self._purpose = purpose
         self._engine = open_engine(policy, source, relative_to=None if file is None else Path(file).parent)
@@ -74,6 +74,9 @@ class Database:
         except BaseException:
             self._engine.close()
             raise
+        read = {table.name: table.columns for table in self._engine.policy.tables if table.unstated}
+        # By the filter and the certificates that the ledger was created with, and the public columns that are there.
+        self._policy = self._ledger.policy.with_columns(read)
         self._owns_engine, self._owns_ledger = True, self._ledger is not ledger
         # The ledger refuses questions that rely on a check which was withdrawn later.
         self._verified = self._ledger.verified
@@ -84,7 +87,24 @@ class Database:
         return self._policy
 
     @property
-    def remaining(self) -> Currency:
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables that may be asked about; `describe` says what can be asked of them."""
+        return self.describe().tables
+
+    def describe(self) -> Description:
+        """List the tables and columns, and what can be asked of them: print it, or show it in a notebook.
+
+        >>> import pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])
+        >>> with Database(Policy([table], epsilon=9), {"t": pa.table({"x": [1]})}) as db:
+        ...     db.tables, db.describe().to_dict()["tables"]["t"]["ask"]
+        (('t',), {'x': ['SUM', 'AVG', 'MEDIAN', 'HISTOGRAM', 'GROUP BY']})
+        """
+        return Description(self._policy, self._analyst)
+
+    @property
+    def remaining(self) -> Amount:
         """What may still be spent in one piece, by this analyst for this purpose, in the currency of the filter."""
         return self._ledger.remaining_for(self._analyst, self._purpose)
 
@@ -138,10 +158,12 @@ class Database:
         (2, Pure(epsilon=7))
         """
         listed = None if isinstance(questions, str) or not isinstance(questions, Iterable) else list(questions)
-        if listed is None or not all(isinstance(each, str | Question) for each in listed):
+        if listed is None or not all(isinstance(question, str | Question) for question in listed):
             msg = "questions must be a list; each is SQL in quotes or a question, such as db.table('visits').agg(…)."
             raise ParameterError(msg)
-        return Questions([self.sql(each) if isinstance(each, str) else each for each in listed], self._ledger)
+        return Questions(
+            [self.sql(question) if isinstance(question, str) else question for question in listed], self._ledger
+        )
 
     def table(self, name: str) -> Frame[Question, Loan]:
         """Start a question at a table, in Python; or a loan of its rows, for a method that computes with rows."""
@@ -170,7 +192,7 @@ class Database:
         return Question(plan, self._engine, self._ledger, self._analyst, self._purpose, asked)
 
     def _lent(self, extract: Extract) -> Loan:
-        if not self._policy.may(self._analyst, "release", extract.tables):
+        if not self._ledger.may(self._analyst, "release", extract.tables):
             tables = ", ".join(extract.tables)
             msg = (
                 f"analyst {shown(self._analyst)} may not release anything about {tables}; ask the owner of the policy."

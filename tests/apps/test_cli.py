@@ -285,7 +285,7 @@ def test_commands_are_completed_in_the_shell() -> None:
 
 
 def test_every_command_answers_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    groups = {"account": "gaussian", "calibrate": "gaussian", "ledger": "export", "version": "new"}
+    groups = {"account": "gaussian", "attack": "link", "calibrate": "gaussian", "ledger": "export", "version": "new"}
     for name in names():
         assert main([name, *([groups[name]] if name in groups else []), "--help"]) == 0
         assert "--json" in capsys.readouterr().out
@@ -322,7 +322,7 @@ def test_an_interrupt_is_said_in_a_sentence(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.checks.reports.explanation.Facts.of", interrupted)
+    monkeypatch.setattr("discreet.checks.reports.facts.PromiseFacts.of", interrupted)
     assert main(["explain", "--epsilon", "1"]) == 130
     assert "stays spent" in capsys.readouterr().err
 

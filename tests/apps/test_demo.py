@@ -45,8 +45,8 @@ def _attacks_fail(told: dict[str, dict[str, dict[str, float]]]) -> None:
     assert told["differencing"]["discreet"]["refused"] == 0
     assert told["averaging"]["uncounted"]["error"] < 1  # 8.9 standard deviations of the mean of 4,000 answers
     assert told["averaging"]["same"]["different"] == 1
-    assert told["averaging"]["other"]["answered"] == 8
-    assert told["averaging"]["other"]["refused"] == 1
+    assert told["averaging"]["other"]["answered"] in range(9, 16)
+    assert told["averaging"]["other"]["refused"] >= 1
 
 
 def test_a_person_reads_the_story(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
-from typing import TYPE_CHECKING
+import sys
+import tomllib
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -11,7 +14,6 @@ import pytest
 from pyarrow import feather, parquet
 
 from discreet.apps.cli import main
-from discreet.apps.cli.proposal import propose
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
@@ -110,15 +112,6 @@ def test_a_folder_of_files_is_one_policy(tmp_path: Path, capsys: pytest.CaptureF
     assert (tmp_path / "policy.toml").is_file()
 
 
-def test_odd_names_are_quoted() -> None:
-    text = propose(
-        {"_x": {"a": None}, "my table": {"patient no": None, "week-day": None, "cost €": "BIGINT"}}, source="a b"
-    ).text
-    policy = Policy.from_toml(text.replace("# week-day", "week-day").replace('# "cost €"', '"cost €"'))
-    assert policy.source == "a b"
-    assert sorted(policy.table("my table").named) == ["cost €", "patient no", "week-day"]
-
-
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -128,7 +121,7 @@ def test_odd_names_are_quoted() -> None:
         (["broken.parquet"], "cannot be read"),
         (["broken.arrow"], "no Arrow file"),
         (["broken.duckdb"], "cannot be read"),
-        (["empty"], "holds no table"),
+        (["empty"], "has no columns"),
     ],
 )
 def test_impossible_wishes_are_refused(
@@ -147,3 +140,63 @@ def test_impossible_wishes_are_refused(
     assert main(["init", *arguments]) == 2
     assert words in capsys.readouterr().err
     assert (tmp_path / "visits.toml").read_text() == ""
+
+
+class Terminal(io.StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+PRICED = ("--epsilon", "1", "--delta", "0")
+
+
+def asked(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, stdin: io.StringIO, *options: str
+) -> tuple[int, dict[str, Any] | None]:
+    """Run init on visits of 2,000 people; give the exit code, and the policy as far as it was written."""
+    target = folder / "v.toml"
+    parquet.write_table(pa.table({"code": range(2000), "cost": [12.5] * 2000}), folder / "v.parquet")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    code = main(["init", str(folder / "v.parquet"), "--force", *options])
+    return code, tomllib.loads(target.read_text()) if target.exists() else None
+
+
+def test_a_terminal_is_asked_for_what_the_ledger_freezes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, policy = asked(monkeypatch, tmp_path, Terminal("code\nsome\nchange-one\n7\n"), *PRICED, "--json")
+    told = capsys.readouterr()
+    assert (code, policy is not None) == (0, True)
+    assert policy is not None
+    assert policy["tables"]["v"]["unit"] == "code"
+    assert policy["budget"] == {"epsilon": 7, "delta": 0, "neighbors": "change_one"}
+    assert json.loads(told.out)["fill"] == []
+    assert told.err.count("whether a neighbor") == 2  # asked again, as "some" is no relation
+    assert "'some' is not" in told.err
+
+
+def test_a_terminal_is_not_asked_for_what_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ("--row-is-unit", "--neighbors", "add-remove", "--budget", "3")
+    assert asked(monkeypatch, tmp_path, Terminal(""), *PRICED, *given)[0] == 0
+
+
+def test_enter_takes_the_defaults_and_the_end_of_input_buys_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked(monkeypatch, tmp_path, Terminal("code\n"), *PRICED) == (130, None)
+    assert not list(tmp_path.glob("*.ledger*"))
+    code, policy = asked(monkeypatch, tmp_path, Terminal("code\n\n\n"), *PRICED)
+    assert code == 0
+    assert policy is not None
+    assert policy["budget"] == {"epsilon": 3, "delta": 0, "neighbors": "add_remove"}
+
+
+def test_neither_pipes_nor_proposals_without_a_price_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _ = asked(monkeypatch, tmp_path, io.StringIO("code\nchange-one\n7\n"), *PRICED)
+    assert code == 2
+    assert "does not say who is protected" in capsys.readouterr().err
+    assert asked(monkeypatch, tmp_path, Terminal(""))[0] == 0

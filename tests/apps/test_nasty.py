@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,9 +57,36 @@ def check(capsys: pytest.CaptureFixture[str], arguments: list[str], codes: set[i
     shown = capsys.readouterr()
     assert code in codes, (arguments, shown.err)
     if code:
-        assert shown.err.startswith("discreet: "), shown.err
-        assert len(shown.err.strip().splitlines()) == 1, shown.err
-        assert len(shown.err) < 700
+        assert_a_sentence(shown.err, code, as_json="--json" in arguments)
+
+
+def assert_a_sentence(shown: str, code: int, *, as_json: bool) -> None:
+    """The same for a program as for a person: what stands in the JSON would be one line, and not a long one."""
+    if as_json:
+        complaint = json.loads(shown)
+        assert complaint["error"]
+        assert complaint["code"] == code
+        shown = "\n".join([f"discreet: {complaint['message']}", *complaint["notes"]])
+    assert shown.startswith("discreet: ")
+    assert shown.removeprefix("discreet: ").strip()
+    assert len(shown.strip().splitlines()) == 1, shown
+    assert len(shown) < 700
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"error": "ParameterError", "code": 3, "message": "epsilon is 'x'.", "notes": []},
+        {"error": "ParameterError", "code": 2, "message": "", "notes": []},
+        {"error": "ParameterError", "code": 2, "message": "epsilon is 'x'.\nTraceback", "notes": []},
+        {"error": "ParameterError", "code": 2, "message": "epsilon is 'x'.", "notes": ["line 1"]},
+        {"error": "ParameterError", "code": 2, "message": "9" * 700, "notes": []},
+    ],
+)
+def test_the_check_sees_what_is_no_sentence(record: dict[str, object]) -> None:
+    assert_a_sentence(json.dumps(record | {"code": 2, "message": "epsilon is 'x'.", "notes": []}), 2, as_json=True)
+    with pytest.raises(AssertionError):
+        assert_a_sentence(json.dumps(record), 2, as_json=True)
 
 
 @pytest.mark.parametrize("value", NUMBERS)
@@ -96,6 +124,6 @@ def test_nasty_texts(policy: str, capsys: pytest.CaptureFixture[str], text: str)
 
 def test_a_file_that_cannot_be_written_is_named(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     data = policy.replace("p.toml", "visits.csv")
-    assert main(["init", data, "--output", policy.replace("p.toml", "no/such/folder.toml")]) == 1
+    assert main(["init", data, "--output", policy.replace("p.toml", "no/such/folder.toml")]) == 2
     shown = capsys.readouterr().err
-    assert shown.endswith("no/such/folder.toml: No such file or directory.\n")
+    assert "no/such/folder.toml cannot be written" in shown

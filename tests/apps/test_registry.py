@@ -50,14 +50,21 @@ def leaves(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str,
 
 
 LEAVES = sorted(leaves())
-# How each command is called well; P is the policy, D its data, N a new file, X an export and E a policy without ledger.
-# A command that is missing here fails the tests below.
+# How each command is called well: P is the policy, D its data, N a new file, X an export, S scores, E a policy without
+# ledger. A command that is missing here fails the tests below.
 CALLS: dict[tuple[str, ...], list[str]] = {
+    ("anonymity",): ["D", "--quasi", "id", "--sensitive", "cost"],
+    ("attack", "disclose"): ["D", "--quasi", "id", "--sensitive", "cost"],
+    ("attack", "link"): ["D", "D", "--columns", "cost", "--person", "id", "--error", "cost=1"],
+    ("attack", "member"): ["S", "--score", "id", "--member", "was_in"],
+    ("attack", "reconstruct"): ["D", "--secret", "id=7", "--noise", "0.5"],
+    ("audit",): ["laplace", "--draws", "200"],
     ("budget",): ["P"],
     ("calibrate", "gaussian"): ["--epsilon", "1", "--delta", "1e-6"],
     ("calibrate", "laplace"): ["--epsilon", "1"],
     ("check",): ["P"],
     ("demo",): [],
+    ("describe",): ["P"],
     ("explain",): ["--epsilon", "1"],
     ("init",): ["D", "--output", "N"],
     ("ledger", "export"): ["P", "N"],
@@ -76,6 +83,7 @@ OWN_TESTS = {"account", "calibrate", "demo"}  # numbers in, numbers out: test_cl
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
     (tmp_path / "visits.csv").write_text("id,cost\n" + "".join(f"{number},5\n" for number in range(50)))
+    (tmp_path / "scores.csv").write_text("id,was_in\n1,0\n2,1\n")
     file = tmp_path / "p.toml"
     file.write_text(POLICY)
     assert main(["query", str(file), COUNT, "--epsilon", "1"]) == 0
@@ -86,7 +94,14 @@ def policy(tmp_path: Path) -> Path:
 
 
 def filled(call: list[str], policy: Path) -> list[str]:
-    names = {"P": "p.toml", "D": "visits.csv", "N": "new.toml", "X": "p.jsonl", "E": "elsewhere/p.toml"}
+    names = {
+        "P": "p.toml",
+        "D": "visits.csv",
+        "N": "new.toml",
+        "X": "p.jsonl",
+        "E": "elsewhere/p.toml",
+        "S": "scores.csv",
+    }
     return [str(policy.parent / names[each]) if each in names else each for each in call]
 
 
@@ -170,7 +185,7 @@ def test_whatever_is_wrong_is_said_in_one_sentence(kind: str, policy: Path, caps
     TROUBLES[kind](policy)
     capsys.readouterr()
     for path, call in CALLS.items():
-        if "P" not in call or path == ("version", "show"):
+        if "P" not in call or path == ("version", "show") or (path == ("describe",) and "policy" not in kind):
             continue
         code = main([*path, *filled(call, policy)])
         shown = capsys.readouterr()

@@ -27,7 +27,7 @@ WRITTEN = [each for each in ALL if isinstance(each.values[0], Case) and each.val
 
 
 def without_case(kinds: set[str], found: Mapping[str, tuple[Case, ...]]) -> list[str]:
-    """Name the mechanisms that nothing attacks, and the files of cases that attack another mechanism."""
+    """Name the mechanisms that nothing attacks, and the lists of cases that attack another mechanism."""
     idle = [
         kind
         for kind, pairs in found.items()

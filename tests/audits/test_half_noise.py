@@ -17,10 +17,10 @@ from discreet.checks.audits import audit, cases
 from discreet.checks.audits.black_box import LEAST_DRAWS
 from discreet.mechanisms import JointQuantiles
 from discreet.mechanisms.choices import noisy_max
+from discreet.mechanisms.choosing import rank_choice as choices
+from discreet.mechanisms.choosing.joint import Joint
 from discreet.mechanisms.responses import randomized_response
 from discreet.mechanisms.thresholds import partition_selection
-from discreet.releases.noise import choices
-from discreet.releases.noise.joint import Joint
 from tests.audits.test_cases import CONFIDENCE, follows
 from tests.noise.replay import ReplayBits
 
@@ -70,9 +70,10 @@ def half_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced[noise.staircase] = dared(noise.staircase)
     replaced[noise.bernoulli_exp] = dared(noise.bernoulli_exp)
     joint = sys.modules[JointQuantiles.__module__]  # draws by floats, and makes up for what they are off
-    chosen = [*(each for name, each in sys.modules.items() if name.startswith("discreet.mechanisms")), choices]
+    exact = {joint, sys.modules[Joint.__module__]}
+    chosen = [each for name, each in sys.modules.items() if name.startswith("discreet.mechanisms")]
     for module in chosen:
-        for name, value in list(vars(module).items()) if module is not joint else ():
+        for name, value in list(vars(module).items()) if module not in exact else ():
             if callable(value) and value.__hash__ is not None and value in replaced:
                 monkeypatch.setattr(module, name, replaced[value])
     monkeypatch.setattr(noisy_max, "_RACES", {kind: replaced[race] for kind, race in noisy_max._RACES.items()})

@@ -44,17 +44,17 @@ from discreet.mechanisms import (
     TopK,
     Variance,
 )
-from discreet.mechanisms.instances.inverse_sensitivity import InverseSensitivity
-from discreet.mechanisms.instances.local_sensitivity_bound import LocalSensitivityBound
-from discreet.mechanisms.instances.prediction_variance import PredictionVariance
-from discreet.mechanisms.instances.propose_test_release import ProposeTestRelease
-from discreet.mechanisms.instances.reciprocal_count import ReciprocalCount
-from discreet.mechanisms.instances.sample_and_aggregate import SampleAndAggregate
-from discreet.mechanisms.instances.smooth_quantile import SmoothQuantile
-from discreet.mechanisms.instances.smooth_sensitivity import SmoothSensitivity
-from discreet.mechanisms.instances.stable_top_k import StableTopK
-from discreet.mechanisms.instances.stable_value import StableValue
-from discreet.mechanisms.instances.trimmed_mean import TrimmedMean
+from discreet.mechanisms.data_dependent.inverse_sensitivity import InverseSensitivity
+from discreet.mechanisms.data_dependent.local_sensitivity_bound import LocalSensitivityBound
+from discreet.mechanisms.data_dependent.prediction_variance import PredictionVariance
+from discreet.mechanisms.data_dependent.propose_test_release import ProposeTestRelease
+from discreet.mechanisms.data_dependent.reciprocal_count import ReciprocalCount
+from discreet.mechanisms.data_dependent.sample_and_aggregate import SampleAndAggregate
+from discreet.mechanisms.data_dependent.smooth_quantile import SmoothQuantile
+from discreet.mechanisms.data_dependent.smooth_sensitivity import SmoothSensitivity
+from discreet.mechanisms.data_dependent.stable_top_k import StableTopK
+from discreet.mechanisms.data_dependent.stable_value import StableValue
+from discreet.mechanisms.data_dependent.trimmed_mean import TrimmedMean
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.privacy import NeighborRelation, curves
 from tests.docs.test_corrections import ROOT, missing

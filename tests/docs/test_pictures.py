@@ -9,6 +9,7 @@ import pytest
 from discreet.mechanisms import registered
 from docs.pictures.gallery import drawn_by, scripts
 from docs.pictures.mechanisms import file_of
+from docs.pictures.way import MEAN, MEDIAN, modules_touched
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 REFERENCE = FOLDER.parent / "reference" / "mechanisms"
@@ -46,3 +47,12 @@ def test_every_mechanism_has_a_page_with_its_picture(kind: str) -> None:
     home = f"{registered()[kind].__module__}.{registered()[kind].__name__}"
     pages = [path.read_text(encoding="utf-8") for path in REFERENCE.glob("*.md")]
     assert any(f"::: {home}\n" in page and f"pictures/{file_of(kind)}" in page for page in pages)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question, most", [(MEAN, 60), (MEDIAN, 65)])
+def test_the_way_of_a_question_stays_short(question: str, most: int) -> None:
+    """Whoever reads along opens so many files; a new one on the way takes the place of another."""
+    touched = modules_touched(question)
+    assert {"plans.sql.question", "ledgers.charging", "engines.sql.running", "noise.discrete_laplace"} <= {*touched}
+    assert len(touched) <= most, touched

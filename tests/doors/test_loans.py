@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
 import traceback
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.database import Database
-from discreet.engines import BoundedRows, Loan
+from discreet.engines import Batches, BoundedRows, Loan
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError, EngineError, LedgerError, ParameterError, TimeLimitError
 from discreet.ledgers import Entry, MemoryLedger, Session, SQLiteLedger, charge
@@ -170,9 +171,10 @@ def test_outside_of_its_reservation_nothing_is_read(db: Database, loan: Loan, mo
     monkeypatch.setattr(db._engine, "_results", Untouched())
     monkeypatch.setattr(db._engine, "_store", Untouched())
     for what, (paid, said) in cases.items():
-        with pytest.raises((LedgerError, ParameterError), match=said) as raised:
-            loan.read(paid)
-        assert str(SECRET) not in str(raised.value), what
+        for read in (loan.read, lambda paid: loan.batches(paid, rows=2)):
+            with pytest.raises((LedgerError, ParameterError), match=said) as raised:
+                read(paid)
+            assert str(SECRET) not in str(raised.value), what
     assert db.ledger.head == before  # nothing was spent, nothing lost
 
 
@@ -232,7 +234,7 @@ def test_after_the_owner_s_check_was_withdrawn_nothing_is_read() -> None:
 def test_a_loan_that_takes_too_long_stays_spent_and_the_owner_is_told(
     db: Database, loan: Loan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def late(*_: object) -> None:
+    def late(*_: object, **__: object) -> None:
         db._engine._expired = True  # type: ignore[attr-defined]
 
     monkeypatch.setattr(db._engine, "_results", late)
@@ -254,11 +256,52 @@ def test_a_failing_engine_says_nothing_about_the_rows(
     db: Database, loan: Loan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = ["SELECT CAST('x' || max(cost) AS INTEGER) FROM temp.\"frame visits\""]
-    monkeypatch.setattr(db._engine, "_results", lambda _: DuckDB._results(db._engine, bad))  # type: ignore[arg-type]
+    monkeypatch.setattr(db._engine, "_results", lambda *_, take=None: DuckDB._results(db._engine, bad, take=take))  # type: ignore[arg-type]
+    for read in (loan.read, lambda paid: loan.batches(paid, rows=2)):
+        with pytest.raises(EngineError) as raised:
+            read(db.ledger.reserve(Pure(1), loan.entry("a test")))
+        assert raised.value.__cause__ is raised.value.__context__ is None
+        assert str(SECRET) not in "".join(traceback.format_exception(raised.value))
+
+
+def test_batches_keep_the_doors_of_a_loan(db: Database, loan: Loan) -> None:
+    """Nothing of them is shown; they are given as long as the reservation pays, and removed when they are closed."""
+    paid = db.ledger.reserve(Pure(1), loan.entry("a test"))
+    with loan.batches(paid, rows=2) as batches:
+        for way in WAYS:
+            if way not in {list, sorted, dict}:
+                with pytest.raises(TypeError, match=r"batches of private rows are not|not JSON|__dict__|not iterable"):
+                    way(batches)
+        assert f"{batches}" == repr(batches) == "Batches(cost; at most 2 rows of each id)"
+        folder = batches._path
+        assert oct(folder.stat().st_mode & 0o777) == "0o700"
+        assert {oct(file.stat().st_mode & 0o777) for file in folder.iterdir()} == {"0o600"}
+        left = iter(batches)
+        assert [batch.columns["cost"].tolist() for batch in batches] == [[SECRET]]
+        db.ledger.record(paid, NOISE.release(1))
+        with pytest.raises(LedgerError, match="has its answer already, and pays for nothing more; nothing was read"):
+            next(left)
+    assert not folder.exists()
+    with pytest.raises(ParameterError, match="the batches were closed, and their rows removed"):
+        next(iter(batches))
+    with pytest.raises(ParameterError, match="rows is 1"):  # a unit has two
+        loan.batches(db.ledger.reserve(Pure(1), loan.entry("another")), rows=1)
+
+
+def test_batches_that_do_not_fit_on_the_disk_say_nothing_and_leave_nothing(
+    db: Database, loan: Loan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(SECRET)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(Batches, "_keep", full)
     with pytest.raises(EngineError) as raised:
-        loan.read(db.ledger.reserve(Pure(1), loan.entry("a test")))
-    assert raised.value.__cause__ is raised.value.__context__ is None
+        loan.batches(db.ledger.reserve(Pure(1), loan.entry("a test")), rows=2)
     assert str(SECRET) not in "".join(traceback.format_exception(raised.value))
+    del raised
+    gc.collect()
+    assert not [*tmp_path.iterdir()]
 
 
 def test_an_odd_cell_of_a_plain_array_is_no_error_that_tells_of_it() -> None:

@@ -17,8 +17,8 @@ import pytest
 import discreet
 from discreet.engines import open_engine
 from discreet.engines.duckdb import DuckDB, describing
-from discreet.engines.sql.text import written
-from discreet.engines.sql.words import call, select, string, table, try_cast
+from discreet.engines.duckdb.owned import OwnedTable
+from discreet.engines.sql.words import call, select, string, table, try_cast, written
 from discreet.errors import EngineError, ParameterError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table
@@ -200,8 +200,8 @@ def test_no_connection_draws_its_progress(monkeypatch: pytest.MonkeyPatch) -> No
         return found
 
     monkeypatch.setattr(duckdb, "connect", connect)
-    with DuckDB(POLICY, DATA), describing._connected():
-        assert len(made) == 2
+    with DuckDB(POLICY, DATA), describing._connected(), OwnedTable(DATA["visits"]):
+        assert len(made) == 3
         for connection in made:
             settings = ", ".join(f"current_setting('{setting}')" for setting in SILENT)
             assert connection.execute(f"SELECT {settings}").fetchone() == (False, False)
@@ -210,10 +210,10 @@ def test_no_connection_draws_its_progress(monkeypatch: pytest.MonkeyPatch) -> No
 SILENT = ("enable_progress_bar", "enable_progress_bar_print")
 
 
-def test_all_connections_to_duckdb_are_in_two_places() -> None:
+def test_all_connections_to_duckdb_are_in_three_places() -> None:
     folder = Path(discreet.__file__).parent
     made = [file.name for file in folder.rglob("*.py") if "duckdb.connect(" in _without_examples(file)]
-    assert sorted(made) == ["describing.py", "engine.py"]
+    assert sorted(made) == ["describing.py", "engine.py", "owned.py"]
 
 
 def _without_examples(file: Path) -> str:

@@ -89,9 +89,11 @@ def text_database(policy: Policy, database: Database) -> tuple[Database, Databas
 
 def read_text(column: Column, text: str | None, *, unit: bool = False) -> Value:
     """Read a text by its value, however it is written; a unit is a whole number, or none."""
-    if text is None or column.kind not in {Kind.INTEGER, Kind.FLOAT}:
+    if text is None or column.kind is Kind.TEXT:
         return Cast((), column.kind).apply(text)
-    bare = text.strip(" ")
+    bare = text.strip(" ").lower() if column.kind is Kind.BOOLEAN else text.strip(" ")
+    if column.kind not in {Kind.INTEGER, Kind.FLOAT}:
+        return Cast((), column.kind).apply(bare)
     number = Cast((), Kind.FLOAT).apply(bare)
     if column.kind is Kind.FLOAT or not isinstance(number, float):
         return number

@@ -54,7 +54,8 @@ def test_what_failed_last_is_asked(engine: DuckDB) -> None:
 def test_what_was_interrupted_is_asked(engine: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine._results(ONE) is not None
 
-    def interrupted(_: object) -> None:
+    def interrupted(_: object, *, take: object) -> None:
+        del take
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

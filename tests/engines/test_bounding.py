@@ -20,7 +20,7 @@ from discreet.engines.duckdb.dialect import DuckDBDialect
 from discreet.engines.duckdb.store import _Guess
 from discreet.engines.keys import fresh_key, read_key
 from discreet.engines.sql.relations import Emitter
-from discreet.engines.sql.statistics import count_rows
+from discreet.engines.sql.rows import count_rows
 from discreet.engines.sql.words import alias, binary, column, number, over, select
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql

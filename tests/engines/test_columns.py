@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from discreet.engines.sql.columns import by_columns, known_places, listed_rows
+from discreet.engines.sql.statements import by_columns, known_places, listed_rows
 from discreet.plans.nodes import GroupKey
 
 KEYS = [

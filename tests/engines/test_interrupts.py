@@ -15,7 +15,7 @@ import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb import engine as duckdb_engine
-from discreet.engines.sql.aside import Aside, _Job
+from discreet.engines.sql.running import Aside, _Job
 from discreet.errors import EngineError
 from discreet.plans import plan_sql
 from discreet.tables import Column, Policy, Table

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import tempfile
 from collections import Counter
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines import BoundedRows
+from discreet.engines import Batches, BoundedRows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
-from discreet.errors import ParameterError, QueryRefused
+from discreet.errors import EngineError, ParameterError, QueryRefused
 from discreet.ledgers import MemoryLedger
 from discreet.plans import Bounding, Extract, Plan, table
 from discreet.plans.extract import code_book
@@ -31,9 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from discreet.engines.loan import Arrays
     from discreet.engines.sql.running import SQLEngine
     from discreet.plans import Frame
-    from discreet.plans.facts import Facts
+    from discreet.plans.expressions.expression import Facts
     from tests.plans.interpreter import Database
 
 ENGINES = [
@@ -41,6 +45,7 @@ ENGINES = [
     pytest.param("postgres", marks=pytest.mark.engine),
     pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.filterwarnings("ignore")]),
 ]
+FREE = ZCDP(0)
 ROWS = typed_database(POLICY, database(Random("loans"), units=9))
 
 
@@ -83,9 +88,13 @@ def opener(tmp_path: Path) -> Callable[[str], SQLEngine]:
 
 
 def read(engine: SQLEngine, extract: Extract) -> BoundedRows:
-    ledger = MemoryLedger(POLICY)
+    return read_of(POLICY, engine, extract)
+
+
+def read_of(policy: Policy, engine: SQLEngine, extract: Extract, cost: Pure | ZCDP = FREE) -> BoundedRows:
+    ledger = MemoryLedger(policy)
     loan = engine.lend(extract, ledger)
-    return loan.read(ledger.reserve(ZCDP(0), loan.entry("a test")))
+    return loan.read(ledger.reserve(cost, loan.entry("a test")))
 
 
 def coded(cell: object, facts: Facts) -> tuple[object, bool]:
@@ -131,6 +140,122 @@ def test_lent_rows_are_those_of_the_reference(kind: str, opener: Callable[[str],
             for name, facts in rows.schema.items():
                 if code_book(facts) is None:
                     assert all(facts.bounds.contains(number) for number in rows.columns[name].tolist())
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_batches_put_together_are_the_rows_on_loan(
+    kind: str, opener: Callable[[str], SQLEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each as often as asked for, all rows of a unit in one; read a few rows at a time."""
+    for module in ("duckdb", "postgres", "spark"):
+        monkeypatch.setattr(f"discreet.engines.{module}.engine.BATCH", 5)
+    with opener(kind) as engine:
+        for extract in EXTRACTS:
+            ledger = MemoryLedger(POLICY)
+            loan = engine.lend(extract, ledger)
+            paid = ledger.reserve(ZCDP(0), loan.entry("a test"))
+            whole = loan.read(paid)
+            for rows in (extract.rows_per_unit, 7, 10**6):
+                with loan.batches(paid, rows=rows) as given:
+                    parts = [*given]
+                    assert [arrays(part) for part in given] == [arrays(part) for part in parts]
+                assert max(part.units.size for part in parts) <= rows
+                assert len(parts) > 1 or rows >= whole.units.size
+                for of in (arrays, absent):
+                    assert [[*chain(*cells)] for cells in zip(*map(of, parts), strict=True)] == of(whole)
+                units = [set(part.units.tolist()) for part in parts]
+                assert sum(map(len, units)) == len(set().union(*units))
+                batches = [part.arrow() for part in parts]
+                assert [batch.num_rows for batch in batches] == [part.units.size for part in parts]
+                assert [*chain(*(batch["unit"].to_pylist() for batch in batches))] == whole.units.tolist()
+
+
+def absent(rows: BoundedRows) -> list[list[bool]]:
+    return [rows.missing[name].tolist() for name in rows.schema]
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_rows_that_nobody_owns_come_in_no_batch(kind: str, opener: Callable[[str], SQLEngine]) -> None:
+    with opener(kind) as engine:
+        ledger = MemoryLedger(POLICY)
+        loan = engine.lend(visits().select("cost").where("cost < 0").rows(), ledger)
+        paid = ledger.reserve(ZCDP(0), loan.entry("a test"))
+        with loan.batches(paid, rows=9) as batches:
+            assert [*batches] == []
+        assert loan.read(paid).units.size == 0
+
+
+def some(*units: int) -> Arrays:
+    """Rows of these units, as an engine hands them over; each cell is the number of its unit."""
+    given = np.array(units, dtype=np.int64)
+    return given, {"x": (given, np.zeros(given.size, dtype=bool))}
+
+
+@pytest.mark.parametrize("rows", [2, 3, 99])
+def test_units_with_more_rows_than_were_believed_have_the_first_ones_in_one_batch(rows: int) -> None:
+    """What the owner has verified may have changed since; no batch fails of it, and none has more of a unit."""
+    declared = Table("t", unit="id", rows_per_unit=2, columns=[Column("x", lower=0, upper=9, type="integer")])
+    extract = table(Policy([declared], epsilon=1), "t").select("x").rows()
+
+    def handed(take: Callable[[Arrays], None], *, whole: bool) -> None:
+        assert not whole
+        for part in (some(0, 0, 0, 0), some(0), some(1, 2, 2), some(2, 2, 2), some(2, 3)):
+            take(part)
+
+    with Batches(extract, rows, lambda: None, handed) as batches:
+        parts = [batch.units.tolist() for batch in batches]
+        assert [*chain(*parts)] == [0, 0, 1, 2, 2, 3]
+        assert max(map(len, parts)) <= rows
+        assert [*chain(*(batch.columns["x"].tolist() for batch in batches))] == [0, 0, 1, 2, 2, 3]
+
+
+def test_rows_that_could_not_be_kept_are_removed_before_the_error_is_seen(tmp_path: Path) -> None:
+    """An error holds its frames, and may be held itself: rows must not stay on the disk as long."""
+    extract = table(POLICY, "visits").select("cost").rows(Bounding(rows=1))
+    folders: list[Path] = []
+
+    def failing(take: Callable[[Arrays], None], *, whole: bool) -> None:  # noqa: ARG001 - as engines are called
+        folders.extend(tmp_path.iterdir())
+        raise EngineError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path))
+        with pytest.raises(EngineError) as error:
+            Batches(extract, 9, lambda: None, failing)
+        assert error.tb is not None
+        assert len(folders) == 1
+        assert [*tmp_path.iterdir()] == []
+
+
+def test_memory_does_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rows there are, the engine hands over as many at a time, and a batch is all that is held."""
+    policy = Policy([Table("t", unit="id", rows_per_unit=1, columns=[Column("x", lower=0, upper=1)])], epsilon=1)
+    size = 100_000
+    data = {"t": pa.table({"id": np.arange(size), "x": np.zeros(size)})}
+    handed = []
+    plain = Batches._keep
+
+    def keep(batches: Batches, arrays: Arrays) -> None:
+        handed.append(arrays[0].size)
+        plain(batches, arrays)
+
+    monkeypatch.setattr(Batches, "_keep", keep)
+    with DuckDB(policy, data) as engine:
+        ledger = MemoryLedger(policy)
+        loan = engine.lend(table(policy, "t").select("x").rows(), ledger)
+        with loan.batches(ledger.reserve(Pure(1), loan.entry("a test")), rows=700) as batches:
+            sizes = [batch.units.size for batch in batches]
+    assert handed == [10_000] * 10
+    assert sizes == [700] * 142 + [600]
+
+
+def test_keys_that_are_days_have_codes() -> None:
+    days = [dt.date(2024, 2, 29), dt.date(1969, 12, 31)]
+    policy = Policy([Table("t", row_is_unit=True, columns=[Column("day", type="date", keys=days)])], epsilon=1)
+    with DuckDB(policy, {"t": pa.table({"day": [days[1], days[0], None, dt.date(1999, 1, 1)]})}) as engine:
+        rows = read_of(policy, engine, table(policy, "t").rows(), Pure(0))
+    codes = sorted(zip(rows.columns["day"].tolist(), rows.missing["day"].tolist(), strict=True))
+    assert codes == [(0, False), (1, False), (2, False), (2, True)]
 
 
 def test_the_order_of_rows_does_not_tell_how_they_are_stored() -> None:

@@ -18,7 +18,7 @@ from discreet.engines.spark.dialect import SparkDialect
 from discreet.engines.sql.words import column
 from discreet.errors import QueryRefused
 from discreet.plans import expressions as e
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts
 from discreet.plans.nodes import Aggregate, Filter, Scan
 from discreet.plans.statistics import RowCount
 from discreet.tables import Column, Policy, Table

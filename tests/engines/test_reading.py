@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -59,13 +60,13 @@ NUMBERS = [
     ),
     *("9007199254740993", "9007199254740993.0", "9007199254740993.000", "9.007199254740993e15", "1.5e1", "7.1", "nan"),
     *("inf", "1,000", "0x10", "1_000", "\uff17", "7 7", "\t7", "7.000000000000000001", "123456789012345678.0"),
-    *("9.1e15", "1.23e1"),
+    *("9.1e15", "1.23e1", "0.00012345678901234567", "0.000000123456789012345678", "0.0000001234567890123456789"),
 ]
 ROWS: Database = {
     "visits": [
         {"id": unit, "cost": NUMBERS[place % len(NUMBERS)], "dose": unit, "ward": ward, "code": code}
         for place, (unit, ward, code) in enumerate(
-            zip(NUMBERS * 2, ["a", " a", "b c ", "b  c", "A"] * 14, ["x", " x", "y", "y "] * 17, strict=False)
+            zip(NUMBERS * 2, ["a", " a", "b c ", "b  c", "A"] * 16, ["x", " x", "y", "y "] * 20, strict=False)
         )
     ]
 }
@@ -162,3 +163,23 @@ def test_exact_is_for_texts_with_keys() -> None:
     again = Policy.from_json(POLICY.to_json())
     assert again == POLICY
     assert [column.exact for column in again.tables[0].columns] == [False, False, False, False, True]
+
+
+def test_a_unit_is_one_however_its_tables_store_it() -> None:
+    """Seven is stored as an integer, a float, a decimal and texts; a fraction is nobody; none is split or merged."""
+    stored = {
+        "whole": pa.array([7, 8, None], pa.int64()),
+        "floats": pa.array([7.0, 7.5, float("nan")]),
+        "decimals": pa.array([Decimal("7.00"), Decimal("7.50"), Decimal("8.00")]),
+        "texts": pa.array([" 7 ", "7.0", "7.5"]),
+    }
+    unit = Column("id", type="integer")
+    policy = Policy([Table(name, unit="id", rows_per_unit=9, columns=[unit]) for name in stored], epsilon=1)
+    union = " UNION ALL ".join(f"SELECT id FROM {name}" for name in stored)
+    joined = " JOIN ".join(["whole", *(f"{name} USING (id)" for name in stored if name != "whole")])
+    with DuckDB(policy, {name: pa.table({"id": cells}) for name, cells in stored.items()}) as engine:
+        for source, wanted in ((f"({union}) AS u", [(7, 2)]), (joined, [(2, 1)])):
+            question = f"SELECT COUNT(*), COUNT(DISTINCT {'id' if 'AS u' in source else 'whole.id'}) FROM {source}"
+            aggregate = plan_sql(policy, question).aggregate
+            counts = [cells for (cells,) in opened(engine.prepare(aggregate).run(), aggregate)[()]]
+            assert [tuple(counts)] == wanted

@@ -26,7 +26,7 @@ from tests.plans.hospital import TOML, database
 if TYPE_CHECKING:
     from discreet.engines import Engine
 
-RICH = Policy.from_toml(TOML.replace("epsilon = 3\ndelta = 1e-6", "epsilon = 1000000000"))
+RICH = Policy.from_toml(TOML.replace("epsilon = 3\ndelta = 1e-6", "epsilon = 1000000"))
 ROWS = typed_database(RICH, database(Random("releases"), units=12))
 # No median: of evenly many kept rows, every number between the two in the middle is as good an answer.
 QUESTIONS = [
@@ -39,7 +39,7 @@ QUESTIONS = [
 
 def answers(engine: Engine, count: int = len(QUESTIONS)) -> list[list[dict[str, Any]]]:
     with dp.Database(RICH, engine) as db:
-        return [db.sql(sql).release(epsilon=10**7).to_dicts() for sql in QUESTIONS[:count]]
+        return [db.sql(sql).release(epsilon=10**5).to_dicts() for sql in QUESTIONS[:count]]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_postgres_answers_like_duckdb(reference: list[list[dict[str, Any]]]) -> 
 def test_postgres_is_opened_by_its_address() -> None:
     fill_postgres(postgres(), "public", RICH, ROWS)
     with dp.Database(RICH, postgres()) as db:
-        (row,) = db.sql("SELECT COUNT(*) AS n FROM answers").release(epsilon=10**7).to_dicts()
+        (row,) = db.sql("SELECT COUNT(*) AS n FROM answers").release(epsilon=10**5).to_dicts()
     assert row == {"n": len(ROWS["answers"])}
 
 

@@ -15,6 +15,7 @@ from discreet.engines.postgres import Postgres
 from discreet.engines.postgres import engine as of_postgres
 from discreet.errors import EngineError, ParameterError
 from discreet.plans import plan_sql
+from discreet.privacy import Pure
 from discreet.tables import Column, Policy, Table
 from tests.engines.servers import fill_postgres, postgres
 
@@ -36,8 +37,8 @@ def written_between(monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres]:
     fill_postgres(postgres(), "snapshot", POLICY, {"visits": ROWS})
     honest = of_postgres._columns
 
-    def columns(cursor: Any, text: str) -> Any:  # noqa: ANN401 - as the engine's own
-        read = honest(cursor, text)
+    def columns(cursor: Any, *given: Any) -> Any:  # noqa: ANN401 - as the engine's own
+        read = honest(cursor, *given)
         with psycopg.connect(postgres(), autocommit=True) as other:
             other.execute("INSERT INTO snapshot.visits SELECT 1 + max(id), 3 FROM snapshot.visits")
         return read
@@ -72,7 +73,7 @@ def test_if_one_fails_none_is_shown_and_all_stay_spent(monkeypatch: pytest.Monke
         monkeypatch.setattr(engine, "_results", lambda *texts: honest(*texts[:-1], ["SELECT no_such_column"]))
         with pytest.raises(EngineError, match="could not compute the question"):
             db.ask_all(ASKED).release(epsilon=999)
-        assert db.remaining.epsilon == 9000  # type: ignore[attr-defined]
+        assert db.remaining == Pure(9000)
         assert [*db.ledger.entries(kind="recorded")] == []
 
 

@@ -15,7 +15,7 @@ import pytest
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
 from discreet.engines.spark.store import SparkStore
-from discreet.engines.sql.keeping import kept_mark, kept_name
+from discreet.engines.sql.relations import kept_mark, kept_name
 from discreet.errors import EngineError
 from discreet.files import PrivateFolder
 from discreet.plans import plan_sql

@@ -15,8 +15,7 @@ from discreet.engines.spark.dialect import SparkDialect
 from discreet.engines.sql import dialect as dialects
 from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.statements import Statements
-from discreet.engines.sql.text import written
-from discreet.engines.sql.words import all_of, binary, call, column, number, select, string, table
+from discreet.engines.sql.words import all_of, binary, call, column, number, select, string, table, written
 from discreet.errors import QueryRefused
 from discreet.plans import plan_sql
 from discreet.tables.kinds import Kind

@@ -9,7 +9,7 @@ import weakref
 import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.sql.watch import Watch
+from discreet.engines.sql.running import Watch
 from discreet.tables import Column, Policy, Table
 
 POLICY = Policy([Table("people", row_is_unit=True, columns=[Column("age", lower=0, upper=120)])], epsilon=1)

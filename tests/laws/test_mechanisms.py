@@ -247,9 +247,9 @@ def test_a_forged_promise_is_refused() -> None:
 
 def test_every_name_is_at_hand_in_the_root() -> None:
     import discreet
-    from discreet import mechanisms as package
 
-    for name in set(dir(package)) & {name for names in package._HOMES.values() for name in names}:
+    package = importlib.import_module("discreet.mechanisms")
+    for name in package.__all__:
         assert getattr(discreet, name) is getattr(package, name)
         assert name in dir(discreet)
 

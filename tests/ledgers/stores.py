@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.ledgers import Entry, MemoryLedger, PostgresLedger, SQLiteLedger
+from discreet.privacy import Pure
 from discreet.tables import Analyst, Column, Policy, Purpose, Table
 
 if TYPE_CHECKING:
@@ -28,7 +32,8 @@ NESTED = Policy(
     analysts=[Analyst("ann", epsilon=1), Analyst("bob")],
     purposes=[Purpose("research", epsilon=2), Purpose("planning", epsilon="0.5")],
 )
-ZCDP_POLICY = Policy([VISITS], epsilon=3, delta=1e-6, dataset="hospital")
+ZCDP_POLICY = Policy([VISITS], epsilon=3, delta=1e-6, filter="zcdp", dataset="hospital")
+BEST_POLICY = Policy([VISITS], epsilon=3, delta=1e-6, dataset="hospital")
 
 
 @dataclass(frozen=True)
@@ -80,3 +85,25 @@ class Place:
     def close(self) -> None:
         for ledger in self.opened:
             ledger.close()
+
+
+def older(file: Path, version: int) -> None:
+    """Write a file as format 2 (or 1) kept it: sums as texts, and lists of seen answers among them."""
+    with SQLiteLedger(file) as ledger:
+        lines = list(ledger.entries())
+    sums: dict[tuple[str, str, str], Fraction] = {}
+    with closing(sqlite3.connect(file)) as old:
+        old.executescript(
+            "DROP TABLE sums; DELETE FROM facts WHERE name LIKE 'seen %'; CREATE TABLE amounts (topic TEXT NOT NULL, "
+            "scope TEXT NOT NULL, name TEXT NOT NULL, amount TEXT NOT NULL, PRIMARY KEY (topic, scope, name)) STRICT, "
+            f"WITHOUT ROWID; PRAGMA user_version = {version};"
+        )
+        if version == 1:
+            old.execute("DROP INDEX parts")
+        for line in lines:
+            for scope, name, cost in line.charges if line.kind == "reserved" else ():
+                assert isinstance(cost, Pure)
+                sums["", scope, name] = sums.get(("", scope, name), Fraction(0)) + cost.epsilon
+        for key, epsilon in sums.items():
+            old.execute("INSERT INTO amounts VALUES (?, ?, ?, ?)", (*key, Pure(epsilon).to_json()))
+        old.commit()

@@ -15,7 +15,7 @@ from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledgers import SQLiteLedger
 from discreet.plans.nodes import BoundRows
 from discreet.privacy import Pure
-from discreet.releases.noise.price import Price
+from discreet.releases.noise.protection import Price
 from discreet.tables import Analyst, Column, Policy, Table
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -102,3 +103,22 @@ def test_the_owner_is_told_of_a_run_that_took_too_long() -> None:
     (line,) = ledger.entries(kind="stopped")
     assert (line.body["entry"], line.body["seconds"]) == (1, 7)
     assert ledger.remaining == Pure(2)
+
+
+def test_the_owner_is_told_of_all_that_was_paid_with_a_run_that_took_too_long() -> None:
+    """Several are paid at once; where one runs out of time, none after it is computed, and all stay spent."""
+    ledger = MemoryLedger(POLICY)
+
+    def late(_: Reservation) -> Release[Any]:
+        raise TimeLimitError(7)
+
+    spends = [
+        _Run(Pure("0.5"), replace(COUNT, question=name), run)
+        for name, run in zip("abc", (noisy, late, noisy), strict=True)
+    ]
+    with pytest.raises(TimeLimitError):
+        charge_all(ledger, spends)
+    stopped = [(line.body["entry"], line.body["what"]) for line in ledger.entries(kind="stopped")]
+    assert [entry for entry, _ in stopped] == [2, 3]
+    assert stopped[1][1] == "entry 3 was paid together with entry 2, which took longer than 7 seconds"
+    assert ledger.remaining == Pure("1.5")

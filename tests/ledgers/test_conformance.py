@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
-from discreet.ledgers import Entry
-from discreet.ledgers import ledger as ledger_module
+from discreet.ledgers import Entry, Session
+from discreet.ledgers import book as book_module
 from discreet.ledgers.transfer import written
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, Pure
 from discreet.tables import Analyst, Column, Policy, Table
@@ -204,7 +204,7 @@ def test_only_the_shown_part_of_the_stored_answers_is_charged(place: Place) -> N
 def test_analysts_and_purposes_are_those_of_the_policy(place: Place) -> None:
     ledger = place.open(NESTED)
     for entry in (by("eve"), by("ann", "fun"), Entry("count", ("visits",), "ann"), Entry("count", ("visits",))):
-        with pytest.raises(ParameterError):
+        with pytest.raises(ParameterError, match=r"the policy's (analysts|purposes) are"):
             ledger.reserve(Pure("0.1"), entry)
     for strange in ("", "a\nb", "a\0b"):
         with pytest.raises(ParameterError):
@@ -226,25 +226,21 @@ def test_numbers_stay_exact_in_every_currency(place: Place) -> None:
     ledger = place.open(ZCDP_POLICY)
     limit = ledger.remaining
     assert isinstance(limit, ZCDP)
-    third = ZCDP(limit.rho / 3, Fraction(1, 10**7))
+    tenth = ZCDP(Fraction(round(limit.rho * 10**11), 10**12), Fraction(1, 10**7))
     for number in range(3):
-        ledger.reserve(third, replace(COUNT, question=str(number)))
+        ledger.reserve(tenth, replace(COUNT, question=str(number)))
     left = place.open().remaining
-    assert left == ZCDP(0, limit.delta - Fraction(3, 10**7))
+    assert left == ZCDP(limit.rho - 3 * tenth.rho, limit.delta - Fraction(3, 10**7))
 
 
-def test_sums_stay_short_whatever_the_costs_are(place: Place) -> None:
+def test_sums_are_whole_units_and_each_cost_is_rounded_up(place: Place) -> None:
+    """Whatever the costs are, a sum is a short number, and never less than what was spent."""
     ledger = place.open(POLICY)
-    exact = Fraction(0)
     for number in range(60):
-        cost = Fraction(1, 10**20 + 2 * number + 1)
-        exact += cost
-        ledger.reserve(Pure(cost), COUNT)
-    spent = ledger.statement.whole.spent
-    assert isinstance(spent, Pure)
-    assert exact.denominator.bit_length() > 3000
-    assert spent.epsilon.denominator.bit_length() <= 1024
-    assert exact <= spent.epsilon <= exact + Fraction(1, 2**500)
+        ledger.reserve(Pure(Fraction(1, 10**20 + 2 * number + 1)), COUNT)
+    assert ledger.statement.whole.spent == Pure(Fraction(60, 10**12))
+    ledger.reserve(Pure("1/3"), COUNT)
+    assert ledger.statement.whole.spent == Pure(Fraction(60 + 333333333334, 10**12))
     assert ledger.verify().ok
 
 
@@ -299,8 +295,8 @@ def test_unit_relation_filter_and_dataset_never_change(place: Place, edited: Pol
 def test_the_split_of_delta_never_changes(place: Place) -> None:
     place.open(ZCDP_POLICY)
     with pytest.raises(LedgerError, match="conversion"):
-        place.open(Policy([VISITS], epsilon=3, delta=2e-6, dataset="hospital"))
-    place.open(Policy([VISITS], epsilon=3, delta=2e-6, delta_conversion=5e-7, dataset="hospital"))
+        place.open(Policy([VISITS], epsilon=3, delta=2e-6, filter="zcdp", dataset="hospital"))
+    place.open(Policy([VISITS], epsilon=3, delta=2e-6, filter="zcdp", delta_conversion=5e-7, dataset="hospital"))
 
 
 def test_a_table_that_comes_back_has_its_old_unit(place: Place) -> None:
@@ -315,10 +311,33 @@ def test_who_holds_an_older_policy_spends_nothing(place: Place) -> None:
     if place.kind == "memory":
         pytest.skip("one object holds one policy")
     old = place.open(POLICY)
-    place.open(Policy([VISITS], epsilon="0.5", dataset="hospital"))
+    place.open(Policy([VISITS], epsilon=3, dataset="hospital", version="2"))
     with pytest.raises(LedgerError, match="policy was edited"):
         old.reserve(Pure(1), COUNT)
-    assert place.open().remaining == Pure("0.5")
+    assert place.open().remaining == Pure(3)
+
+
+def test_who_has_the_ledger_open_goes_by_the_rights_and_budgets_of_today(place: Place) -> None:
+    """They are no facts: answers stay what they were, and repeats stay free."""
+    old = place.open(POLICY)
+    answered(old, Pure(1), COUNT)
+    ann = replace(COUNT, analyst="ann")
+    may = Analyst("ann", may=["preview"])
+    place.open(Policy([VISITS], epsilon="1.5", dataset="hospital", analysts=[may]))
+    assert old.remaining == Pure("0.5")
+    for kind in ("question", "method"):
+        with pytest.raises(ParameterError, match=r"'ann' may not release questions about visits"):
+            old.reserve(Pure("0.1"), replace(ann, question="new", kind=kind))
+    with pytest.raises(ParameterError, match="may not release"):
+        old.find(Pure(1), ann)
+    with pytest.raises(ParameterError, match="may not release"):
+        Session.open(old, Pure("0.1"), replace(ann, kind="session"))
+    assert old.look(Pure(1), ann) is not None  # what a preview asks
+    place.open(Policy([VISITS], epsilon=2, dataset="hospital", analysts=[Analyst("ann")]))
+    assert old.find(Pure(1), ann) is not None
+    assert old.remaining == Pure(1)
+    old.reserve(Pure(1), replace(ann, question="new"))
+    assert old.verify().ok
 
 
 def test_audits_checks_and_unprotected_releases_cost_nothing(place: Place) -> None:
@@ -463,7 +482,7 @@ def test_threads_never_spend_more_than_there_is(place: Place) -> None:
 def test_a_clock_that_goes_back_stops_nothing_and_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = place.open(POLICY)
     ledger.reserve(Pure("0.1"), COUNT)
-    monkeypatch.setattr(ledger_module, "now", lambda: "2001-01-01T00:00:00.000000Z")
+    monkeypatch.setattr(book_module, "now", lambda: "2001-01-01T00:00:00.000000Z")
     ledger.reserve(Pure("0.1"), COUNT)
     _, first, second = list(ledger.entries())
     assert second.time == first.time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from fractions import Fraction
@@ -13,6 +14,7 @@ import pytest
 
 from discreet.ledgers import Entry, MemoryLedger, PostgresLedger, SQLiteLedger
 from discreet.privacy import Pure
+from discreet.privacy.costs import LOSS_UNITS
 from tests.ledgers.crashes import COSTS, policy
 from tests.ledgers.stores import Place, Text
 
@@ -44,7 +46,8 @@ def check(ledger: Ledger, shown: list[str], epsilon: str) -> Fraction:
         assert recorded[answer].cost == Pure(cost)
         costs.append(Fraction(cost))
     reserved = [line.cost for line in ledger.entries(kind="reserved")]
-    assert sum(cost.epsilon for cost in reserved if isinstance(cost, Pure)) == spent.epsilon
+    units = [math.ceil(cost.epsilon * LOSS_UNITS) for cost in reserved if isinstance(cost, Pure)]
+    assert Fraction(sum(units), LOSS_UNITS) == spent.epsilon  # each is rounded up
     assert sum(costs) <= spent.epsilon <= Fraction(epsilon)
     return spent.epsilon
 

@@ -114,19 +114,16 @@ DAMAGES = {
     "units that are a number": "UPDATE facts SET value = '{\"units\": 5}' WHERE name = 'terms'",
     "verified tables that are none": "UPDATE facts SET value = '{' WHERE name = 'verified'",
     "more tables verified than were": "UPDATE facts SET value = '[\"visits\"]' WHERE name = 'verified'",
-    "a sum that is no JSON": "UPDATE amounts SET amount = 'x' WHERE topic = '' AND scope = 'dataset'",
-    "a sum below nothing": """UPDATE amounts SET amount = replace(amount, '3/10', '-3/10') WHERE topic = ''""",
-    "a sum divided by nothing": """UPDATE amounts SET amount = replace(amount, '3/10', '3/0') WHERE topic = ''""",
-    "a sum in another currency": """UPDATE amounts SET amount =
-        '{"currency": "zcdp", "rho": "1", "delta": "0", "neighbors": "add_remove"}' WHERE topic = ''""",
-    "a sum of another relation": "UPDATE amounts SET amount = replace(amount, 'add_remove', 'change_one')",
-    "seen answers that are none": "UPDATE amounts SET amount = '[[]]' WHERE topic = 'q0' AND scope = 'analyst'",
+    "a sum below nothing": "UPDATE sums SET loss = -loss WHERE topic = ''",
+    "a sum beyond all": "UPDATE sums SET loss = 9223372036854775807 WHERE topic = ''",
+    "a sum by another certificate": "INSERT INTO sums SELECT topic, scope, name, 1, 0, 0 FROM sums WHERE topic = ''",
+    "seen answers that are none": "UPDATE facts SET value = '[[]]' WHERE name LIKE 'seen %analyst%'",
     "no last entry": "DELETE FROM state",
     "a last entry far away": "UPDATE state SET number = 9223372036854775807",
     "a lost index": "DROP INDEX once",
     "a table of another": "CREATE TABLE mine (x)",
-    "a trigger": "CREATE TRIGGER free AFTER INSERT ON lines BEGIN DELETE FROM amounts; END",
-    "a lost table": "DROP TABLE amounts",
+    "a trigger": "CREATE TRIGGER free AFTER INSERT ON lines BEGIN DELETE FROM sums; END",
+    "a lost table": "DROP TABLE sums",
 }
 
 
@@ -214,7 +211,7 @@ def content(file: Path) -> dict[str, list[tuple[object, ...]]]:
     with closing(sqlite3.connect(file)) as connection:
         return {
             table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall())
-            for table in ("lines", "facts", "amounts", "state")
+            for table in ("lines", "facts", "sums", "state")
         }
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledgers import Line
-from discreet.ledgers.transfer import FORMAT, written
+from discreet.ledgers.line import FORMAT
+from discreet.ledgers.transfer import written
 from discreet.privacy import Pure
 from tests.ledgers.stores import NESTED, POLICY
 from tests.ledgers.test_conformance import COUNT, answered, by

@@ -164,8 +164,8 @@ def test_a_journal_that_is_changed_while_the_ledger_is_open_is_forced(
 @pytest.mark.parametrize(
     "edit",
     [
-        "UPDATE amounts SET amount = CAST(amount AS BLOB)",
-        "UPDATE amounts SET amount = CAST(amount AS BLOB) WHERE scope = 'analyst'",
+        "UPDATE sums SET loss = CAST(loss AS BLOB)",
+        "UPDATE sums SET delta = 'x' WHERE scope = 'analyst'",
         "UPDATE state SET hash = CAST(hash AS BLOB)",
         "UPDATE state SET time = x'00'",
     ],
@@ -176,9 +176,12 @@ def test_what_is_no_text_is_damage_whatever_the_tables_allow(tmp_path: Path, edi
     with SQLiteLedger(file, NESTED) as ledger:
         ledger.record(ledger.reserve(Pure("0.5"), asked), Text(7))
     with closing(sqlite3.connect(file)) as connection:
-        for table, columns in (("amounts", "topic, scope, name, amount"), ("state", "only, number, hash, time")):
+        for table, columns in (
+            ("sums", "topic, scope, name, certificate, loss, delta"),
+            ("state", "only, number, hash, time"),
+        ):
             connection.execute(f"ALTER TABLE {table} RENAME TO before")
-            key = "topic, scope, name" if table == "amounts" else "only"
+            key = "topic, scope, name, certificate" if table == "sums" else "only"
             connection.execute(f"CREATE TABLE {table} ({columns}, PRIMARY KEY ({key}))")
             connection.execute(f"INSERT INTO {table} SELECT * FROM before")
             connection.execute("DROP TABLE before")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from discreet.ledgers import Ledger
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount
     from discreet.releases import Answer
     from tests.ledgers.stores import Place
 
@@ -49,7 +49,7 @@ def asking(ledger: Ledger, analyst: str, purpose: str | None = None) -> Database
     return Database(ledger.policy, ROWS, ledger=ledger, analyst=analyst, purpose=purpose)
 
 
-def spent(ledger: Ledger) -> dict[str, Currency]:
+def spent(ledger: Ledger) -> dict[str, Amount]:
     return {account.title: account.spent for account in ledger.statement.accounts}
 
 
@@ -173,7 +173,7 @@ def test_a_preview_of_narrowed_questions_is_the_most_that_is_charged(ledger: Mem
         assert set(charges.values()) == set(coming.values()) == {Pure(0)}
 
 
-def epsilons(cost: Currency) -> Fraction:
+def epsilons(cost: Amount) -> Fraction:
     assert isinstance(cost, Pure)
     return cost.epsilon
 
@@ -186,13 +186,13 @@ FILTERS: list[dict[str, Any]] = [
 ]
 
 
-def differences(before: dict[str, Currency], after: dict[str, Currency]) -> Iterator[tuple[str, dict[str, Fraction]]]:
+def differences(before: dict[str, Amount], after: dict[str, Amount]) -> Iterator[tuple[str, dict[str, Fraction]]]:
     for title, amount in after.items():
         was = numbers(before[title])
         yield title, {name: number - was[name] for name, number in numbers(amount).items()}
 
 
-def numbers(cost: Currency) -> dict[str, Fraction]:
+def numbers(cost: Amount) -> dict[str, Fraction]:
     return cast("dict[str, Fraction]", cost.fields())
 
 

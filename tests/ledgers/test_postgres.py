@@ -15,7 +15,7 @@ import pytest
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledgers import Entry, PostgresLedger, Session
 from discreet.ledgers import postgres as postgres_module
-from discreet.ledgers.transfer import FORMAT
+from discreet.ledgers.line import FORMAT
 from discreet.privacy import Pure
 from tests.engines.servers import postgres
 from tests.ledgers.stores import POLICY, Place, Text
@@ -89,7 +89,7 @@ def test_an_answer_is_recorded_although_the_server_was_restarted_meanwhile(place
     assert ledger.verify().ok
 
 
-@pytest.mark.parametrize("act", ["state", "append", "set_amount"])
+@pytest.mark.parametrize("act", ["state", "append", "set_sums"])
 def test_a_connection_that_is_lost_on_the_way_is_told(place: Place, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = place.open(POLICY)
     assert isinstance(ledger, PostgresLedger)

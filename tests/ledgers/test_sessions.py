@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import json
 import os
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
-from discreet.ledgers import Entry, MemoryLedger, Session, SQLiteLedger, charge
+from discreet.ledgers import Entry, MemoryLedger, Session, SQLiteLedger, charge, vaults
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import Pure
 from tests.ledgers.session_crashes import COST, opened
 from tests.ledgers.session_crashes import DAILY as VISITS_BY_DAY
-from tests.ledgers.stores import POLICY, Place, Text
+from tests.ledgers.stores import POLICY, Place, Text, older
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,8 +152,51 @@ def test_the_bits_of_a_step_begin_again_for_the_next_holder_alone(place: Place) 
         assert other.bits().integer(128) != first
 
 
+def test_a_state_that_stays_the_same_is_there_until_it_is_written_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seal of a state names its file: what cuts off the writing of the same state again must not harm it."""
+    with SQLiteLedger(file) as ledger:
+        with Session.open(ledger, Pure(1), DAILY) as session:
+            session.append([Text(1)], state=b"the same")
+            with monkeypatch.context() as patch:
+                patch.setattr(vaults, "made", full)
+                with pytest.raises((LedgerError, OSError)):
+                    session.append([Text(2)], state=b"the same")
+        with Session.open(ledger, Pure(1), DAILY) as session:
+            assert (session.state, texts(session)) == (b"the same", [1])
+            session.append([Text(2)], state=b"the same")
+            session.append([Text(3)], state=b"another")
+            assert len([*file.parent.rglob("*.state*")]) == 1
+
+
+def full(*_: object, **__: object) -> int:
+    raise OSError(errno.ENOSPC, "no space")
+
+
 def step(name: str) -> Entry:
     return Entry(name, ("visits",), kind="method")
+
+
+def test_the_bits_of_a_step_go_on_whatever_else_is_kept_until_it_has_its_answer(place: Place) -> None:
+    """Else two of its numbers, both shown, would have one noise: their difference would be exact."""
+    ledger = place.open(POLICY)
+    with Session.open(ledger, Pure(2), DAILY) as session:
+        paid, other = (session.reserve(Pure("0.5"), step(f"round {number}")) for number in (1, 2))
+        drawn = [session.bits(paid.number).integer(128)]
+        session.append([Text(0)])
+        drawn.append(session.bits(paid.number).integer(128))
+        session.record(other, Text(1))
+        drawn.append(session.bits(paid.number).integer(128))
+        assert len(set(drawn)) == 3
+    with Session.open(ledger, Pure(2), DAILY) as session:
+        assert [session.bits(paid.number).integer(128) for _ in drawn] == drawn
+        session.record(paid, Text(2))
+        with pytest.raises(ParameterError, match="has its answer already"):
+            session.bits(paid.number)
+        for number in (session.number, 10**9):
+            with pytest.raises(ParameterError, match="no step of this session"):
+                session.bits(number)
 
 
 def test_steps_inside_a_session_never_cost_more_than_it(place: Place) -> None:
@@ -272,8 +314,7 @@ def test_a_forked_child_holds_no_session() -> None:
 
 
 def test_a_file_from_before_there_were_sessions_is_brought_up_to_date(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as old:
-        old.executescript("DROP INDEX parts; PRAGMA user_version = 1")
+    older(file, 1)
     ledger = SQLiteLedger(file)
     with ledger, Session.open(ledger, Pure(1), DAILY) as session:
         session.append([Text(1)])
@@ -325,3 +366,17 @@ def test_the_check_sees_what_was_drawn_twice_or_lost(told: list[str]) -> None:
     check_told(["drawn 0 7", "kept 0 7"], [7])
     with pytest.raises(AssertionError):
         check_told(told, [7])
+
+
+def test_what_a_session_released_says_what_it_was_charged(place: Place) -> None:
+    """A part without a step was paid by the whole session; a step by its own cost, once the session is resumed too."""
+    ledger = place.open(POLICY)
+    with Session.open(ledger, Pure(2), DAILY) as session:
+        session.append([NOISE.release(7)])
+        step = charge(session, Pure("0.5"), Entry("a step", ("visits",)), lambda _: NOISE.release(8))
+        assert "Charged: ε = 0.5, to the ledger" in step.explain()
+    with Session.open(ledger, Pure(2), DAILY) as session:
+        first, second = session.releases
+        assert [first.charged, second.charged] == [Pure(2), Pure("0.5")]
+        assert "Charged: ε = 2, to the ledger" in first.explain()
+        assert second == step

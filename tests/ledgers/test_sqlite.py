@@ -19,8 +19,8 @@ import pytest
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledgers import Entry, MemoryLedger, SQLiteLedger, lock
 from discreet.ledgers import sqlite as sqlite_module
-from discreet.ledgers.heads import Head, HeadFile
-from discreet.ledgers.transfer import FORMAT
+from discreet.ledgers.line import FORMAT
+from discreet.ledgers.page import Head, HeadFile
 from discreet.privacy import Pure
 from discreet.tables import Policy, Table
 from tests.ledgers.stores import COUNT, POLICY, Text

@@ -21,7 +21,9 @@ from tests.ledgers.stores import VISITS, Text
 if TYPE_CHECKING:
     from discreet.ledgers import Ledger, Reservation
 
-COSTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1)])
+THIRD = Fraction(333333333334, 10**12)
+"""What a ledger charges for a third: costs are rounded up to whole units."""
+COSTS = st.sampled_from([Fraction(1, 10), THIRD, Fraction(1, 2), Fraction(1)])
 WHO = st.sampled_from(["ann", "bob"])
 WHAT_FOR = st.sampled_from(["care", "research"])
 QUESTIONS = st.sampled_from(["count", "sum", ""])

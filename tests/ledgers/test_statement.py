@@ -29,10 +29,10 @@ def test_the_text_says_who_spent_what_and_what_is_left() -> None:
         "purpose planning",
         "purpose research",
     ]
-    assert lines[1].endswith("17 %  spent ε = 0.5, left ε = 2.5")
-    assert lines[2].endswith("50 %  spent ε = 0.5, left ε = 0.5")
+    assert lines[1].endswith("17 %  of ε = 3; about 5 more questions like the last one")
+    assert lines[2].endswith("50 %  of ε = 1; about 1 more question like the last one")
     assert "no limit of its own" in lines[3]
-    assert len({line.index("spent") for line in lines[1:]}) == 1
+    assert lines[3].endswith(" 0 % of the dataset's")
 
 
 def test_a_lowered_budget_has_nothing_left() -> None:
@@ -68,11 +68,11 @@ def test_the_picture_has_a_bar_for_each_limited_budget() -> None:
 
 def test_plain_values_are_exact() -> None:
     found = spent().statement.to_dict()
-    assert found["accounts"][1]["left"] == {"epsilon": "1/2"}
+    assert found["accounts"][1]["left"] == {"epsilon": 0.5}
     assert found["accounts"][2]["limit"] is None
     zcdp = MemoryLedger(ZCDP_POLICY).statement
     assert set(zcdp.to_dict()["accounts"][0]["limit"]) == {"rho", "delta"}
-    assert "ρ = " in str(zcdp)
+    assert "ε = 3, δ = 1e-06 in all" in str(zcdp)
 
 
 def test_addresses_open_what_they_name(tmp_path: Path) -> None:

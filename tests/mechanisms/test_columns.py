@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.exact import Grid
-from discreet.mechanisms.columns import Clamp, default_grid, exact_sum, points_below, read_column
+from discreet.mechanisms.inputs.columns import Clamp, default_grid, exact_sum, points_below, read_column
 
 
 def one_by_one(clamp: Clamp, row: Any) -> int | None:  # noqa: ANN401  a row may be anything

@@ -39,8 +39,8 @@ from discreet.mechanisms import (
     TopK,
     recommend,
 )
-from discreet.mechanisms.selection import private_scores
-from discreet.mechanisms.values import exact_integers, snapped
+from discreet.mechanisms.choosing.scores import private_scores
+from discreet.mechanisms.inputs.values import exact_integers, snapped
 from discreet.privacy import NeighborRelation, Pure
 from tests.noise.replay import ReplayBits
 

@@ -35,9 +35,9 @@ from discreet.mechanisms import (
     mean,
     median,
 )
-from discreet.mechanisms.selection import private_scores, scored
-from discreet.mechanisms.smooth import read_private
-from discreet.mechanisms.values import exact_integers, snapped
+from discreet.mechanisms.choosing.scores import private_scores, scored
+from discreet.mechanisms.inputs.values import exact_integers, snapped
+from discreet.mechanisms.sensitivity.smooth_mechanism import read_private
 from discreet.noise import exponential_race, gumbel_race, laplace_race, lottery
 from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits

@@ -26,7 +26,7 @@ from discreet.mechanisms import (
     trimmed_mean,
 )
 from discreet.mechanisms import sum as total
-from discreet.mechanisms.spreads import spreads
+from discreet.mechanisms.sensitivity.spreads import spreads
 from discreet.mechanisms.words import promise_in_words
 from discreet.privacy import Approximate, NeighborRelation, Pure
 

@@ -28,7 +28,7 @@ from discreet.mechanisms import (
     largest_move,
     pdp,
 )
-from discreet.mechanisms.stability import DistanceTest
+from discreet.mechanisms.sensitivity.stability import DistanceTest
 from tests.mechanisms.databases import ADD, CHANGE, Rows, databases, distance, local_sensitivities, pairs
 from tests.noise.replay import ReplayBits
 

@@ -15,6 +15,7 @@ import pytest
 from discreet.checks.audits import audit_exactly
 from discreet.errors import ParameterError
 from discreet.mechanisms import JointQuantiles
+from discreet.mechanisms.choosing import joint
 from tests.mechanisms.test_ranks import ADD_REMOVE, CHANGE_ONE, Law, fits, worst_loss, worst_pair
 from tests.noise.replay import ReplayBits
 
@@ -78,7 +79,7 @@ def test_draws_follow_the_law(monkeypatch: pytest.MonkeyPatch, rows: list[int], 
     """Also with every coin tossed by big integers."""
     monkeypatch.setattr(MODULE, "_TIE_POINTS", 0)
     if exact:
-        monkeypatch.setattr(MODULE, "_NEAR", np.inf)
+        monkeypatch.setattr(joint, "_NEAR", np.inf)
     mechanism, shares, scale = made(ADD_REMOVE)
     bits = ReplayBits(seed)
     table, count = np.array(rows, dtype=np.int64), 150 if exact else 400

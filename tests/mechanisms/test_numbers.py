@@ -14,9 +14,8 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.exact import Grid
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Inputs, Laplace, Norm, Staircase
-from discreet.mechanisms.additive import added, unbounded_laplace
-from discreet.mechanisms.norms import converted
-from discreet.mechanisms.values import FARTHEST, limited, snapped
+from discreet.mechanisms.adding.grids import added, converted, unbounded_laplace
+from discreet.mechanisms.inputs.values import FARTHEST, limited, snapped
 from discreet.noise import SYSTEM
 from discreet.privacy import ZCDP, NeighborRelation
 from tests.noise.replay import ReplayBits
@@ -80,7 +79,7 @@ def test_the_error_of_whole_numbers_is_the_true_quantile(
 
 def test_the_sum_over_sigma_2000_agrees_with_the_bound_beyond() -> None:
     """Where both ways of computing are at hand they give the same quantile."""
-    from discreet.mechanisms.reach import discrete_gaussian_reach, rounded_gaussian_reach
+    from discreet.mechanisms.adding.reach import discrete_gaussian_reach, rounded_gaussian_reach
 
     for miss in (Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**6), Fraction(1, 10**12)):
         exact, bound = (reach(Fraction(1999), miss) for reach in (discrete_gaussian_reach, rounded_gaussian_reach))
@@ -356,11 +355,11 @@ def test_sums_are_clamped_and_never_wrap() -> None:
 
 
 def test_stopped_noise_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.mechanisms import additive
+    from discreet.mechanisms.adding import grids
 
     draws = iter([2**63 - 1, 7])
-    monkeypatch.setattr(additive, "discrete_laplace", lambda *_args, **_options: -(2**63 - 1))
-    monkeypatch.setattr(additive, "geometric", lambda *_args, **_options: next(draws))
+    monkeypatch.setattr(grids, "discrete_laplace", lambda *_args, **_options: -(2**63 - 1))
+    monkeypatch.setattr(grids, "geometric", lambda *_args, **_options: next(draws))
     assert unbounded_laplace(Fraction(10), SYSTEM) == -(2 * (2**63 - 1) + 7)
 
 

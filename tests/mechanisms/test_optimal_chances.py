@@ -13,8 +13,8 @@ from scipy import stats
 from discreet.errors import ParameterError
 from discreet.exact import Box, Interval
 from discreet.mechanisms import PartitionSelection
-from discreet.mechanisms.optimal_chances import OptimalChances, optimal_chances
-from discreet.noise.coins import coins
+from discreet.mechanisms.choosing.optimal_chances import OptimalChances, optimal_chances
+from discreet.noise.bernoulli import coins
 from tests.noise.replay import ReplayBits
 
 FALSE_ALARM = 1e-9

@@ -16,10 +16,11 @@ from scipy import stats
 from discreet.checks.audits import audit_exactly
 from discreet.errors import ParameterError
 from discreet.exact import Grid
-from discreet.mechanisms import Quantile, Quantiles, median, quantile, quantiles, ranks
+from discreet.mechanisms import Quantile, Quantiles, median, quantile, quantiles
 from discreet.mechanisms.choices import quantiles as recursion
-from discreet.mechanisms.columns import Clamp
-from discreet.mechanisms.ranks import RankTarget, SortedRows, UnsortedRows, choose_point
+from discreet.mechanisms.choosing import ranks
+from discreet.mechanisms.choosing.ranks import RankTarget, SortedRows, UnsortedRows, choose_point
+from discreet.mechanisms.inputs.columns import Clamp
 from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits
 

@@ -16,8 +16,8 @@ from discreet.mechanisms import (
     Norm,
     RandomizedResponse,
 )
-from discreet.mechanisms.norms import converted
-from discreet.mechanisms.selection import gap_bound
+from discreet.mechanisms.adding.grids import converted
+from discreet.mechanisms.choosing.scores import gap_bound
 from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits
 

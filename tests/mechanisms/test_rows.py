@@ -17,8 +17,8 @@ import pytest
 
 from discreet import mechanisms as m
 from discreet.errors import ParameterError
-from discreet.mechanisms.columns import read_column
-from discreet.mechanisms.rows import present, read_rows
+from discreet.mechanisms.inputs.columns import read_column
+from discreet.mechanisms.inputs.rows import present, read_rows
 from tests.mechanisms.test_statistics import ADD_REMOVE, STATISTICS, Statistic, exact_sums, made
 
 if TYPE_CHECKING:

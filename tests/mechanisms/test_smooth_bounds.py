@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms import SmoothQuantile, TrimmedMean
-from discreet.mechanisms.spreads import smooth_maximum, spreads
-from discreet.mechanisms.trimming import move_bounds, trimmed_mean
+from discreet.mechanisms.sensitivity.spreads import smooth_maximum, spreads
+from discreet.mechanisms.sensitivity.trimming import move_bounds, trimmed_mean
 from tests.mechanisms.databases import ADD, CHANGE, Rows, databases, distance, local_sensitivities, pairs
 
 if TYPE_CHECKING:

@@ -14,7 +14,14 @@ import pytest
 from scipy.special import logsumexp
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.smoothing import Law, SmoothNoise, _scaling_epsilon, calibrated, candidates, chosen
+from discreet.mechanisms.sensitivity.smooth_noise import (
+    Law,
+    SmoothNoise,
+    _scaling_epsilon,
+    calibrated,
+    candidates,
+    chosen,
+)
 from discreet.privacy import ZCDP, Approximate, Pure
 
 if TYPE_CHECKING:

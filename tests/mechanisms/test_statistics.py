@@ -308,3 +308,21 @@ def test_noise_that_is_given_is_for_the_relation_and_the_move() -> None:
         m.Sum(**facts, noise=m.DiscreteLaplace(2, epsilon=1))
     with pytest.raises(ParameterError):
         m.Sum(**facts, noise=m.DiscreteLaplace(100, epsilon=1, neighbors=changed))
+
+
+@pytest.mark.parametrize("high", ["3.4", "4.4"])
+def test_a_missing_row_counts_as_the_middle_of_the_bounds_within_half_a_step_of_any_grid(high: str) -> None:
+    """Bounds that are snapped both down: the middle between the snapped ones is up to a whole step off."""
+    bounds, rows = ("0.4", high), [float("nan")] * 500 + [float(high)] * 500
+    middle, top = (0.4 + float(high)) / 2, float(high)
+    price: dict[str, Any] = {"epsilon": 500, "size": len(rows), "neighbors": CHANGE_ONE}
+    mean = m.Mean(lower="0.4", upper=high, grid=1, **price).release(rows)
+    assert abs(mean.value - (middle + top) / 2) <= mean.error(0.95)  # type: ignore[operator]  # it has one
+    alone = m.Mean(lower="0.4", upper=high, grid=1, **price).release(rows[:500] * 2)
+    assert abs(alone.value - middle) <= alone.error(0.95)  # type: ignore[operator]  # likewise
+    truth = ((top - middle) / 2) ** 2
+    for spread in (
+        m.Variance(lower="0.4", upper=high, grid=1, **price).release(rows),
+        m.Covariance(first=bounds, second=bounds, grids=(1, 1), **price).release((rows, rows)),
+    ):
+        assert abs(spread.value - truth) <= spread.error(0.95)  # type: ignore[operator]  # likewise

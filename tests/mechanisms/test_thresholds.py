@@ -14,9 +14,9 @@ from scipy import stats
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.mechanisms import AboveThreshold, CountDistinct, PartitionSelection
-from discreet.mechanisms.reach import discrete_gaussian_above, discrete_laplace_above
+from discreet.mechanisms.adding.reach import discrete_gaussian_above, discrete_laplace_above
+from discreet.mechanisms.inputs.values import FARTHEST
 from discreet.mechanisms.thresholds import above_threshold
-from discreet.mechanisms.values import FARTHEST
 from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from discreet.noise import ordered
-from discreet.noise.ordered import ordered_integers
+from discreet.noise import bits
+from discreet.noise.bits import ordered_integers
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def distance(ranks: tuple[int, ...], seed: int) -> float:
 def test_ranks_follow_the_law_of_all(
     few: int, ranks: tuple[int, ...], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ordered, "_FEW", few)
+    monkeypatch.setattr(bits, "_FEW", few)
     assert distance(ranks, seed) < LIMIT
 
 
@@ -47,8 +47,8 @@ def test_the_check_sees_coins_that_are_not_fair(seed: int, monkeypatch: pytest.M
     def loaded(count: int, bits: BitSource) -> int:
         return sum(bits.integer(4) < 9 for _ in range(count))
 
-    monkeypatch.setattr(ordered, "_FEW", 0)
-    monkeypatch.setattr(ordered, "_zeros", loaded)
+    monkeypatch.setattr(bits, "_FEW", 0)
+    monkeypatch.setattr(bits, "_zeros", loaded)
     assert distance((1, 2, 3), seed) > LIMIT
 
 

@@ -12,10 +12,9 @@ import pytest
 from scipy import stats
 
 from discreet import noise
-from discreet.noise import blocks, digits, table
+from discreet.noise import blocks, tables
 from discreet.noise.blocks import Blocks, Shape
-from discreet.noise.decay import ExponentialDecay, RationalDecay
-from discreet.noise.digits import Digits
+from discreet.noise.tables import Digits, ExponentialDecay, RationalDecay
 from tests.noise.laws import follows, follows_cdf, gaussian_mass, geometric_mass, laplace_mass
 from tests.noise.replay import ReplayBits
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.noise.table import Table
+    from discreet.noise.tables import Table
 
 rounded = sys.modules["discreet.noise.rounded"]  # the package exports a function of that name
 DIGITS = 120
@@ -142,13 +141,13 @@ def test_all_draws_settled_exactly_still_follow_the_law(monkeypatch: pytest.Monk
     monkeypatch.setattr(high, "first_rare", 0)
     monkeypatch.setattr(high, "_owned", [0] * len(high._owned))
     count = [0]
-    settle = table.Table._settle
+    settle = tables.Table._settle
 
     def counted(self: Table, place: int, bits: noise.BitSource) -> int:
         count[0] += 1
         return settle(self, place, bits)
 
-    monkeypatch.setattr(table.Table, "_settle", counted)
+    monkeypatch.setattr(tables.Table, "_settle", counted)
     monkeypatch.setattr(high, "thresholds", np.zeros_like(high.thresholds))
     monkeypatch.setattr(high, "_upper", np.full_like(high._upper, 2**64 - 1))
     out = np.empty(3000, dtype=np.int64)
@@ -163,7 +162,7 @@ def test_all_draws_settled_exactly_still_follow_the_law(monkeypatch: pytest.Monk
 def test_digits_follow_the_law_when_most_draws_leave_the_table(
     monkeypatch: pytest.MonkeyPatch, scale: int, seed: int
 ) -> None:
-    monkeypatch.setattr(digits, "_REACH", 0.5)
+    monkeypatch.setattr(tables, "_REACH", 0.5)
     out = np.empty(FEW, dtype=np.int64)
     Digits(ExponentialDecay(Fraction(1, scale)), mirror=1)(out, ReplayBits(seed))
     assert follows(out, laplace_mass(scale))

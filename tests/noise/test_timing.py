@@ -8,7 +8,7 @@ import pytest
 
 from discreet import noise
 from discreet.noise.blocks import Blocks
-from discreet.noise.table import Table
+from discreet.noise.tables import Table
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tests.plans.interpreter import by_key, by_unit, groups_of, rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.plans.facts import Facts
+    from discreet.plans.expressions.expression import Facts
     from discreet.plans.nodes import Aggregate, Node
     from discreet.plans.statistics import Statistic
     from tests.plans.interpreter import Database, Rows

@@ -37,6 +37,13 @@ ANSWERS: dict[str, list[str]] = {
     "unit": [],
 }
 
+KEYED = {
+    "ward": ("surgery", "oncology", "cardiology"),
+    "sex": ("f", "m", "f"),
+    "city": ("south", "elsewhere", "north"),
+}
+"""Constants that columns with keys may be compared with."""
+
 
 class Questions:
     """Writes questions from a source of chance."""
@@ -131,13 +138,14 @@ class Questions:
         """A condition."""
         x, y = self.number(columns, depth - 1), self.number(columns, depth - 1)
         word = self.text(columns, depth - 1)
+        one, two, three = KEYED.get(word.rpartition(".")[2], ("surgery", "flu", "burn"))
         leaf = self.pick(
             f"{x} {self.pick('<', '<=', '=', '<>', '>', '>=')} {y}",
             f"{x} BETWEEN 0 AND 5",
             f"{self.column(columns, 'number', '1')} > {self.pick('0', '2', '50')}",
-            f"{word} = 'surgery'",
-            f"{word} IN ('surgery', 'flu')",
-            f"{word} NOT IN ('burn')",
+            f"{word} = '{one}'",
+            f"{word} IN ('{one}', '{two}')",
+            f"{word} NOT IN ('{three}')",
             f"{word} LIKE '{self.pick('s%', '%r%', '_u_', 'flu')}'",
             f"{word} IS {self.pick('', 'NOT ')}NULL",
             f"{self.date(columns)} >= '2021-01-01'",

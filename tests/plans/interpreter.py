@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Schema
+    from discreet.plans.expressions.expression import Schema
     from discreet.tables import Column, Value
 
 Row = dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -56,9 +57,9 @@ def test_terms_are_the_operators_of_sql() -> None:
         "change % 2 = 1 AND change // 2 <> 3": (col("change") % 2 == 1) & (col("change") // 2 != 3),
         "-cost >= 1 - change": -col("cost") >= 1 - col("change"),
         "10 / change < 3": 10 / col("change") < 3,
-        "ward IN ('a', 'b') AND diagnosis IS NULL": col("ward").is_in("a", "b") & col("diagnosis").is_null(),
+        "diagnosis IN ('a', 'b') AND ward IS NULL": col("diagnosis").is_in("a", "b") & col("ward").is_null(),
         "visit_date >= '2021-01-01'": col("visit_date") >= "2021-01-01",
-        "ward = 'x'": lit("x") == col("ward"),
+        "ward = 'surgery'": lit("surgery") == col("ward"),
     }
     for sql, term in pairs.items():
         assert same(visits.where(term).agg(n=aggregates.count()), f"SELECT COUNT(*) FROM visits WHERE {sql}"), sql
@@ -285,3 +286,44 @@ def test_misspelled_aggregates_are_guessed() -> None:
     for wrong, right in (("avg", "mean"), ("stddev", "std"), ("meen", "mean")):
         with pytest.raises(AttributeError, match=f"Did you mean '{right}'"):
             getattr(aggregates, wrong)
+
+
+@pytest.mark.parametrize(
+    "name, instead",
+    [
+        ("groupby", "group_by('ward')"),
+        ("filter", "where('cost > 100')"),
+        ("mean", "agg(cost=agg.mean('cost'))"),
+        ("head", "no single row is ever shown"),
+        ("wheres", "Did you mean 'where'?"),
+    ],
+)
+def test_words_of_other_libraries_are_answered_with_what_to_write(name: str, instead: str) -> None:
+    visits = table(POLICY, "visits")
+    for frame in (visits, visits.group_by("ward")):
+        with pytest.raises(AttributeError, match=re.escape(instead)):
+            getattr(frame, name)
+        assert not hasattr(frame, name)
+
+
+def test_a_column_in_brackets_is_a_term() -> None:
+    visits = table(POLICY, "visits")
+    chosen = visits.where((visits["cost"] > 100) & (visits["ward"] == "surgery")).agg(n=aggregates.count())
+    assert same(chosen, "SELECT COUNT(*) FROM visits WHERE cost > 100 AND ward = 'surgery'")
+    with pytest.raises(QueryRefused, match="Did you mean 'cost'"):
+        visits["csot"]
+    for wrong in (visits["cost"] > 100, ["cost"], 0):
+        with pytest.raises(ParameterError, match=re.escape("write where(…) or select(…)")):
+            visits[wrong]  # type: ignore[index]
+
+
+def test_an_aggregate_without_a_name_is_told_to_have_one() -> None:
+    visits = table(POLICY, "visits")
+    for frame in (visits, visits.group_by("ward")):
+        for unnamed in (
+            (aggregates.count(),),
+            (aggregates.count(), aggregates.mean("cost")),
+            (Bounding(), aggregates.count()),
+        ):
+            with pytest.raises(ParameterError, match=re.escape("agg(n=agg.count()")):
+                frame.agg(*unnamed)

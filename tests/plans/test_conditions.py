@@ -25,8 +25,8 @@ from discreet.plans.expressions import (
     Literal,
     Multiply,
 )
-from discreet.plans.images import known_keys
 from discreet.plans.nodes import Filter, Scan
+from discreet.plans.nodes.aggregate import known_keys
 from discreet.tables import Column as Declared
 from discreet.tables import Policy, Table
 from discreet.tables.bounds import Bounds

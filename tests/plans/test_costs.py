@@ -15,7 +15,6 @@ from discreet.plans.expressions import Add, Column, Equal, Literal, Power
 from discreet.plans.expressions.expression import settled
 from discreet.plans.limits import DEEPEST, MOST_CONDITIONS, MOST_PARTS, MOST_ROWS_JOINED
 from discreet.plans.nodes import BoundRows, Filter, Join, Scan
-from discreet.plans.work import steps_per_unit
 from discreet.tables import Column as Declared
 from discreet.tables import Policy, Table
 from discreet.tables.bounds import Bounds
@@ -196,10 +195,10 @@ def test_steps_are_counted_where_rows_are_most() -> None:
     pairs = Join(twenty, BoundRows(Scan(logs), 30), (("id", "id"),))
     alone = Filter(pairs, Equal((Column("l.note"), Literal("x", Kind.TEXT))))
     few = BoundRows(alone, 1)
-    assert steps_per_unit(twenty) == 20 * 2 * 20  # read, and kept: each of 20 rows is handed on twice, for 20 steps
-    assert steps_per_unit(pairs) == 4 * 50 * 20 + 600 * (20 + 1)  # 50 are those of both tables
-    assert steps_per_unit(alone) - steps_per_unit(pairs) == 600 * (20 + 1 + 50 + 1)
-    assert steps_per_unit(few) - steps_per_unit(alone) == 600 * 20
+    assert twenty.steps_per_unit() == 20 * 2 * 20  # read, and kept: each of 20 rows is handed on twice, for 20 steps
+    assert pairs.steps_per_unit() == 4 * 50 * 20 + 600 * (20 + 1)  # 50 are those of both tables
+    assert alone.steps_per_unit() - pairs.steps_per_unit() == 600 * (20 + 1 + 50 + 1)
+    assert few.steps_per_unit() - alone.steps_per_unit() == 600 * 20
 
 
 class Untouchable:

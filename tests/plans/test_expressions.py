@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 
 from discreet.errors import QueryRefused
 from discreet.plans import expressions as e
-from discreet.plans.alignment import aligned
 from discreet.plans.expressions import casts
 from discreet.plans.expressions.dates import PARTS, UNITS
-from discreet.plans.expressions.expression import Expression, Operation, settled
-from discreet.plans.facts import Facts
-from discreet.plans.normal import simplified
+from discreet.plans.expressions.expression import Expression, Facts, Operation, settled
+from discreet.plans.normal import aligned, simplified
 from discreet.tables import Bounds, Kind
 from discreet.tables.kinds import INT64, LARGEST_FLOAT, LONGEST_TEXT, SMALLEST_FLOAT, as_number, is_of_kind
 from tests.plans.claims import fits

@@ -36,10 +36,10 @@ SAME = [
     ("SELECT SUM(cost + change) FROM visits", "SELECT SUM(change + cost) FROM visits"),
     ("SELECT COUNT(*) FROM visits WHERE NOT cost > 5", "SELECT COUNT(*) FROM visits WHERE cost <= 5"),
     ("SELECT COUNT(*) FROM visits WHERE NOT (NOT urgent)", "SELECT COUNT(*) FROM visits WHERE urgent AND urgent"),
-    ("SELECT COUNT(*) FROM visits WHERE ward IN ('a')", "SELECT COUNT(*) FROM visits WHERE ward = 'a'"),
+    ("SELECT COUNT(*) FROM visits WHERE diagnosis IN ('a')", "SELECT COUNT(*) FROM visits WHERE diagnosis = 'a'"),
     (
-        "SELECT COUNT(*) FROM visits WHERE ward IN ('a', 'b')",
-        "SELECT COUNT(*) FROM visits WHERE ward IN ('b', 'a', 'b')",
+        "SELECT COUNT(*) FROM visits WHERE diagnosis IN ('a', 'b')",
+        "SELECT COUNT(*) FROM visits WHERE diagnosis IN ('b', 'a', 'b')",
     ),
     (
         "SELECT COUNT(*) FROM visits WHERE cost BETWEEN 1 AND 2",
@@ -64,7 +64,7 @@ DIFFERENT = [
     ("SELECT COUNT(*) FROM visits WHERE cost > 5", "SELECT COUNT(*) FROM visits WHERE cost > 5.5"),
     ("SELECT SUM(cost - change) FROM visits", "SELECT SUM(change - cost) FROM visits"),
     ("SELECT COUNT(*) FROM visits", "SELECT COUNT(*) FROM patients"),
-    ("SELECT COUNT(*) FROM visits WHERE ward = 'a'", "SELECT COUNT(*) FROM visits WHERE NOT ward = 'a'"),
+    ("SELECT COUNT(*) FROM visits WHERE diagnosis = 'a'", "SELECT COUNT(*) FROM visits WHERE NOT diagnosis = 'a'"),
     ("SELECT COUNT(*) FROM visits GROUP BY ward", "SELECT COUNT(*) FROM visits"),
     ("SELECT AVG(cost) FROM visits WHERE cost = 1", "SELECT AVG(cost) FROM visits WHERE cost = 1 OR urgent"),
 ]

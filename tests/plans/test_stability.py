@@ -39,7 +39,7 @@ from tests.plans.hospital import POLICY, database
 from tests.plans.interpreter import Database, Rows, rows_of
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Facts, Schema
+    from discreet.plans.expressions.expression import Facts, Schema
     from discreet.plans.statistics import Statistic
     from discreet.privacy.relations import Relation
 

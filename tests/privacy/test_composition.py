@@ -30,7 +30,6 @@ from discreet.privacy.composition import (
     renyi,
     sampled_gaussian_rdp,
 )
-from discreet.privacy.composition.parallel import parallel_pure
 
 CHANGE, ORDERED = NeighborRelation.CHANGE_ONE, NeighborRelation.CHANGE_ONE_ORDERED
 
@@ -361,8 +360,6 @@ def test_parallel_parts_take_the_largest_only_under_add_remove() -> None:
     assert by_value == Approximate("1.5", 2e-6, neighbors=CHANGE)
     by_index = parallel([Approximate(e, neighbors=ORDERED) for e in epsilons], Parts.BY_INDEX)
     assert by_index == Approximate(1, neighbors=ORDERED)
-    pure_inside = [Pure(e, neighbors=CHANGE) for e in epsilons]
-    assert parallel_pure([Pure(e) for e in epsilons], exchanged=pure_inside) == Pure("1.5", neighbors=CHANGE)
     wide = parallel([Approximate(1)] * 2, exchanged=[Approximate(5, neighbors=CHANGE)] * 2)
     assert wide == Approximate(5, neighbors=CHANGE)
 

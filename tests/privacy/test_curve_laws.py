@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import math
+import pkgutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,11 +23,11 @@ EACH = pytest.mark.parametrize("curve", [curve for _, _, curve in ALL], ids=[f"{
 deltas = st.sampled_from([1e-2, 1e-5, 1e-9])
 
 
-@pytest.mark.parametrize("name", curves.modules())
-def test_every_file_registers_something(name: str) -> None:
-    module = importlib.import_module(f"discreet.privacy.curves.{name}")
-    assert module.examples()
-    assert module.__doc__
+def test_every_file_has_examples() -> None:
+    """The laws below run over them; a file is said to have none where it is not listed."""
+    files = {item.name for item in pkgutil.iter_modules(curves.__path__)}
+    assert files == set(curves.examples())
+    assert all(curves.examples().values())
 
 
 @EACH

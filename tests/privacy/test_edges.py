@@ -16,7 +16,7 @@ from discreet.errors import BudgetError, ParameterError
 from discreet.exact import exact_text, float_up, rational
 from discreet.privacy import composition as c
 from discreet.privacy.convert import DEFAULT_ORDERS, convert, gdp_allowance, rdp_allowance, to_relation, zcdp_allowance
-from discreet.privacy.currencies.currency import from_json
+from discreet.privacy.currencies import from_json
 from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import chain, round_down, round_up
 from discreet.privacy.groups import group_privacy

@@ -198,7 +198,7 @@ def test_both_directions_of_a_group_cover_units_that_come_and_units_that_go(name
 
 
 def _mixed(part: Part) -> bool:
-    return part.kind == "grouped" and "PoissonSampled(base=Curve(Gaussian(" in repr(part)
+    return part.kind == "grouped" and "PoissonSampled(base=Curve(GaussianPair(" in repr(part)
 
 
 @pytest.mark.parametrize("sigma, rate, size", CASES)

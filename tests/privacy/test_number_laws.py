@@ -95,7 +95,7 @@ QUIETER: dict[str, tuple[Callable[[], Curve], Callable[[], Curve]]] = {
 }
 
 
-@pytest.mark.parametrize("name", curves.modules())
+@pytest.mark.parametrize("name", curves.examples())
 @pytest.mark.parametrize("count", [1, 6])
 def test_more_noise_costs_less_everywhere(name: str, count: int) -> None:
     """Every file of the registry has a noisier and a quieter curve; a file without them is an error here."""

@@ -80,7 +80,7 @@ def test_no_perturbation_exceeds_the_bound_and_draws_add_up(
     assert hockey_stick(product(one, WITHOUT), product(other, WITH), epsilon) <= mixed.delta(epsilon)
 
 
-@pytest.mark.parametrize("name", curves.modules())
+@pytest.mark.parametrize("name", curves.examples())
 def test_an_exact_sampler_changes_nothing(name: str) -> None:
     for curve in curves.examples()[name]:
         assert curve.sampling_error == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import pytest
 
 from discreet import privacy as p
@@ -10,6 +13,7 @@ from discreet.ledgers import Entry, MemoryLedger, charge
 from discreet.mechanisms import Laplace, NoisyMax
 from discreet.privacy import Curve, Group, NeighborRelation, Pure, Unit
 from discreet.privacy.convert import convert, to_relation
+from discreet.privacy.costs import LOSS_UNITS
 from discreet.privacy.relations import read_relation, require_same_relation
 from discreet.tables import Policy, Table
 
@@ -105,7 +109,7 @@ def test_a_ledger_of_persons_refuses_events_and_says_how_to_convert() -> None:
     release = charge(ledger, cost, ENTRY, lambda _: laplace.release(7))
     assert release.privacy.neighbors == EVENT
     assert 0.4 <= cost.epsilon < 0.400001
-    assert ledger.remaining == Pure(1 - cost.epsilon)
+    assert ledger.remaining == Pure(1 - Fraction(math.ceil(cost.epsilon * LOSS_UNITS), LOSS_UNITS))  # rounded up
 
 
 def test_a_ledger_of_events_keeps_events_and_refuses_persons() -> None:

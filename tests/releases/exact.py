@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines import Aggregates
-from discreet.releases.noise.blocks import Parts, Single
+from discreet.releases.noise.recipe import Parts, Single
 from tests.plans.interpreter import by_key, by_unit, groups_of, pooled_of, rows_of
 
 if TYPE_CHECKING:
     from discreet.plans.nodes import Aggregate
-    from discreet.releases.noise.blocks import Block
+    from discreet.releases.noise.recipe import Block
     from tests.plans.interpreter import Database
 
 Numbers = dict[tuple[Any, ...], list[int]]

@@ -13,16 +13,14 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError
+from discreet.mechanisms.adding.combinations import like_laplace_reach
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.plans.terms import col
 from discreet.privacy import gaussian_sigma
 from discreet.releases.asking.question import answered
 from discreet.releases.measures.measure import NoisyMeasure
-from discreet.releases.noise.blocks import Parts, Single
-from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection, rough_sigma, shares
-from discreet.releases.noise.reach import like_laplace_reach
-from discreet.releases.noise.recipe import Recipe
+from discreet.releases.noise.protection import Price, Protection, rough_sigma, shares
+from discreet.releases.noise.recipe import Parts, Recipe, Single
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 
@@ -36,7 +34,7 @@ COLUMNS = [
     Column("x", lower=-10.0, upper=30.0),
     Column("y", lower=0, upper=100, nullable=False),
 ]
-POLICY = Policy([Table("visits", unit="id", rows_per_unit=1, columns=COLUMNS)], epsilon=10**9, delta=0.5)
+POLICY = Policy([Table("visits", unit="id", rows_per_unit=1, columns=COLUMNS)], epsilon=10**6, delta=0.5)
 ROWS = 4000
 MANY = 10**6
 
@@ -241,15 +239,16 @@ def test_columns_of_an_answer_are_its_cells(db: Database) -> None:
 
 def test_histograms_and_buckets_count_the_same_rows(db: Database) -> None:
     edges = [0, 20, 40, 60, 80, 100]
-    (bins,) = db.sql(f"SELECT HISTOGRAM(y, {edges}) AS h FROM visits").release(epsilon=200).to_dicts()
+    rows = db.sql(f"SELECT HISTOGRAM(y, {edges}) AS h FROM visits").release(epsilon=200).to_dicts()
+    bins = [row["h"] for row in rows]
     buckets = db.sql("SELECT WIDTH_BUCKET(y, 0, 100, 5) AS b, COUNT(*) AS n FROM visits GROUP BY b ORDER BY b")
     found = {row["b"]: row["n"] for row in buckets.release(epsilon=200).to_dicts()}
     assert list(found) == list(range(1, 7))  # five buckets, and the end: no value lies below
-    assert bins["h"] == [0, *found.values()]
-    assert sum(bins["h"]) == ROWS
+    assert bins == [0, *found.values()]
+    assert sum(bins) == ROWS
     halves = db.sql("SELECT HISTOGRAM(y, [50]) AS h FROM visits")
     assert halves.preview(epsilon=1, delta=0).errors == {"h": 3.0}
-    assert halves.release(epsilon=1, delta=0).errors() == [{"h": 3.0}]
+    assert [row["h"] for row in halves.release(epsilon=1, delta=0).errors()] == [3.0, 3.0]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
@@ -286,14 +285,17 @@ def test_a_count_beside_few_bins_of_its_values_is_their_sum(db: Database) -> Non
     assert alone < told["n"] < 4 * alone
     for _ in range(5):
         answer = question.release(epsilon="0.1", delta=0)
-        for row, errors in zip(answer.to_dicts(), answer.errors(), strict=True):
-            assert row["n"] == sum(row["h"]) == row["more"] - 1
-            assert errors["n"] == told["n"]
+        groups: dict[Any, list[dict[str, Any]]] = {}
+        for row in answer.to_dicts():
+            groups.setdefault(row["ward"], []).append(row)
+        for bins in groups.values():
+            assert bins[0]["n"] == sum(row["h"] for row in bins) == bins[0]["more"] - 1
+        assert {row["n"] for row in answer.errors()} == {told["n"]}
 
 
 def test_the_largest_groups_are_found_by_noisy_counts(db: Database) -> None:
     sql = "SELECT y, COUNT(*) AS n FROM visits GROUP BY y ORDER BY n DESC LIMIT 5"
-    exact = db.sql("SELECT y, COUNT(*) AS n FROM visits GROUP BY y").release(epsilon=10**6, delta=0).to_dicts()
+    exact = db.sql("SELECT y, COUNT(*) AS n FROM visits GROUP BY y").release(epsilon=10**5, delta=0).to_dicts()
     counts = {row["y"]: row["n"] for row in exact}
     fifth = sorted(counts.values(), reverse=True)[4]
     found = db.sql(sql).release(epsilon=2, delta=0).to_dicts()

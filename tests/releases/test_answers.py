@@ -13,8 +13,7 @@ import pytest
 import discreet as dp
 from discreet.plans import plan_sql
 from discreet.releases.asking.question import answered
-from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.protection import Price, Protection
 from discreet.releases.noise.recipe import Recipe
 from discreet.releases.showing.texts import cell_text
 from discreet.tables import Column, Policy, Table
@@ -110,8 +109,8 @@ def loud(db: Database, sql: str) -> tuple[Recipe, Protection, Aggregates]:
 
 
 MEANINGS = [
-    """SELECT ward, COUNT(*), COUNT(cost), SUM(cost), AVG(cost), AVG(stay), SUM(stay) FROM visits WHERE ward <> 'attic'
-    GROUP BY ward ORDER BY 1""",
+    """SELECT ward, COUNT(*), COUNT(cost), SUM(cost), AVG(cost), AVG(stay), SUM(stay) FROM visits
+    WHERE ward <> 'surgery' GROUP BY ward ORDER BY 1""",
     "SELECT VARIANCE(cost), VAR_POP(stay), STDDEV(stay), COUNT(DISTINCT patient_id) FROM visits",
     "SELECT COVAR_POP(cost, stay), CORR(cost, stay) FROM visits",
     """SELECT diagnosis, SUM(cost) / COUNT(cost) AS x FROM visits WHERE diagnosis <> 'very rare' GROUP BY diagnosis

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.mechanisms import DiscreteLaplace, Gaussian
+from discreet.mechanisms.choosing.rank_choice import RankChoice
 from discreet.plans import Bounding, plan_sql
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, Pure
 from discreet.privacy.curves import gaussian
-from discreet.releases.noise.choices import RankChoice
-from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection, _rounded_up
+from discreet.releases.noise.protection import Price, Protection, _rounded_up
 from discreet.releases.noise.recipe import Recipe
 from discreet.tables import Policy
 from tests.plans.hospital import TOML

@@ -12,18 +12,19 @@ import numpy as np
 import pytest
 
 from discreet.exact import sqrt_upper
+from discreet.mechanisms.choosing.rank_choice import RankChoice, choose, laid_out
 from discreet.plans.expressions import Column
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.privacy import NeighborRelation
-from discreet.releases.noise.choices import RankChoice, choose, laid_out
+from discreet.releases.noise.recipe import windows_of
 from tests.noise.replay import ReplayBits
 from tests.plans.interpreter import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.releases.noise.choices import Cells
+    from discreet.mechanisms.choosing.rank_choice import Cells
 
 POINTS = 5
 GRID = RankedCells(Snapped(Column("x"), 0, POINTS - 1, 0, Fraction(1)))
@@ -117,7 +118,7 @@ def test_the_end_of_few_rows_is_not_looked_for_at_the_other(end: int, seed: int)
     choice = RankChoice.of(
         (Fraction(end),), grid.width, Sensitivity(4, 4, 16), NeighborRelation.ADD_REMOVE, epsilon=Fraction(1)
     )
-    near = np.array(cells_of(replace(grid, windows=choice.windows), rows), dtype=np.int64).reshape(-1, 4)
+    near = np.array(cells_of(replace(grid, windows=windows_of(choice)), rows), dtype=np.int64).reshape(-1, 4)
     found = choose(choice, grid, [near] * 200, ReplayBits(seed))
     assert np.median(np.abs(found[:, 0] - end * 10**6)) < 40_000  # before: the middle of the empty range
 
@@ -131,7 +132,7 @@ def test_the_law_is_that_of_the_rank() -> None:
             weights = []
             for point in range(POINTS):
                 below, equal = sum(row < point for row in rows), rows.count(point)
-                miss = window.misses(below=below, equal=equal, total=len(rows))
+                miss = int(window.distance(below, equal, len(rows) - below - equal))
                 if level in {0, 1}:
                     inside = min(abs(window.c), len(rows) // 4)
                     aim = inside if level == 0 else len(rows) - inside
@@ -154,7 +155,7 @@ def test_cells_outside_the_windows_do_not_matter() -> None:
     left_out = 0
     for level, reach in itertools.product(LEVELS, (1, 2, 5)):
         choice = tight(RankChoice.of((level,), 40, ONE, NeighborRelation.ADD_REMOVE, epsilon=Fraction(40)), reach)
-        windowed = replace(GRID, windows=choice.windows)
+        windowed = replace(GRID, windows=windows_of(choice))
         for rows in itertools.combinations_with_replacement(range(POINTS), 5):
             everything, near = cells(rows), cells(rows, windowed)
             assert len(near) > 0
@@ -203,7 +204,7 @@ def test_a_point_misses_its_rank_by_no_more_than_said(seed: int) -> None:
     grid = RankedCells(Snapped(Column("x"), 0, 399, 0, Fraction(1)))
     choice = RankChoice.of((Fraction(1, 4),), 399, ONE, NeighborRelation.ADD_REMOVE, epsilon=Fraction(1))
     within = choice.rank_error(0, 0.95)
-    near = replace(grid, windows=choice.windows)
+    near = replace(grid, windows=windows_of(choice))
     found = choose(choice, grid, [cells(rows, near)] * 500, ReplayBits(seed))[:, 0]
     misses = [abs(sum(row < point for row in rows) - 50) - 1 for point in found.tolist()]
     assert sum(miss > within for miss in misses) <= 60  # of 500 at 5 percent, more with a probability below 1e-9

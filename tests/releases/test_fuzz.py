@@ -35,7 +35,7 @@ def test_every_accepted_question_is_answered(budget: str, units: int) -> None:
             answers += 1
             rows = answer.to_dicts()
             assert answer.to_arrow().num_rows == len(rows) == len(answer.errors(0.9))
-            assert len(str(answer).splitlines()) == len(rows) + 2
+            assert len(str(answer).splitlines()) == len(rows) + len(answer.notes()) + 2
             assert all(cell.error is None or cell.error >= 0 for row in answer.cells() for cell in row.values())
             question.preview(epsilon=1, expected_count=10)
     assert answers > 4

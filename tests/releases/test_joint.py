@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from discreet.mechanisms.choosing.joint import Chain, Joint
+from discreet.mechanisms.choosing.rank_choice import RankChoice, choose
 from discreet.plans.expressions import Column
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.privacy import NeighborRelation
-from discreet.releases.noise.choices import RankChoice, choose
-from discreet.releases.noise.joint import Chain, Joint
+from discreet.releases.noise.recipe import windows_of
 from tests.noise.replay import ReplayBits
 from tests.plans.interpreter import cells_of
 
@@ -167,7 +168,7 @@ def test_only_rows_near_the_ranks_are_read(seed: int) -> None:
     choice = RankChoice.of(
         QUARTILES, grid.width, Sensitivity(1, 1, 1), NeighborRelation.ADD_REMOVE, epsilon=Fraction(9)
     )
-    near = np.array(cells_of(replace(grid, windows=choice.windows), rows), dtype=np.int64).reshape(-1, 4)
+    near = np.array(cells_of(replace(grid, windows=windows_of(choice)), rows), dtype=np.int64).reshape(-1, 4)
     everything = np.array(cells_of(grid, rows), dtype=np.int64).reshape(-1, 4)
     assert 3 * len(near) < len(everything)
     found = choose(choice, grid, [near] * 20, ReplayBits(seed))
@@ -183,7 +184,7 @@ def test_many_equal_values_stay_together(seed: int) -> None:
     rows = [{"x": 0 if number % 2 else number * 100} for number in range(2000)]
     levels = (Fraction(1, 10), Fraction(1, 4), Fraction(2, 5), Fraction(3, 4))
     choice = RankChoice.of(levels, grid.width, Sensitivity(1, 1, 1), NeighborRelation.ADD_REMOVE, epsilon=Fraction(2))
-    near = np.array(cells_of(replace(grid, windows=choice.windows), rows), dtype=np.int64).reshape(-1, 4)
+    near = np.array(cells_of(replace(grid, windows=windows_of(choice)), rows), dtype=np.int64).reshape(-1, 4)
     found = choose(choice, grid, [near] * 20, ReplayBits(seed))
     assert (found[:, :3] == 0).all()
     assert np.abs(found[:, 3] - 100_000).max() < 10_000

@@ -22,7 +22,7 @@ from discreet.releases.measures import measure as registry
 from discreet.tables import Column, Policy, Table
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Schema
+    from discreet.plans.expressions.expression import Schema
     from discreet.plans.statistics import Statistic
 
 AGGREGATES = [
@@ -94,3 +94,21 @@ def test_the_error_of_a_ratio_holds_as_often_as_it_says() -> None:
         return sum(abs(row["mean"].value - 90) > part * row["mean"].error for row in cells)  # type: ignore[operator]
 
     assert misses(1) <= most < misses(1 / 2)
+
+
+@pytest.mark.parametrize("sql", ["VAR_SAMP(x)", "STDDEV_SAMP(x)", "COVAR_SAMP(x, y)"])
+@pytest.mark.parametrize("rho, confidence", [(300, 0.99), (3000, 0.95)])
+def test_the_error_of_what_is_divided_by_n_less_1_knows_how_noisy_n_is(sql: str, rho: int, confidence: float) -> None:
+    """Two rows at both ends: with a count that is a little off, n - 1 is off by much more of it than n."""
+    columns = [Column("g", keys=list(range(GROUPS))), *(Column(name, lower=0, upper=10) for name in "xy")]
+    ends = [10.0 * (n % 2) for n in range(2 * GROUPS)]
+    rows = pa.table({"g": [n // 2 for n in range(2 * GROUPS)], "x": ends, "y": ends})
+    policy = Policy([Table("t", row_is_unit=True, columns=columns)], epsilon=10**6, delta="0.001")
+    with dp.Database(policy, {"t": rows}) as db:
+        cells = db.sql(f"SELECT g, {sql} AS s FROM t GROUP BY g").release(rho=rho).cells(confidence)
+    most, truth = binom.isf(FALSE_ALARM, GROUPS, 1 - confidence), 50**0.5 if "STD" in sql else 50
+
+    def misses(part: float) -> int:
+        return sum(abs(row["s"].value - truth) > part * row["s"].error for row in cells)  # type: ignore[operator]
+
+    assert misses(1) <= most < misses(1 / 10)

@@ -10,13 +10,11 @@ import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import QueryRefused
+from discreet.mechanisms.choosing.rank_choice import RankChoice
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.privacy import NeighborRelation
-from discreet.releases.noise.blocks import Choice, Parts, Single
-from discreet.releases.noise.choices import RankChoice
-from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection
-from discreet.releases.noise.recipe import Recipe
+from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.recipe import Choice, Parts, Recipe, Single
 from discreet.tables import Policy
 from tests.engines.conformance import LIMITS
 from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed_database

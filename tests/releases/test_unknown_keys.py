@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.engines.aggregates import Aggregates
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Aggregates
 from discreet.errors import ParameterError
 from discreet.plans import plan_sql
 from discreet.releases.asking.question import answered
-from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.protection import Price, Protection
 from discreet.releases.noise.recipe import Recipe
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits

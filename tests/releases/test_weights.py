@@ -14,18 +14,17 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms import DiscreteLaplace
+from discreet.mechanisms.choosing.joint import Joint
+from discreet.mechanisms.choosing.rank_choice import POOLED_SHARE, RankChoice, choose
+from discreet.mechanisms.choosing.weights import FLOOR_BITS, Weights, ties_of
 from discreet.plans import plan_sql
 from discreet.plans.expressions import Column
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.plans.statistics.marks import Marks
 from discreet.privacy import NeighborRelation
-from discreet.releases.noise.choices import POOLED_SHARE, RankChoice, choose
-from discreet.releases.noise.joint import Joint
-from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection
-from discreet.releases.noise.recipe import Recipe
-from discreet.releases.noise.weights import FLOOR_BITS, Weights, ties_of
+from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.recipe import Recipe, windows_of
 from tests.noise.replay import ReplayBits
 from tests.plans.hospital import POLICY
 from tests.plans.interpreter import cells_of
@@ -144,7 +143,7 @@ def laws(weights: Weights, choice: RankChoice, groups: tuple[Rows, ...]) -> list
         chances = []
         for cell, digits in enumerate(weights.digits_of(np.arange(CELLS)).tolist()):
             below, equal = sum(row < cell for row in rows), rows.count(cell)
-            miss = window.misses(below=below, equal=equal, total=len(rows))
+            miss = int(window.distance(below, equal, len(rows) - below - equal))
             chances.append(2**digits * math.exp(-min(miss, window.reach) / scale))
         found.append([chance / sum(chances) for chance in chances])
     return found
@@ -264,7 +263,7 @@ def test_rank_errors_hold_where_other_groups_lie_elsewhere(levels: tuple[Fractio
     choice = RankChoice.of(levels, grid.width, ONE, NeighborRelation.ADD_REMOVE, epsilon=Fraction(1), several=True)
     pooled = np.zeros(len(grid.marks.starts), dtype=np.int64)
     pooled[grid.marks.place(9000)] = 10**6
-    near = cells(rows, replace(grid, windows=choice.windows))
+    near = cells(rows, replace(grid, windows=windows_of(choice)))
     found = choose(choice, grid, [near] * 300, ReplayBits(seed), pooled)
     for place, level in enumerate(levels):
         within = choice.rank_error(place, 0.95)
@@ -289,7 +288,7 @@ def test_small_groups_stay_where_rows_are(seed: int) -> None:
             levels, grid.width, ONE, NeighborRelation.ADD_REMOVE, epsilon=Fraction(1), several=several
         )
         near = [
-            np.array(cells_of(replace(grid, windows=choice.windows), rows), dtype=np.int64).reshape(-1, 4)
+            np.array(cells_of(replace(grid, windows=windows_of(choice)), rows), dtype=np.int64).reshape(-1, 4)
             for rows in tables
         ]
         pooled = np.zeros(len(grid.marks.starts), dtype=np.int64)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 GOOD = {
     "discreet/__init__.py": "",
     "discreet/errors.py": "",
+    "discreet/_lazy.py": "",
     "discreet/files.py": "from discreet import errors",
     "discreet/exact/__init__.py": "from discreet import errors",
     "discreet/noise/__init__.py": "from discreet import exact",

@@ -13,9 +13,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.checks import attacks, audits, reports
+    from discreet.checks import anonymity, attacks, audits, exercises, reports
 
-__all__ = ["attacks", "audits", "reports"]
+__all__ = ["anonymity", "attacks", "audits", "exercises", "reports"]
 
 
 def __getattr__(name: str) -> object:

@@ -10,11 +10,9 @@ discreet.errors.ParameterError: there is no file or folder 'nowhere.duckdb'; giv
 
 from __future__ import annotations
 
-from discreet.engines.aggregates import Aggregates
 from discreet.engines.bounded_rows import BoundedRows
-from discreet.engines.engine import Engine, Prepared
-from discreet.engines.loan import Loan
+from discreet.engines.engine import Aggregates, Engine, Prepared, Snapshot
+from discreet.engines.loan import Batches, Loan
 from discreet.engines.opening import open_engine
-from discreet.engines.snapshot import Snapshot
 
-__all__ = ["Aggregates", "BoundedRows", "Engine", "Loan", "Prepared", "Snapshot", "open_engine"]
+__all__ = ["Aggregates", "Batches", "BoundedRows", "Engine", "Loan", "Prepared", "Snapshot", "open_engine"]

@@ -12,8 +12,8 @@ import numpy as np
 from discreet.engines.sealed import Sealed
 from discreet.errors import ParameterError
 from discreet.exact import float_down, float_up, integer, shown
-from discreet.mechanisms.rows import codes, identity, is_absent, read_rows, require_numbers
-from discreet.mechanisms.values import private_number
+from discreet.mechanisms.inputs.rows import codes, identity, is_absent, read_rows, require_numbers
+from discreet.mechanisms.inputs.values import private_number
 from discreet.plans.extract import code_book, require_bounded
 from discreet.plans.nodes import Scan
 from discreet.privacy.relations import NeighborRelation
@@ -23,15 +23,16 @@ from discreet.tables.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from discreet.plans.facts import Facts, Schema
+    from discreet.plans.expressions.expression import Facts, Schema
     from discreet.privacy.relations import Relation
     from discreet.tables import Column, Value
 
     Coded = NDArray[np.int64 | np.float64]
 
-__all__ = ["BoundedRows"]
+__all__ = ["BoundedRows", "described", "facts_of", "first_of_each"]
 
 Cell = TypeVar("Cell", bound=np.generic)
 
@@ -81,14 +82,14 @@ class BoundedRows(Sealed):
         self._rows_per_unit = rows_per_unit
         self._unit_kind = unit_kind
         self._neighbors = neighbors
-        kept = _first_of_each(units, rows_per_unit)
+        kept = first_of_each(units, rows_per_unit)
         cells = {name: _within(columns[name][0][kept], columns[name][1][kept], facts) for name, facts in schema.items()}
         missing = {name: columns[name][1][kept] for name in schema}
         parts = [part for name in reversed(cells) for part in (missing[name], cells[name])]
         order = np.lexsort([*parts, units[kept]])
         self._units = _locked(units[kept][order])
-        self._columns = MappingProxyType({name: _locked(each[order]) for name, each in cells.items()})
-        self._missing = MappingProxyType({name: _locked(each[order]) for name, each in missing.items()})
+        self._columns = MappingProxyType({name: _locked(values[order]) for name, values in cells.items()})
+        self._missing = MappingProxyType({name: _locked(values[order]) for name, values in missing.items()})
 
     @staticmethod
     def of(  # noqa: PLR0913 - each is a fact of its own
@@ -160,6 +161,28 @@ class BoundedRows(Sealed):
         """Whose each row is; private."""
         return self._units
 
+    def arrow(self) -> pa.RecordBatch:
+        """Give the rows as an Arrow record batch, which needs pyarrow; private.
+
+        The columns are those of `columns`, numbers NULL where they are `missing`, and behind them the units, under a
+        name that no column has.
+
+        >>> from discreet.tables import Column
+        >>> rows = BoundedRows.of({"cost": [5, None]}, [Column("cost", lower=1, upper=9)])
+        >>> rows.arrow().to_pydict()
+        {'cost': [5, None], 'unit': [0, 1]}
+        """
+        import pyarrow as pa
+
+        cells = {
+            name: pa.array(column, mask=self._missing[name] if self.keys(name) is None else None)
+            for name, column in self._columns.items()
+        }
+        unit = "unit"
+        while unit in cells:
+            unit += "_"
+        return pa.record_batch(cells | {unit: pa.array(self._units)})
+
     def __repr__(self) -> str:
         return f"BoundedRows({described(self._schema, self._rows_per_unit, self._unit_kind)})"
 
@@ -192,8 +215,12 @@ def _locked(array: NDArray[Cell]) -> NDArray[Cell]:
     return array
 
 
-def _first_of_each(units: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Give the places of the first rows of each unit, at most so many."""
+def first_of_each(units: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Give the places of the first rows of each unit, at most so many.
+
+    >>> first_of_each(np.array([7, 5, 7, 7]), 2).tolist()
+    [1, 0, 2]
+    """
     order = np.argsort(units, kind="stable")
     ordered = units[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if ordered.size else ordered

@@ -36,36 +36,36 @@ def open_engine(policy: Policy, source: object = None, *, relative_to: str | Pat
     ...     type(engine).__name__
     'DuckDB'
     """
-    found = policy.source if source is None else source
-    if isinstance(found, SQLEngine):
-        if found.policy_hash != policy.hash:
+    given = policy.source if source is None else source
+    if isinstance(given, SQLEngine):
+        if given.policy.hash != policy.hash:
             msg = "source is an engine that was opened for another policy; open one for this policy."
             raise ParameterError(msg)
-        return found
-    if isinstance(found, str):
-        scheme = found.partition("://")[0] if "://" in found else ""
+        return given
+    if isinstance(given, str):
+        scheme = given.partition("://")[0] if "://" in given else ""
         if scheme in {"postgresql", "postgres"}:
             from discreet.engines.postgres import Postgres
 
-            return Postgres(policy, found)
-        if scheme in {"spark", "sc"} or found.startswith("local["):
+            return Postgres(policy, given)
+        if scheme in {"spark", "sc"} or given.startswith("local["):
             from discreet.engines.spark import Spark
 
-            return Spark(policy, found)
+            return Spark(policy, given)
         if scheme:
             msg = f"source is {shown(scheme)}://…; it must be a path, postgresql://…, spark://… or sc://…."
             raise ParameterError(msg)
-    if isinstance(found, str | Path | Mapping):
+    if isinstance(given, str | Path | Mapping):
         from discreet.engines.duckdb import DuckDB
 
-        inside = Path(relative_to or ".") / found if isinstance(found, str | Path) else found
+        inside = Path(relative_to or ".") / given if isinstance(given, str | Path) else given
         return DuckDB(policy, inside)
-    if hasattr(found, "newSession"):
+    if hasattr(given, "newSession"):
         from discreet.engines.spark import Spark
 
-        return Spark(policy, found)
+        return Spark(policy, given)
     msg = (
-        f"source is {'missing' if found is None else 'a ' + type(found).__name__}; it must be a path, an address, a "
+        f"source is {'missing' if given is None else 'a ' + type(given).__name__}; it must be a path, an address, a "
         "mapping of tables to data frames, or a Spark session. In a policy file: [source] and below it url = '.', a "
         "folder of CSV or Parquet files beside it."
     )

@@ -7,9 +7,8 @@ True
 
 from __future__ import annotations
 
-from discreet.exact.box import Box
 from discreet.exact.grid import Grid
-from discreet.exact.interval import Interval
+from discreet.exact.interval import Box, Interval
 from discreet.exact.rational import Number, counted, exact_text, integer, rational, shown
 from discreet.exact.rounding import (
     exp_lower,

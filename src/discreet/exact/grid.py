@@ -122,8 +122,8 @@ class Grid:
         # Every float above the largest one that is not above the bound is above the bound itself; so on the other side.
         above, below = kept > float_down(high * self.step), kept < float_up(low * self.step)
         inside = self.snap(np.where(above | below, 0.0, kept))
-        found: NDArray[np.int64] = np.where(above, high, np.where(below, low, inside))
-        return found
+        clamped: NDArray[np.int64] = np.where(above, high, np.where(below, low, inside))
+        return clamped
 
     def bounds(self, lower: Number, upper: Number) -> tuple[int, int]:
         """Snap a pair of bounds; sensitivities are computed from what this returns.
@@ -166,9 +166,9 @@ class Grid:
         >>> Grid("1/4").values(np.array([3, -1]))
         array([ 0.75, -0.25])
         """
-        found = np.array(steps, dtype=np.float64)
-        found *= float(self.step)  # a power of two: no rounding
-        return found
+        points = np.array(steps, dtype=np.float64)
+        points *= float(self.step)  # a power of two: no rounding
+        return points
 
     def value(self, steps: int) -> float:
         """Return the grid point as a float, rounded to nearest beyond 2**53 steps; at most the largest float.
@@ -188,21 +188,23 @@ def _floats(values: ArrayLike) -> NDArray[np.float64]:
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O":
-            array = np.array([math.nan if each is None else _number(each) for each in array.flat]).reshape(array.shape)
-        kind, found = str(array.dtype.kind), array.real.astype(np.float64)
+            array = np.array([math.nan if number is None else _number(number) for number in array.flat]).reshape(
+                array.shape
+            )
+        kind, floats = str(array.dtype.kind), array.real.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        kind, found = "?", np.empty(0)
+        kind, floats = "?", np.empty(0)
     if kind not in "biuf":
         msg = "values must be a list or array of real numbers, of one length in each dimension."
         raise ParameterError(msg)
     if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT_IN_FLOATS:
         msg = "values hold integers beyond 2**53, which floats would round; divide them by a power of two first."
         raise ParameterError(msg)
-    return found
+    return floats
 
 
-def _number(each: SupportsFloat) -> float:
+def _number(number: SupportsFloat) -> float:
     """Read one number that a float holds exactly, if it is an integer."""
-    if isinstance(each, Integral) and abs(int(each)) > _EXACT_IN_FLOATS:
+    if isinstance(number, Integral) and abs(int(number)) > _EXACT_IN_FLOATS:
         raise OverflowError
-    return float(each)
+    return float(number)

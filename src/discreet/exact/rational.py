@@ -1,19 +1,37 @@
-"""The one reader of numbers for the whole package."""
+"""The one reader of numbers and other arguments for the whole package, and the one printer of numbers."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from decimal import Decimal
+from collections.abc import Iterable, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
+from enum import Enum
 from fractions import Fraction
 from numbers import Integral
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeVar
 
 import numpy as np
 
 from discreet.errors import ParameterError
 
-__all__ = ["Number", "counted", "exact_text", "integer", "rational", "shown"]
+__all__ = [
+    "Number",
+    "as_text",
+    "cost_text",
+    "counted",
+    "exact_text",
+    "integer",
+    "rational",
+    "read_choice",
+    "read_delta",
+    "read_json",
+    "read_list",
+    "read_nonnegative",
+    "require_kind",
+    "shown",
+]
 
 Number = int | float | Fraction | Decimal | str
 """What `rational` reads; NumPy's integer and floating scalars are read as well."""
@@ -25,6 +43,11 @@ _LONGEST_EXPONENT = 20  # characters: leading zeros and underscores are allowed
 _LONGEST_TEXT = 4_000
 _LONGEST_EXACT = 200_000  # hexadecimal digits: read in linear time, reduced to lowest terms within a second
 _EXACT = re.compile(r"(-?)0x([0-9a-f]+)(?:/0x([0-9a-f]+))?")
+Kind = TypeVar("Kind")
+Item = TypeVar("Item")
+Choice = TypeVar("Choice", bound=Enum)
+_LONGEST_REPR = 120
+_SIX_DIGITS = Context(prec=6, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def shown(value: object) -> str:
@@ -173,3 +196,123 @@ def integer(value: SupportsIndex, *, name: str = "value", least: int | None = No
         msg = f"{name} is {shown(number)}; it must be at most {shown(most)}."
         raise ParameterError(msg)
     return number
+
+
+def read_nonnegative(value: Number, name: str) -> Fraction:
+    """Read a number that may not be negative.
+
+    >>> read_nonnegative("0.1", "epsilon")
+    Fraction(1, 10)
+    """
+    number = rational(value, name=name)
+    if number < 0:
+        msg = f"{name} is {shown(value)}; it must be at least 0. A promise cannot cost less than nothing."
+        raise ParameterError(msg)
+    return number
+
+
+def read_delta(value: Number, name: str = "delta") -> Fraction:
+    """Read a probability of failure: at least 0 and below 1.
+
+    >>> read_delta(1e-6)
+    Fraction(1, 1000000)
+    """
+    number = rational(value, name=name)
+    if not 0 <= number.numerator < number.denominator:
+        msg = (
+            f"{name} is {shown(value)}; it must be at least 0 and below 1. "
+            "At 1 the promise would be empty; choose it well below 1/n for n units."
+        )
+        raise ParameterError(msg)
+    return number
+
+
+def as_text(value: Fraction) -> str:
+    """Print a fraction so that `rational` reads the same number back; one of more than a line is only described.
+
+    >>> as_text(Fraction(1, 10)), as_text(Fraction(1, 3)), as_text(Fraction(2))
+    ('0.1', "'1/3'", '2')
+    >>> as_text(Fraction(1, 7**1000))
+    '<about 7.97921e-846>'
+    """
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > 3 * _LONGEST_REPR:
+        about = _SIX_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+        return f"<about {about.normalize(_SIX_DIGITS):g}>"
+    if value.denominator == 1:
+        return str(value.numerator)
+    decimal = repr(float(value))
+    return decimal if Fraction(decimal) == value else f"'{value}'"
+
+
+def require_kind(value: object, kind: type[Kind], name: str) -> Kind:
+    """Return an argument of the right type, or say which one was expected.
+
+    >>> require_kind(3, int, "size")
+    3
+    >>> require_kind("3", int, "size")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: size is '3' of type str; it must be of type int.
+    """
+    if not isinstance(value, kind):
+        what = f"{name} is {shown(value)} of type {type(value).__name__}"
+        msg = f"{what}; it must be of type {kind.__name__}."
+        raise ParameterError(msg)
+    return value
+
+
+def read_choice(choices: type[Choice], value: Choice | str, name: str) -> Choice:
+    """Read one of an enumeration, or its name.
+
+    >>> read_choice(Enum("Norm", {"L1": "l1", "L2": "l2"}), "l2", "norm")
+    <Norm.L2: 'l2'>
+    """
+    try:
+        return choices(value)
+    except ValueError:
+        allowed = ", ".join(repr(choice.value) for choice in choices)
+        msg = f"{name} is {shown(value)}; it must be one of {allowed}."
+        raise ParameterError(msg) from None
+
+
+def read_list(value: Iterable[Item], name: str) -> Sequence[Item]:
+    """Return a list of arguments; a text or a single number is none, although Python would walk through a text.
+
+    >>> read_list((2, 3), "orders")
+    (2, 3)
+    """
+    # an array without dimensions has __iter__ and cannot be walked through
+    if isinstance(value, str | bytes | bytearray) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
+        msg = f"{name} is {shown(value)}; it must be a list, such as [2, 8, 32]."
+        raise ParameterError(msg)
+    return value if isinstance(value, Sequence) else tuple(value)
+
+
+def read_json(text: str, what: str) -> dict[str, object]:
+    """Read one JSON object; whatever else the text holds is refused with a sentence.
+
+    >>> read_json('{"epsilon": "1/3"}', "a promise")
+    {'epsilon': '1/3'}
+    """
+    if not isinstance(text, str | bytes | bytearray):
+        msg = f"{what} is read from JSON text, and this is of type {type(text).__name__}."
+        raise ParameterError(msg)
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:  # no JSON, no Unicode, endless digits, or brackets without an end
+        msg = f"this text is no JSON, so it is not {what} ({type(error).__name__}). Write what to_json() returns."
+        raise ParameterError(msg) from None
+    if not isinstance(record, dict):
+        msg = f"this JSON is no object, so it is not {what}. Write what to_json() returns."
+        raise ParameterError(msg)
+    return record
+
+
+def cost_text(value: float, digits: int) -> str:
+    """Print a cost with so many digits, rounded up: what is shown is never below what was found.
+
+    >>> cost_text(1.82823665, 6), cost_text(1258.6412, 6), cost_text(2.0, 6)
+    ('1.82824', '1258.65', '2')
+    """
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(value)))
+    return f"{float(rounded):.{digits}g}"

@@ -37,11 +37,11 @@ def float_up(value: Number) -> float:
     True
     """
     nearest, side = _nearest(rational(value))
-    found = nearest if side >= 0 else math.nextafter(nearest, math.inf)
-    if math.isinf(found):
+    rounded = nearest if side >= 0 else math.nextafter(nearest, math.inf)
+    if math.isinf(rounded):
         msg = "the value is beyond the largest float, 1.8e308, so no float is above it."
         raise ParameterError(msg)
-    return found
+    return rounded
 
 
 def float_down(value: Number) -> float:
@@ -51,23 +51,23 @@ def float_down(value: Number) -> float:
     0.25
     """
     nearest, side = _nearest(rational(value))
-    found = nearest if side <= 0 else math.nextafter(nearest, -math.inf)
-    if math.isinf(found):
+    rounded = nearest if side <= 0 else math.nextafter(nearest, -math.inf)
+    if math.isinf(rounded):
         msg = "the value is beyond the lowest float, -1.8e308, so no float is below it."
         raise ParameterError(msg)
-    return found
+    return rounded
 
 
 def _nearest(value: Fraction) -> tuple[float, int]:
     """Return the nearest finite float, and the sign of what it exceeds the value by: by integers, without fractions."""
     above, below = value.as_integer_ratio()
     try:
-        found = above / below  # correctly rounded for integers of any length
+        nearest = above / below  # correctly rounded for integers of any length
     except OverflowError:
-        found = sys.float_info.max if above > 0 else -sys.float_info.max
-    numerator, denominator = found.as_integer_ratio()
+        nearest = sys.float_info.max if above > 0 else -sys.float_info.max
+    numerator, denominator = nearest.as_integer_ratio()
     difference = numerator * below - above * denominator
-    return found, (difference > 0) - (difference < 0)
+    return nearest, (difference > 0) - (difference < 0)
 
 
 def exp_upper(exponent: Number) -> Fraction:
@@ -163,8 +163,8 @@ def _settled(
     size = argument.numerator.bit_length() - argument.denominator.bit_length()
     precision = 128 + 2 * abs(size)
     while True:
-        found = function(Interval.of(argument, precision))
-        low, high = direction(found.lower), direction(found.upper)
+        enclosure = function(Interval.of(argument, precision))
+        low, high = direction(enclosure.lower), direction(enclosure.upper)
         if low == high:
             return Fraction(low)
         precision *= 2

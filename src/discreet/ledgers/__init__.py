@@ -8,41 +8,6 @@ Pure(epsilon=1)
 
 from __future__ import annotations
 
-from discreet.ledgers.charging import Spend, charge, charge_all
-from discreet.ledgers.heads import Head, HeadFile
-from discreet.ledgers.ledger import Ledger
-from discreet.ledgers.line import Line
-from discreet.ledgers.memory import MemoryLedger
-from discreet.ledgers.opening import export_ledger, ledger_beside, open_ledger, verify_ledger
-from discreet.ledgers.postgres import PostgresLedger
-from discreet.ledgers.purse import Entry, Purse, Released, Repeat, Reservation
-from discreet.ledgers.session import Session
-from discreet.ledgers.sqlite import SQLiteLedger
-from discreet.ledgers.statement import Account, Statement
-from discreet.ledgers.verification import Verification
+from discreet._lazy import lazy_names
 
-__all__ = [
-    "Account",
-    "Entry",
-    "Head",
-    "HeadFile",
-    "Ledger",
-    "Line",
-    "MemoryLedger",
-    "PostgresLedger",
-    "Purse",
-    "Released",
-    "Repeat",
-    "Reservation",
-    "SQLiteLedger",
-    "Session",
-    "Spend",
-    "Statement",
-    "Verification",
-    "charge",
-    "charge_all",
-    "export_ledger",
-    "ledger_beside",
-    "open_ledger",
-    "verify_ledger",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,30 +1,90 @@
-"""The order of every spend: found again, or alive, reserved, run, recorded, and only then shown."""
+"""The order of every spend: found again, or alive, reserved, run, recorded, and only then shown.
+
+Whoever interrupts it is told what stays spent.
+"""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from discreet.errors import BudgetError, TimeLimitError
-from discreet.ledgers.amounts import covers
-from discreet.ledgers.keys import bound
+from discreet.errors import BudgetError, DiscreetError, TimeLimitError
+from discreet.ledgers.line import covers
 from discreet.ledgers.purse import Repeat
-from discreet.ledgers.stopping import TAKING, interruptible, what_stays
+from discreet.ledgers.rules import bound
 from discreet.mechanisms.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from discreet.ledgers.purse import Entry, Purse, Released, Reservation
     from discreet.mechanisms.promise import Claim
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount, Promising
+    from discreet.privacy.curve import Curve
 
-__all__ = ["Spend", "charge", "charge_all"]
+__all__ = ["TAKING", "Spend", "charge", "charge_all", "charged", "interruptible", "what_stays"]
+
+TAKING = (
+    "interrupted while the cost was being taken: it is spent as a whole or not at all, and the ledger says which "
+    "(`discreet budget`, `Database.budget`)."
+)
+"""What is said where the ledger may have written the cost just before."""
 
 Shown = TypeVar("Shown")
+
+
+@contextmanager
+def interruptible(sentence: str | Callable[[], str]) -> Iterator[None]:
+    """Let an interrupt of the keyboard say what stays spent; it goes on as an interrupt.
+
+    >>> try:
+    ...     with interruptible("nothing was spent."):
+    ...         raise KeyboardInterrupt
+    ... except KeyboardInterrupt as stop:
+    ...     print(stop)
+    nothing was spent.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(sentence if isinstance(sentence, str) else sentence()) from None
+
+
+def what_stays(taken: Sequence[tuple[Amount, Callable[[], object]]]) -> str:
+    """Say after an interrupt which costs stay spent, and whether asking again is free.
+
+    Each cost comes with a function that gives its recorded answer, or None.
+
+    An answer that is recorded is shown again for nothing. Of one that is not there is nothing to show, and the noise
+    that was drawn is gone: asked again, the question is a new one.
+
+    >>> from discreet.privacy import Pure
+    >>> what_stays([(Pure(1), lambda: None)])
+    'interrupted; Pure(epsilon=1) was taken before and stays spent. No answer was recorded: asking again costs again.'
+    """
+    if not taken:
+        return "interrupted; nothing was taken from the budget of the dataset."
+    whole = " and ".join(dict.fromkeys(repr(cost) for cost, _ in taken))
+    spent = f"{whole} was taken before and stays spent" if len(taken) == 1 else f"the costs ({whole}) stay spent"
+    try:
+        recorded = sum(find() is not None for _, find in taken)
+    except DiscreetError:
+        more = "What the ledger recorded is shown again for nothing; what it did not costs again."
+    else:
+        more = _about(recorded, len(taken))
+    return f"interrupted; {spent}. {more}"
+
+
+def _about(recorded: int, count: int) -> str:
+    if not recorded:
+        return "No answer was recorded: asking again costs again."
+    if recorded == count:
+        return "The answer was recorded: asking again shows it and costs nothing."
+    return f"Of {count} answers {recorded} had been recorded: free when asked again, the others cost again."
 
 
 class Spend(ABC, Generic[Shown]):
@@ -34,7 +94,7 @@ class Spend(ABC, Generic[Shown]):
     ['chosen', 'ready', 'shown', 'shown_again']
     """
 
-    cost: Currency
+    cost: Amount
     entry: Entry
 
     @abstractmethod
@@ -62,7 +122,7 @@ class Spend(ABC, Generic[Shown]):
 class _Run(Spend[Release[Any]]):
     """One run of a method, whose release is found again by its question."""
 
-    cost: Currency
+    cost: Amount
     entry: Entry
     run: Callable[[Reservation], Release[Any]]
 
@@ -76,18 +136,26 @@ class _Run(Spend[Release[Any]]):
 
     def shown(self, released: Released, paid: Reservation, head: str) -> Release[Any]:
         del head
-        return _charged(cast("Release[Any]", released), paid.cost)
+        return charged(cast("Release[Any]", released), paid.cost)
 
     def shown_again(self, repeat: Repeat) -> Release[Any]:
-        return _charged(Release.from_json(json.dumps(repeat.answers[0])), repeat.cost)
+        return charged(Release.from_json(json.dumps(repeat.answers[0])), repeat.cost)
 
 
-def _charged(release: Release[Any], cost: Currency) -> Release[Any]:
-    """Let a release know what it was charged. The ledger's own entry says it, and what it keeps of the release not."""
+def charged(release: Release[Any], cost: Amount) -> Release[Any]:
+    """Let a release know what it was charged. The ledger's own entry says it, and what it keeps of the release not.
+
+    >>> from discreet.mechanisms import DiscreteLaplace
+    >>> from discreet.privacy import Pure
+    >>> charged(DiscreteLaplace(1, epsilon=1).release(7), Pure(2)).explain().splitlines()[-1]
+    'Charged: ε = 2, to the ledger that recorded it.'
+    """
     return replace(release, charged=cast("Claim", cost))
 
 
-def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservation], Release[Any]]) -> Release[Any]:
+def charge(
+    purse: Purse, cost: Amount | Curve | Promising, entry: Entry, run: Callable[[Reservation], Release[Any]]
+) -> Release[Any]:
     """Release what a method computes, for a cost: the one way for whatever is no question of a database.
 
     What was released before under the same `entry.question`, for at least this cost, is shown again and nothing runs.
@@ -110,7 +178,7 @@ def charge(purse: Purse, cost: Currency, entry: Entry, run: Callable[[Reservatio
     >>> first == again, first.charged, ledger.remaining
     (True, Pure(epsilon=0.4), Pure(epsilon=0.6))
     """
-    return charge_all(purse, [_Run(cost, entry, run)])[0]
+    return charge_all(purse, [_Run(purse.priced(cost), entry, run)])[0]
 
 
 def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
@@ -137,8 +205,8 @@ def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
     with interruptible(lambda: what_stays([(spend.cost, partial(_found, purse, spend)) for spend in new])):
         for (spend, _), repeat in zip(known, repeats, strict=True):
             shown[id(spend)] = spend.shown_again(repeat)
-        for spend, run, reservation in zip(new, runs, paid, strict=True):
-            released = _in_time(purse, run, reservation)
+        for place, (spend, run, reservation) in enumerate(zip(new, runs, paid, strict=True)):
+            released = _in_time(purse, run, paid[place:])
             head = purse.record(reservation, released)
             shown[id(spend)] = spend.shown(released, reservation, head)
             for twin in twins.get(id(spend), ()):
@@ -147,13 +215,17 @@ def charge_all(purse: Purse, spends: Sequence[Spend[Shown]]) -> list[Shown]:
     return [shown[id(spend)] for spend in spends]
 
 
-def _in_time(purse: Purse, run: Callable[[Reservation], Released], paid: Reservation) -> Released:
-    """Compute; if the time runs out, note it in the ledger for the owner. The cost stays spent."""
+def _in_time(purse: Purse, run: Callable[[Reservation], Released], paid: Sequence[Reservation]) -> Released:
+    """Compute the first of what was paid; if the time runs out, note all for the owner. What they cost stays spent."""
+    first = paid[0]
     try:
-        return run(paid)
+        return run(first)
     except TimeLimitError as error:
-        what = f"entry {paid.number} took longer than {error.seconds} seconds"
-        purse.note("stopped", what, {"entry": paid.number, "seconds": error.seconds})
+        for stopped in paid:
+            late = f"took longer than {error.seconds} seconds"
+            together = f"was paid together with entry {first.number}, which {late}"
+            what = f"entry {stopped.number} {late if stopped is first else together}"
+            purse.note("stopped", what, {"entry": stopped.number, "seconds": error.seconds})
         raise
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
-from discreet.exact import integer, shown
-from discreet.ledgers.amounts import added, covers, least, left_of, read_text, spend, text_of
-from discreet.ledgers.heads import Head
-from discreet.ledgers.keys import bound, entry_of_request, require_unused, unanswered
-from discreet.ledgers.line import Draft, Line, now
-from discreet.ledgers.page import MemoryPage
+from discreet.errors import BudgetError, LedgerError, ParameterError
+from discreet.exact import shown
+from discreet.ledgers.book import Book
+from discreet.ledgers.line import Draft, Line, covers, read_sums
 from discreet.ledgers.purse import (
     Entry,
     Repeat,
@@ -25,54 +20,41 @@ from discreet.ledgers.purse import (
     require_reservation,
 )
 from discreet.ledgers.records import (
-    NOTES,
     about,
-    changes,
     plain,
-    policy_of,
     released_record,
     repeat_of,
     require_analyst,
     require_name,
-    require_note,
-    require_policy,
     require_purpose,
+    require_right,
     require_texts,
     scopes,
-    table_names,
-    terms_of,
 )
-from discreet.ledgers.rules import SESSIONS, apply, seen, verified_tables
-from discreet.ledgers.statement import Statement
-from discreet.ledgers.sums import sum_text, within
-from discreet.ledgers.terms import DATASET, Limits, Terms
-from discreet.ledgers.transfer import FORMAT, checked, copy_into, written
-from discreet.ledgers.verification import Verification, verified
+from discreet.ledgers.rules import SESSIONS, bound, entry_of_request, require_unused, seen, unanswered, verified_tables
+from discreet.ledgers.statement import Statement, Usage
+from discreet.ledgers.terms import DATASET
+from discreet.privacy.costs import Cost, fitting, holding, total, units_of, used_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from types import TracebackType
-    from typing import Self
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from discreet.ledgers.heads import HeadFile
-    from discreet.ledgers.line import Scope
-    from discreet.ledgers.page import Page, State
+    from discreet.ledgers.line import Scope, Sums
+    from discreet.ledgers.page import Page
     from discreet.ledgers.purse import Released
-    from discreet.ledgers.vaults import Vault
-    from discreet.privacy.currencies import Currency
-    from discreet.tables import Policy
+    from discreet.privacy.costs import Amount, Promising
+    from discreet.privacy.curve import Curve
 
 __all__ = ["KINDS", "Ledger"]
 
 KINDS = ("question", "method", *SESSIONS)
 """What a reservation pays for."""
 
-_WRITTEN = ("opened", "policy", "reserved", "recorded", "shared", "lease", "step", "part", "closed", *NOTES)
-_CHUNK = 1000
+_RECENT = 100
+"""So far back a statement looks for what the last spend cost."""
 
 
-class Ledger(ABC):
+class Ledger(Book):
     """The rules of spending, over any store; a `Purse` for questions and methods.
 
     `policy` states the budgets. The first policy creates the ledger and fixes dataset, units, relation, filter and the
@@ -91,83 +73,82 @@ class Ledger(ABC):
     (Pure(epsilon=0.4), Pure(epsilon=0.6))
     """
 
-    _vault: Vault
-    """Where sessions keep what nobody else may read."""
-
-    def __init__(
-        self,
-        policy: Policy | None,
-        *,
-        name: str,
-        heads: HeadFile | None = None,
-        export: Iterable[str] | None = None,
-    ) -> None:
-        self._name = name
-        self._heads = heads
-        self._limits: Limits
-        self._policy: Policy
-        try:
-            require_policy(policy)
-            if export is not None:
-                self._import(checked(export))
-            self._join(policy)
-        except BaseException:  # whoever is refused holds no file or connection open
-            self.close()
-            raise
-
-    @abstractmethod
-    def _page(self, *, write: bool) -> AbstractContextManager[Page]:
-        """Open a transaction; it is durable when the block ends without an error, and undone otherwise."""
-
-    @abstractmethod
-    def _settle(self) -> None:
-        """Make durable whatever a transaction has read, before it is shown to anybody."""
-
     # What a question needs
 
     @property
-    def policy(self) -> Policy:
-        """The policy under which this ledger was opened."""
-        return self._policy
-
-    @property
-    def remaining(self) -> Currency:
+    def remaining(self) -> Amount:
         """What may still be spent on the dataset in one piece."""
         return self.remaining_for(None, None)
 
-    def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
+    def remaining_for(self, analyst: str | None, purpose: str | None) -> Amount:
         """What an analyst may still spend for a purpose: the least that is left of the budgets that are charged."""
         require_name("analyst", analyst)
         require_name("purpose", purpose)
         with self._page(write=False) as page:
+            self._refresh(page)
             left = [
-                left_of(limit, self._spent(page, scope))
+                limits - self._spent(page, scope)
                 for scope in scopes(analyst, purpose)
-                if (limit := self._limits.of(scope)) is not None
+                if (limits := self._limits.of(scope)) is not None
             ]
-        return reduce(least, left)
+        return self._limits.told(reduce(Cost.least, left))
+
+    def usage(self, analyst: str | None, purpose: str | None, cost: Amount | None = None) -> Usage:
+        """How much is used of the budgets that are charged, and how many more spends of a cost would fit.
+
+        >>> from discreet.ledgers import MemoryLedger
+        >>> from discreet.privacy import Pure
+        >>> from discreet.tables import Policy
+        >>> ledger = MemoryLedger(Policy([], epsilon=1))
+        >>> _ = ledger.reserve(Pure("0.3"), Entry("", ()))
+        >>> print(ledger.usage(None, None, Pure("0.3")))
+        used 30 % of ε = 1; about 2 more questions like this one
+        """
+        usages = []
+        with self._page(write=False) as page:
+            self._refresh(page)
+            for scope in scopes(analyst, purpose):
+                limits, budget = self._limits.of(scope), self._limits.budget(scope)
+                if limits is not None and budget is not None:
+                    spent = self._spent(page, scope)
+                    more = None if cost is None else fitting(limits, spent, units_of(self.priced(cost)))
+                    usages.append(Usage(float(used_of(limits, spent)), budget, " ".join(scope).strip(), more))
+        tightest = max(usages, key=lambda usage: usage.share)
+        return replace(tightest, more=None if cost is None else min(usage.more or 0 for usage in usages))
+
+    def priced(self, given: Amount | Curve | Promising) -> Amount:
+        """What is charged for something: an amount in the ledger's own currency; with `best`, whatever promises.
+
+        >>> from discreet.ledgers import MemoryLedger
+        >>> from discreet.mechanisms import Laplace
+        >>> from discreet.tables import Policy
+        >>> MemoryLedger(Policy([], epsilon=3, delta=1e-6)).priced(Laplace(sensitivity=1, epsilon="0.1"))
+        Cost(epsilon=0.1, renyi 8=0.035676773435)
+        """
+        return self._limits.priced(given)
 
     def budgets(self, entry: Entry) -> tuple[Scope, ...]:
         """Name the budgets that a cost is charged to: the dataset's, the analyst's, the purpose's."""
         return tuple(scopes(entry.analyst, entry.purpose))
 
-    def admits(self, cost: Currency, entry: Entry) -> bool:
+    def admits(self, cost: Amount, entry: Entry) -> bool:
         """Tell whether a cost would fit into all budgets now."""
         require_entry(entry)
         require_texts(entry)
         return self.affords(dict.fromkeys(self.budgets(entry), cost))
 
-    def affords(self, charges: Mapping[Scope, Currency]) -> bool:
+    def affords(self, charges: Mapping[Scope, Amount]) -> bool:
         """Tell whether charges to several budgets would fit now, each for itself."""
         with self._page(write=False) as page:
+            self._refresh(page)
             try:
                 for scope, charge in charges.items():
-                    self._admit(page, scope, charge)
+                    self._admit(page, scope, self.priced(charge))
             except BudgetError:
                 return False
         return True
 
-    def look(self, cost: Currency, entry: Entry) -> Repeat | None:
+    def look(self, cost: Amount, entry: Entry) -> Repeat | None:
         """Give the stored releases of the same question, if together they cost at least this much.
 
         Looking is free. Before any of them is shown, `take` (or `find`, which does both) charges it.
@@ -179,9 +160,9 @@ class Ledger(ABC):
             return None
         with self._page(write=False) as page:
             self._check(page, entry)
-            return self._repeat(page, cost, entry)
+            return self._repeat(page, self.priced(cost), entry)
 
-    def find(self, cost: Currency, entry: Entry) -> Repeat | None:
+    def find(self, cost: Amount, entry: Entry) -> Repeat | None:
         """Give the stored releases of the same question, if together they cost at least this much.
 
         The dataset pays nothing. An analyst or a purpose that has not seen them yet pays their full cost from its own
@@ -189,9 +170,9 @@ class Ledger(ABC):
         """
         answered = self.replay(cost, entry)
         repeat = self.look(cost, entry) if answered is None else None
-        return answered if repeat is None else self.take([], [(repeat, bound(cost, entry))])[1][0]
+        return answered if repeat is None else self.take([], [(repeat, bound(self.priced(cost), entry))])[1][0]
 
-    def replay(self, cost: Currency, entry: Entry) -> Repeat | None:
+    def replay(self, cost: Amount, entry: Entry) -> Repeat | None:
         """Give what the same request got under its key, to be shown as it was; None if it is sent for the first time.
 
         One that was charged and has no answer is refused with LedgerError: drawn anew, its noise would be another.
@@ -200,23 +181,23 @@ class Ledger(ABC):
         require_texts(entry)
         if not entry.key:
             return None
-        entry = bound(cost, entry)
+        entry = bound(self.priced(cost), entry)
         with self._page(write=False) as page:
-            self._check(page, entry)
+            self._allow(page, entry)
             repeat = self._replayed(page, entry)
         self._settle()
         return repeat
 
-    def reserve(self, cost: Currency, entry: Entry) -> Reservation:
+    def reserve(self, cost: Amount, entry: Entry) -> Reservation:
         """Take a cost durably from all budgets that count, or raise BudgetError and take nothing."""
         return self.reserve_all([(cost, entry)])[0]
 
-    def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
+    def reserve_all(self, costs: Sequence[tuple[Amount, Entry]]) -> tuple[Reservation, ...]:
         """Take several costs durably, all or none."""
         return self.take(costs, [])[0]
 
     def take(
-        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
+        self, costs: Sequence[tuple[Amount, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
         """Take several costs durably, and what is owed for repeats that `look` found: all of it, or nothing.
 
@@ -228,7 +209,7 @@ class Ledger(ABC):
         >>> MemoryLedger(Policy([], epsilon=1)).take([(Pure(1), Entry("0f3a", ()))], [])[0][0].cost
         Pure(epsilon=1)
         """
-        costs = [(cost, bound(cost, entry)) for cost, entry in require_costs(costs)]
+        costs = [(cost, bound(cost, entry)) for cost, entry in ((self.priced(c), e) for c, e in require_costs(costs))]
         repeats = require_repeats(repeats)
         if not costs and not any(entry.key for _, entry in repeats):
             with self._page(write=False) as page:  # what is owed by nobody is not written, and waits for no writer
@@ -263,191 +244,24 @@ class Ledger(ABC):
             head = self._append(page, Draft.of("recorded", body))
         return str(head)
 
-    # What an owner needs
-
-    def note(self, kind: str, what: str, facts: Mapping[str, object]) -> str:
-        """Keep a public fact at cost 0: an `audit`, an owner's `check`, an `unprotected` release, a `stopped` question.
-
-        >>> from discreet.ledgers import MemoryLedger
-        >>> from discreet.tables import Policy
-        >>> ledger = MemoryLedger(Policy([], epsilon=1))
-        >>> _ = ledger.note("audit", "Laplace", {"claimed": "1.0", "shown": "0.41"})
-        >>> [line.body["shown"] for line in ledger.entries(kind="audit")]
-        ['0.41']
-        """
-        require_note(kind, what, facts)
-        with self._page(write=True) as page:
-            if kind == "check":
-                self._require_policy(page, "")
-                for table in table_names(facts.get("tables", [])):
-                    self._policy.table(table)  # refuses a name that is no table
-            head = self._append(page, Draft.of(kind, {**facts, "what": what}))
-        return str(head)
-
-    @property
-    def verified(self) -> frozenset[str]:
-        """The tables whose declared uniqueness the owner's last check found to hold, in rows that he says are final.
-
-        A new version, and any other edit of the policy, needs a new check.
-
-        >>> from discreet.ledgers import MemoryLedger
-        >>> from discreet.tables import Policy
-        >>> MemoryLedger(Policy([], epsilon=1)).verified
-        frozenset()
-        """
-        with self._page(write=False) as page:
-            return verified_tables(page)
-
-    def entries(self, *, start: int = 0, kind: str | None = None) -> Iterator[Line]:
-        """Give the entries in order, from a number on; of one kind, if it is given."""
-        start = integer(start, name="start", least=0, most=2**62)
-        if kind is not None and kind not in _WRITTEN:
-            msg = f"kind is {shown(kind)}; it must be one of {', '.join(_WRITTEN)}, or None for all."
-            raise ParameterError(msg)
-        while True:
-            with self._page(write=False) as page:
-                state = self._state(page)
-                lines = list(page.lines(start, start + _CHUNK, kind))
-            self._settle()
-            yield from lines
-            start += _CHUNK
-            if state is None or start > state.number:
-                return
-
-    @property
-    def head(self) -> Head:
-        """The last entry by number and hash: print it, keep it elsewhere, and `verify` finds a cut tail."""
-        with self._page(write=False) as page:
-            last = self._head(page)
-        self._settle()
-        return last
-
-    def verify(self, *, head: str | Head | None = None) -> Verification:
-        """Check the chain of hashes, all sums, all budgets, and that a known head is part of the ledger."""
-        if not isinstance(head, str | Head | None):
-            msg = f"head is {shown(head)}; it must be a head as it is printed with an answer."
-            raise ParameterError(msg)
-        known = [Head.read(head) if isinstance(head, str) else head] if head is not None else []
-        # Read before the ledger is: it is written after an entry is, so it is never ahead of what is read then.
-        kept = self._heads.read() if self._heads is not None else None
-        with self._page(write=False) as page:
-            verification = verified(page, [*known, *([kept] if kept is not None else [])])
-        self._settle()
-        return verification
-
     @property
     def statement(self) -> Statement:
         """What is spent and left, of the dataset and by whom for what."""
         with self._page(write=False) as page:
-            spent = {(scope, name): self._amount(text) for _, scope, name, text in page.amounts("")}
+            self._refresh(page)
+            spent = {(scope, name): self._read(sums) for _, scope, name, sums in page.all_sums("")}
             head = self._head(page)
+            recent = list(page.lines(max(head.number - _RECENT, 0), None, "reserved"))
         self._settle()
-        return Statement.of(self._policy, self._limits, spent, head)
-
-    def export(self) -> Iterator[str]:
-        """Give all entries as lines of JSON with their hashes, and an end line; a new ledger reads them, `export=`."""
-        yield from written(self.entries())
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the store."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __reduce__(self) -> str:
-        """Refuse to be pickled or copied."""
-        msg = "a ledger is not copied or pickled: a budget that is there twice would be spent twice. Open it again."
-        raise TypeError(msg)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._name!r}, dataset {self._policy.dataset!r})"
+        last = recent[-1].cost if recent else None
+        return Statement.of(self._policy, self._limits, spent, head, last)
 
     # How it is done
 
-    def _join(self, policy: Policy | None) -> None:
-        """Create the ledger, or open it and enter an edited policy; the head file must belong to it."""
-        kept = self._heads.read() if self._heads is not None else None
-        with self._page(write=False) as page:
-            if self._heads is not None and kept is not None:
-                self._heads.require_in(page, kept, self._name)
-            state = self._state(page)
-            known = page.fact("policy_hash")
-            if state is not None and (policy is None or policy.hash == known):
-                self._policy = policy_of(page)
-                self._limits = Limits(self._policy)
-                return
-        if policy is None:
-            msg = f"the ledger {self._name} is empty; give a policy to create it."
-            raise LedgerError(msg)
-        self._policy, self._limits = policy, Limits(policy)
-        with self._page(write=True) as page:
-            self._enter(page, policy)
-
-    def _import(self, lines: list[Line]) -> None:
-        """Write an export."""
-        self._require_head_in(lines)
-        with self._page(write=True) as target:
-            copy_into(target, lines)
-
-    def _require_head_in(self, lines: Iterable[Line]) -> None:
-        """Refuse an export that lacks an entry which the head file knows: it is older than the ledger was."""
-        kept = self._heads.read() if self._heads is not None else None
-        if self._heads is not None and kept is not None:
-            page = MemoryPage.empty()
-            copy_into(page, lines)
-            page.commit()
-            self._heads.require_in(page, kept, self._name)
-
-    def _enter(self, page: Page, policy: Policy) -> None:
-        """Write the first entry, or that of an edit."""
-        facts = {"policy": json.loads(policy.to_json()), "policy_hash": policy.hash}
-        if page.state() is None:
-            body = {"format": FORMAT, "dataset": policy.dataset, "terms": Terms.of(policy).record()}
-            self._append(page, Draft.of("opened", body | facts))
-            return
-        if page.fact("policy_hash") == policy.hash:  # another process was faster
-            return
-        terms = terms_of(page).after(policy)
-        edits = changes(json.loads(policy_of(page).to_json()), json.loads(policy.to_json()))
-        self._append(page, Draft.of("policy", {"terms": terms.record(), "changes": edits, **facts}))
-
-    def _append(self, page: Page, draft: Draft) -> Head:
-        """Chain an entry; its time never runs backwards, whatever the clock does."""
-        state = self._state(page)
-        time = now()
-        if state is not None and time < state.time:
-            draft = Draft.of(draft.kind, {**draft.body, "clock": time})
-            time = state.time
-        line = draft.after(None if state is None else (state.number, state.hash), time)
-        apply(line, page)
-        page.append(line)
-        return Head(line.number, line.hash)
-
-    def _keep_head(self, page: Page) -> None:
-        """Copy the head to its file; stores call it after an entry is durable."""
-        if self._heads is not None and page.appended is not None:
-            self._heads.write(Head(page.appended.number, page.appended.hash))
-
-    def _state(self, page: Page) -> State | None:
-        """The last entry, which must be there: a number that is not would be counted on from."""
-        state = page.state()
-        if (state is None) != (not page.has(0)) or (state is not None and not page.has(state.number)):
-            msg = f"the last entry of the ledger {self._name} is unknown: it is damaged. Run verify; restore a backup."
-            raise LedgerError(msg)
-        return state
-
-    def _head(self, page: Page) -> Head:
-        state = self._state(page)
-        if state is None:
-            msg = f"the ledger {self._name} is empty."
-            raise LedgerError(msg)
-        return Head(state.number, state.hash)
+    def _allow(self, page: Page, entry: Entry) -> None:
+        """Refuse whoever may not have the answer, beside what `_check` refuses."""
+        self._check(page, entry)
+        require_right(self._policy, entry)
 
     def _check(self, page: Page, entry: Entry) -> None:
         """Refuse what the policy of the day does not know: an older policy, a strange analyst, purpose or kind."""
@@ -465,44 +279,33 @@ class Ledger(ABC):
         require_analyst(self._policy, entry.analyst)
         require_purpose(self._policy, entry.purpose)
 
-    def _require_policy(self, page: Page, asked_under: str) -> None:
-        if page.fact("policy_hash") != self._policy.hash or (asked_under and asked_under != self._policy.hash):
-            msg = (
-                "the policy was edited since this database was opened; nothing was spent. Close the database and open "
-                "it again."
-            )
-            raise LedgerError(msg)
+    def _read(self, sums: Sums | None) -> Cost:
+        """Read a sum that the store keeps, which must be by the ledger's own certificates."""
+        return read_sums(sums, self._limits.dataset)
 
-    def _amount(self, text: str) -> Currency:
-        """Read a sum that the store keeps, which must be of the ledger's own currency and relation."""
-        nothing = self._limits.nothing
-        try:
-            amount = read_text(text)
-        except DiscreetError:
-            amount = None
-        if type(amount) is not type(nothing) or amount.neighbors != nothing.neighbors:
-            msg = f"a sum of the ledger {self._name} is not readable; nothing was spent. Run verify; restore a backup."
-            raise LedgerError(msg)
-        return amount
+    def _spent(self, page: Page, scope: Scope) -> Cost:
+        return self._read(page.sums("", *scope))
 
-    def _spent(self, page: Page, scope: Scope) -> Currency:
-        text = page.amount("", *scope)
-        return self._limits.nothing if text is None else self._amount(text)
-
-    def _admit(self, page: Page, scope: Scope, charge: Currency) -> None:
-        limit = self._limits.of(scope)
-        if limit is not None and not self._clearly_fits(page, scope, charge):
+    def _admit(self, page: Page, scope: Scope, charge: Amount) -> None:
+        """Refuse a charge after which no certificate of a budget would hold."""
+        limits, cost = self._limits.of(scope), units_of(charge)
+        if limits is None:
+            return
+        spent = self._spent(page, scope)
+        if not any(holding(limits, spent + cost)):
             whose = "the dataset" if scope == DATASET else f"{scope[0]} {scope[1]}"
-            spend(limit, self._spent(page, scope), charge, whose)
-
-    def _clearly_fits(self, page: Page, scope: Scope, charge: Currency) -> bool:
-        """Whether a charge fits by its digits; the filter decides everything else, and words the refusal."""
-        before = page.amount("", *scope)
-        try:
-            cost = text_of(charge)
-            return within(cost if before is None else sum_text(before, cost), self._limits.text(scope))
-        except (AttributeError, DiscreetError, TypeError):  # no amount, or one that does not add
-            return False
+            told = self._limits.told
+            msg = (
+                f"{charge!r} does not fit into the budget of {whose}: {told(limits - spent)!r} is left of "
+                f"{told(limits)!r}. Nothing was spent. Ask for less."
+            )
+            if self._policy.filter == "best":
+                needs, used = (f"{float(100 * used_of(limits, part)):.3g} %" for part in (cost, spent))
+                msg = (
+                    f"this needs {needs} of the budget of {whose} and {used} is used: it does not fit. Nothing was "
+                    "spent. Ask for less."
+                )
+            raise BudgetError(msg)
 
     def _answers(self, page: Page, question: str) -> list[Line]:
         """The answers to a question, as they were recorded: one that was edited is not shown to anybody."""
@@ -510,25 +313,15 @@ class Ledger(ABC):
         self._require_genuine(lines)
         return lines
 
-    def _require_genuine(self, lines: Iterable[Line]) -> None:
-        for line in lines:
-            if not line.is_genuine or line.cost is None:
-                raise LedgerError(self._edited(line.number))
+    def _total(self, lines: Iterable[Line]) -> Amount:
+        return total(self._limits.nothing, *(line.cost for line in lines if line.cost is not None))
 
-    def _edited(self, number: int) -> str:
-        return f"entry {number} of the ledger {self._name} was edited. Run verify; restore a backup."
-
-    def _total(self, lines: Iterable[Line]) -> Currency:
-        return reduce(added, (line.cost for line in lines if line.cost is not None), self._limits.nothing)
-
-    def _repeat(self, page: Page, cost: Currency, entry: Entry) -> Repeat | None:
+    def _repeat(self, page: Page, cost: Amount, entry: Entry) -> Repeat | None:
         lines = self._answers(page, entry.question)
-        text = page.amount(entry.question, *DATASET)
-        if not lines or text is None or not covers(self._amount(text), cost):
-            return None
-        return self._told(page, lines, entry, self._amount(text))
+        paid = self._limits.told(self._read(page.sums(entry.question, *DATASET)))
+        return self._told(page, lines, entry, paid) if lines and covers(paid, cost) else None
 
-    def _told(self, page: Page, lines: Sequence[Line], entry: Entry, cost: Currency) -> Repeat:
+    def _told(self, page: Page, lines: Sequence[Line], entry: Entry, cost: Amount) -> Repeat:
         """Give answers together with which of them the analyst's and the purpose's budgets have not paid for yet."""
         own = {scope: seen(page, entry.question, *scope) for scope in scopes(entry.analyst, entry.purpose)[1:]}
         unseen = [frozenset(scope for scope, known in own.items() if line.reservation not in known) for line in lines]
@@ -553,7 +346,7 @@ class Ledger(ABC):
 
     def _wanted(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
         """Read stored releases again that `look` gave, in the order in which they are to be shown."""
-        self._check(page, entry)
+        self._allow(page, entry)
         answers = {line.reservation: line for line in self._answers(page, entry.question)}
         numbers = list(dict.fromkeys(repeat.numbers))
         if not numbers or not answers.keys() >= set(numbers):
@@ -574,17 +367,15 @@ class Ledger(ABC):
         head = self._append(page, Draft.of("shared", body))
         return replace(wanted, head=str(head))
 
-    def _body(self, cost: Currency, entry: Entry) -> dict[str, Any]:
+    def _body(self, cost: Amount, entry: Entry) -> dict[str, Any]:
         """What an entry says of a cost that is taken."""
         require_texts(entry)
-        self._limits.dataset.admits(cost)  # refuses what is no amount of this currency and relation
         charges = [(*scope, cost) for scope in scopes(entry.analyst, entry.purpose)]
         return {**about(entry), "what": entry.kind, "charges": plain(charges)}
 
-    def _reserved(self, page: Page, cost: Currency, entry: Entry, draft: Draft) -> Reservation:
+    def _reserved(self, page: Page, cost: Amount, entry: Entry, draft: Draft) -> Reservation:
         """Take a cost; with it come the earlier answers that analyst and purpose have both paid for already."""
-        page.foresee(entry.question, entry.analyst, entry.purpose)
-        self._check(page, entry)
+        self._allow(page, entry)
         whose = scopes(entry.analyst, entry.purpose)
         require_unused(page, entry)
         for scope in whose:

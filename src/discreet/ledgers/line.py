@@ -1,4 +1,4 @@
-"""One entry of a ledger: written once, chained to the one before by its hash."""
+"""One entry of a ledger: written once, chained to the one before by its hash; and the amounts in it, as text."""
 
 from __future__ import annotations
 
@@ -6,19 +6,42 @@ import datetime as dt
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledgers.amounts import read_amount
-from discreet.ledgers.sums import normal
+from discreet.privacy.costs import INFINITE, Cost, amount_from_json, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount
 
-__all__ = ["NOTHING", "Charge", "Draft", "Line", "Scope", "canonical", "now", "printable", "strict_json"]
+__all__ = [
+    "FORMAT",
+    "NOTHING",
+    "Charge",
+    "Draft",
+    "Line",
+    "Scope",
+    "Sums",
+    "amount_text",
+    "canonical",
+    "covers",
+    "now",
+    "printable",
+    "read_amount",
+    "read_sums",
+    "strict_json",
+    "sums_of",
+]
+
+Sums = tuple[tuple[int, int], ...]
+"""What stores keep of a budget: for each certificate the sum of its losses and that of its deltas, in units."""
+
+FORMAT = 3
+"""Raised when an older version could no longer read a ledger; 2 has sessions and keys, 3 whole numbers for sums."""
 
 NOTHING = "0" * 64
 """What the first entry names as the hash before it."""
@@ -26,11 +49,75 @@ NOTHING = "0" * 64
 Scope = tuple[str, str]
 """Whose budget: ("dataset", ""), ("analyst", "ann"), ("purpose", "research")."""
 
-Charge = tuple[str, str, "Currency"]
+Charge = tuple[str, str, "Amount"]
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
 _FITS = 2**63
 """Numbers of entries are below: stores keep them in 64 bits."""
+
+
+@lru_cache(maxsize=1024)
+def _text_of(amount: Amount) -> str:
+    return amount.to_json()
+
+
+def amount_text(amount: Amount) -> dict[str, Any]:
+    """Write an amount as a JSON object, the fractions of a currency as text.
+
+    >>> from discreet.privacy import Pure
+    >>> amount_text(Pure("1/3"))["epsilon"]
+    '1/3'
+    """
+    record: dict[str, Any] = json.loads(_text_of(amount))
+    return record
+
+
+def read_amount(record: object) -> Amount:
+    """Read what `amount_text` wrote.
+
+    >>> read_amount({"currency": "pure", "epsilon": "1/3", "neighbors": "add_remove"})
+    Pure(epsilon='1/3')
+    """
+    return amount_from_json(json.dumps(record))
+
+
+def covers(paid: Amount, cost: Amount) -> bool:
+    """Tell whether every number of a cost is at most what was paid, for the same neighbors, by the same certificates.
+
+    >>> from discreet.privacy import ZCDP
+    >>> covers(ZCDP(1), ZCDP("0.5")), covers(ZCDP(1), ZCDP("0.5", 1e-9))
+    (True, False)
+    """
+    if type(paid) is not type(cost) or paid.neighbors != cost.neighbors:
+        return False
+    return units_of(paid).covers(units_of(cost))
+
+
+def sums_of(cost: Cost) -> Sums:
+    """Write units as stores keep them.
+
+    >>> from discreet.privacy import Pure
+    >>> sums_of(units_of(Pure("0.5")))
+    ((500000000000, 0),)
+    """
+    return tuple(zip(cost.losses, cost.deltas, strict=True))
+
+
+def read_sums(sums: Sums | None, like: Cost) -> Cost:
+    """Read what a store keeps, which must be by the certificates of the ledger; nothing was spent where nothing is.
+
+    >>> from discreet.privacy import Pure
+    >>> read_sums(((10**12, 0),), units_of(Pure(9))) == units_of(Pure(1)), read_sums(None, units_of(Pure(9)))
+    (True, Cost(epsilon=0))
+    """
+    if sums is None:
+        return like * 0
+    numbers = [number for pair in sums for number in pair]
+    if len(sums) != len(like.names) or not all(type(number) is int and 0 <= number <= INFINITE for number in numbers):
+        msg = "a sum of the ledger is not readable; nothing was spent. Run verify, and restore a backup."
+        raise LedgerError(msg)
+    return Cost(tuple(loss for loss, _ in sums), tuple(delta for _, delta in sums), like.names, like.neighbors)
 
 
 def now() -> str:
@@ -193,12 +280,7 @@ class Line:
         return [(scope, name, read_amount(cost)) for scope, name, cost in self.body.get("charges", ())]
 
     @property
-    def charge_texts(self) -> list[tuple[str, str, str]]:
-        """The same, as sums are written."""
-        return [(scope, name, normal(json.dumps(cost))) for scope, name, cost in self.body.get("charges", ())]
-
-    @property
-    def cost(self) -> Currency | None:
+    def cost(self) -> Amount | None:
         """What the dataset was charged; None where nothing was."""
         return next((cost for scope, _, cost in self.charges if scope == "dataset"), None)
 

@@ -167,7 +167,9 @@ class _Place:
 
 def _given(ledger: Ledger, policy: Policy, export: Iterable[str] | None) -> Ledger:
     """Take a ledger that is open already."""
-    if ledger.policy.hash != policy.hash:
+    with ledger._page(write=False) as page:  # noqa: SLF001 - what it fixed at its creation
+        kept = ledger.kept(policy, page)
+    if ledger.policy.hash != kept.hash:
         msg = "ledger is that of another policy; open it with the policy of the database, or give its address."
         raise ParameterError(msg)
     if export is not None:

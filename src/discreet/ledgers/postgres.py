@@ -6,19 +6,18 @@ import os
 import selectors
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import shown
 from discreet.ledgers.forking import renew_lock
-from discreet.ledgers.heads import HeadFile
 from discreet.ledgers.ledger import Ledger
-from discreet.ledgers.line import Line
-from discreet.ledgers.page import Filed, State
+from discreet.ledgers.line import FORMAT
+from discreet.ledgers.page import HeadFile
 from discreet.ledgers.paths import read_path
 from discreet.ledgers.records import require_policy
-from discreet.ledgers.transfer import FORMAT
+from discreet.ledgers.tables import TablePage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +32,6 @@ __all__ = ["PostgresLedger"]
 
 _SCHEMA = "discreet_ledger"
 _WAIT_SECONDS = 30
-_CHUNK = 5000
 _TABLES = """
 CREATE TABLE lines (
     number bigint PRIMARY KEY, kind text NOT NULL, hash text NOT NULL, question text, reservation bigint,
@@ -43,10 +41,6 @@ CREATE INDEX answers ON lines (question) WHERE kind = 'recorded';
 CREATE UNIQUE INDEX once ON lines (reservation) WHERE kind = 'recorded';
 CREATE INDEX kinds ON lines (kind, number) WHERE kind NOT IN ('reserved', 'recorded', 'part');
 CREATE TABLE facts (name text PRIMARY KEY, value text NOT NULL);
-CREATE TABLE amounts (
-    topic text NOT NULL, scope text NOT NULL, name text NOT NULL, amount text NOT NULL,
-    PRIMARY KEY (topic, scope, name)
-);
 CREATE TABLE state (
     one integer PRIMARY KEY CHECK (one = 0), number bigint NOT NULL, hash text NOT NULL, time text NOT NULL
 );
@@ -60,112 +54,25 @@ CREATE TABLE sealed (
 REVOKE ALL ON sealed FROM PUBLIC;
 """
 """What format 2 added."""
+_SUMS = """
+CREATE TABLE sums (
+    topic text NOT NULL, scope text NOT NULL, name text NOT NULL, certificate integer NOT NULL,
+    loss bigint NOT NULL, delta bigint NOT NULL,
+    PRIMARY KEY (topic, scope, name, certificate)
+);
+"""
+"""What format 3 added; before, sums were texts in the table `amounts`."""
 _WRITING = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE"
 """Whatever the role's own default is: who has waited for a lock must see what was written meanwhile."""
 _LEFT_BEHIND: list[object] = []
 """Connections that a fork brought along; they belong to the parent."""
 
 
-class _Page:
+class _Page(TablePage):
     """A transaction on a PostgreSQL connection."""
 
     def __init__(self, cursor: Cursor[tuple[Any, ...]]) -> None:
-        self.appended: Line | None = None
-        self._cursor = cursor
-
-    def _one(self, query: str, *values: object) -> tuple[Any, ...] | None:
-        return self._cursor.execute(query.encode(), values).fetchone()
-
-    def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._cursor.execute(query.encode(), values).fetchall()
-
-    def foresee(self, question: str, analyst: str | None, purpose: str | None) -> None:
-        """Read nothing ahead: the server's own write to disk takes longer than all questions to it."""
-
-    def state(self) -> State | None:
-        row = self._one("SELECT number, hash, time FROM state")
-        return None if row is None else State(*row)
-
-    def append(self, line: Line) -> None:
-        values = (line.number, line.kind, line.hash, line.question or None, line.reservation, line.text)
-        self._cursor.execute("INSERT INTO lines VALUES (%s, %s, %s, %s, %s, %s)", values)
-        self._cursor.execute(
-            "INSERT INTO state VALUES (0, %s, %s, %s) ON CONFLICT (one) DO UPDATE "
-            "SET number = excluded.number, hash = excluded.hash, time = excluded.time",
-            (line.number, line.hash, line.time),
-        )
-        self.appended = line
-
-    def fact(self, name: str) -> str | None:
-        row = self._one("SELECT value FROM facts WHERE name = %s", name)
-        return None if row is None else str(row[0])
-
-    def set_fact(self, name: str, text: str) -> None:
-        query = "INSERT INTO facts VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        self._cursor.execute(query, (name, text))
-
-    def facts(self) -> dict[str, str]:
-        return {str(name): str(value) for name, value in self._all("SELECT name, value FROM facts")}
-
-    def amount(self, topic: str, scope: str, name: str) -> str | None:
-        row = self._one("SELECT amount FROM amounts WHERE topic = %s AND scope = %s AND name = %s", topic, scope, name)
-        return None if row is None else str(row[0])
-
-    def set_amount(self, topic: str, scope: str, name: str, text: str) -> None:
-        self._cursor.execute(
-            "INSERT INTO amounts VALUES (%s, %s, %s, %s) ON CONFLICT (topic, scope, name) "
-            "DO UPDATE SET amount = excluded.amount",
-            (topic, scope, name, text),
-        )
-
-    def amounts(self, topic: str | None) -> Iterable[tuple[str, str, str, str]]:
-        text = "SELECT topic, scope, name, amount FROM amounts"
-        rows = self._all(text) if topic is None else self._all(f"{text} WHERE topic = %s", topic)
-        return sorted((str(a), str(b), str(c), str(d)) for a, b, c, d in rows)
-
-    def has(self, number: int) -> bool:
-        return self._one("SELECT 1 FROM lines WHERE number = %s", number) is not None
-
-    def line(self, number: int) -> Line | None:
-        row = self._one("SELECT line, hash FROM lines WHERE number = %s", number)
-        return None if row is None else Line.read(*row)
-
-    def lines(self, start: int, stop: int | None = None, kind: str | None = None) -> Iterator[Line]:
-        text = "SELECT line, hash, number FROM lines WHERE number >= %s"
-        text += "" if stop is None else " AND number < %s"
-        text += "" if kind is None else " AND kind = %s"
-        rest = [value for value in (stop, kind) if value is not None]
-        while rows := self._all(f"{text} ORDER BY number LIMIT {_CHUNK}", start, *rest):
-            yield from (Line.read(line, stated) for line, stated, _ in rows)
-            start = rows[-1][2] + 1
-
-    def filed(self) -> Iterator[Filed]:
-        text = "SELECT line, hash, number, kind, question, reservation FROM lines WHERE number >= %s ORDER BY number"
-        start = -(2**63)  # an entry below 0 is no ledger's, and would be found by its question all the same
-        while rows := self._all(f"{text} LIMIT {_CHUNK}", start):
-            for content, stated, *columns in rows:
-                yield Filed.of(content, stated, tuple(columns))
-            start = rows[-1][2] + 1
-
-    def damage(self) -> list[str]:
-        """What a server's own checks find is its keeper's to see; entries, sums and facts are compared one by one."""
-        return []
-
-    def answers(self, question: str) -> list[Line]:
-        rows = self._all(
-            "SELECT line, hash FROM lines WHERE kind = 'recorded' AND question = %s ORDER BY number", question
-        )
-        return [Line.read(*row) for row in rows]
-
-    def answer(self, reservation: int) -> Line | None:
-        row = self._one("SELECT line, hash FROM lines WHERE kind = 'recorded' AND reservation = %s", reservation)
-        return None if row is None else Line.read(*row)
-
-    def parts(self, reservation: int) -> list[Line]:
-        rows = self._all(
-            "SELECT line, hash FROM lines WHERE kind = 'part' AND reservation = %s ORDER BY number", reservation
-        )
-        return [Line.read(*row) for row in rows]
+        super().__init__(lambda query, values: cursor.execute(query.replace("?", "%s").encode(), values))
 
     def close_sealed(self) -> None:
         """Take from all roles but the owner what a grant of all tables, now or by default, gave them."""
@@ -174,21 +81,21 @@ class _Page:
             "FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = 'sealed'::regclass AND a.grantee <> c.relowner"
         )
         for (grantee,) in self._all(asked):
-            self._cursor.execute(f"REVOKE ALL ON sealed FROM {grantee}".encode())
+            self._run(f"REVOKE ALL ON sealed FROM {grantee}", ())
 
     def put_sealed(self, number: int, seal: str, content: bytes) -> None:
         query = (
-            "INSERT INTO sealed VALUES (%s, %s, %s) ON CONFLICT (reservation) "
+            "INSERT INTO sealed VALUES (?, ?, ?) ON CONFLICT (reservation) "
             "DO UPDATE SET seal = excluded.seal, content = excluded.content"
         )
-        self._cursor.execute(query, (number, seal, content))
+        self._run(query, (number, seal, content))
 
     def drop_sealed(self, number: int) -> None:
-        self._cursor.execute("DELETE FROM sealed WHERE reservation = %s", (number,))
+        self._run("DELETE FROM sealed WHERE reservation = ?", (number,))
 
     def sealed(self, number: int, seal: str) -> bytes | None:
-        row = self._one("SELECT content FROM sealed WHERE reservation = %s AND seal = %s", number, seal)
-        return None if row is None else bytes(row[0])
+        row = self._one("SELECT content FROM sealed WHERE reservation = ? AND seal = ?", number, seal)
+        return None if row is None else bytes(cast("bytes", row[0]))
 
 
 class _TableVault:
@@ -346,12 +253,18 @@ class PostgresLedger(Ledger):
         cursor.execute("SELECT to_regclass(%s)", (f'"{self._schema}".format',))
         if cursor.fetchone() == (None,):
             cursor.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(place))
-            cursor.execute(_TABLES.encode())
+            for tables in (_TABLES, _SESSIONS, _SUMS):
+                cursor.execute(tables.encode())
             cursor.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA {} FROM PUBLIC").format(place))
-            cursor.execute("INSERT INTO format VALUES (1)")
+            cursor.execute("INSERT INTO format VALUES (%s)", (FORMAT,))
         version = cursor.execute("SELECT max(version) FROM format").fetchone()
-        if version == (1,):
-            cursor.execute(_SESSIONS.encode())
+        if version in {(1,), (2,)}:
+            if version == (1,):
+                cursor.execute(_SESSIONS.encode())
+            cursor.execute(_SUMS.encode())
+            kept = cursor.execute("SELECT scope, name, amount FROM amounts WHERE topic = ''").fetchall()
+            _Page(cursor).rebuild(kept)
+            cursor.execute("DROP TABLE amounts; REVOKE ALL ON sums FROM PUBLIC")
             cursor.execute("UPDATE format SET version = %s", (FORMAT,))
         elif version != (FORMAT,):
             msg = f"the ledger {self._named} was written by a newer Discreet. Upgrade Discreet to use it."

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
-from discreet.ledgers.amounts import added
+from discreet.privacy.costs import total
 
 if TYPE_CHECKING:
-    from discreet.privacy.currencies import Currency
+    from discreet.ledgers.statement import Usage
+    from discreet.privacy.costs import Amount, Promising
+    from discreet.privacy.curve import Curve
 
 __all__ = [
     "Entry",
@@ -89,7 +91,7 @@ class Reservation:
     """
 
     number: int
-    cost: Currency
+    cost: Amount
     entry: Entry
     earlier: tuple[Mapping[str, Any], ...] = ()
     head: str = ""
@@ -111,20 +113,20 @@ class Repeat:
     """
 
     answers: tuple[Mapping[str, Any], ...]
-    cost: Currency
+    cost: Amount
     head: str = ""
     numbers: tuple[int, ...] = ()
-    costs: tuple[Currency, ...] = ()
+    costs: tuple[Amount, ...] = ()
     unseen: tuple[frozenset[tuple[str, str]], ...] = ()
     limited: frozenset[tuple[str, str]] = frozenset()
 
     @property
-    def owed(self) -> dict[tuple[str, str], Currency]:
+    def owed(self) -> dict[tuple[str, str], Amount]:
         """What each budget would still be charged for showing all of them; budgets that have paid are left out."""
-        owed: dict[tuple[str, str], Currency] = {}
+        owed: dict[tuple[str, str], Amount] = {}
         for cost, budgets in zip(self.costs, self.unseen, strict=True):
             for budget in sorted(budgets):
-                owed[budget] = added(owed[budget], cost) if budget in owed else cost
+                owed[budget] = total(owed[budget], cost) if budget in owed else cost
         return owed
 
     def only(self, places: Sequence[int]) -> Repeat:
@@ -133,7 +135,7 @@ class Repeat:
         return replace(
             self,
             answers=tuple(self.answers[place] for place in places),
-            cost=sum(costs[1:], start=costs[0]),
+            cost=total(*costs),
             numbers=tuple(self.numbers[place] for place in places),
             costs=tuple(costs),
             unseen=tuple(self.unseen[place] for place in places),
@@ -151,35 +153,44 @@ class Purse(Protocol):
     """
 
     @property
-    def remaining(self) -> Currency:
+    def remaining(self) -> Amount:
         """What may still be spent on the dataset in one piece."""
 
-    def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
+    def remaining_for(self, analyst: str | None, purpose: str | None) -> Amount:
         """What an analyst may still spend for a purpose in one piece: the least of the budgets that are charged."""
+
+    def priced(self, given: Amount | Curve | Promising) -> Amount:
+        """What is charged for something, in the purse's own currency or by its certificates."""
+
+    def may(self, analyst: str | None, action: str, tables: Iterable[str]) -> bool:
+        """Tell whether somebody may do something with tables, by the policy of the day."""
+
+    def usage(self, analyst: str | None, purpose: str | None, cost: Amount | None = None) -> Usage:
+        """How much is used of the budgets that are charged, and how many more spends of a cost would fit."""
 
     def budgets(self, entry: Entry) -> tuple[tuple[str, str], ...]:
         """Name the budgets that a cost is charged to, by scope and name: of the dataset, the analyst, the purpose."""
 
-    def admits(self, cost: Currency, entry: Entry) -> bool:
+    def admits(self, cost: Amount, entry: Entry) -> bool:
         """Tell whether a cost would fit now; asking is free."""
 
-    def affords(self, charges: Mapping[tuple[str, str], Currency]) -> bool:
+    def affords(self, charges: Mapping[tuple[str, str], Amount]) -> bool:
         """Tell whether charges to several budgets would fit now, each for itself."""
 
-    def look(self, cost: Currency, entry: Entry) -> Repeat | None:
+    def look(self, cost: Amount, entry: Entry) -> Repeat | None:
         """Give what was released for the same question, if at least this cost was paid for it; `take` comes first."""
 
-    def replay(self, cost: Currency, entry: Entry) -> Repeat | None:
+    def replay(self, cost: Amount, entry: Entry) -> Repeat | None:
         """Give what the same request got under its key; None without a key, or when it is sent for the first time."""
 
-    def reserve(self, cost: Currency, entry: Entry) -> Reservation:
+    def reserve(self, cost: Amount, entry: Entry) -> Reservation:
         """Take a cost before any data is touched, or refuse it; a refusal takes nothing."""
 
-    def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
+    def reserve_all(self, costs: Sequence[tuple[Amount, Entry]]) -> tuple[Reservation, ...]:
         """Take several costs, all or none."""
 
     def take(
-        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
+        self, costs: Sequence[tuple[Amount, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
         """Take several costs, and what is owed for showing repeats, which is free for the dataset: all or none.
 
@@ -213,7 +224,7 @@ def require_entry(entry: Entry) -> None:
         raise ParameterError(msg)
 
 
-def require_costs(costs: Iterable[tuple[Currency, Entry]]) -> list[tuple[Currency, Entry]]:
+def require_costs(costs: Iterable[tuple[Amount, Entry]]) -> list[tuple[Amount, Entry]]:
     """Read costs with what each is for.
 
     >>> require_costs([None])

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, ParameterError, PolicyError
 from discreet.exact import shown
-from discreet.ledgers.amounts import amount_text
-from discreet.ledgers.keys import request_hash, require_key
-from discreet.ledgers.line import strict_json
+from discreet.ledgers.line import amount_text, strict_json
 from discreet.ledgers.purse import Repeat
+from discreet.ledgers.rules import request_hash, require_key
 from discreet.ledgers.terms import DATASET, Terms
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from discreet.ledgers.heads import Head
     from discreet.ledgers.line import Charge, Line, Scope
-    from discreet.ledgers.page import Page
+    from discreet.ledgers.page import Head, Page
     from discreet.ledgers.purse import Entry, Released
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount
 
 __all__ = [
     "NOTES",
@@ -37,6 +35,7 @@ __all__ = [
     "require_note",
     "require_policy",
     "require_purpose",
+    "require_right",
     "require_texts",
     "scopes",
     "table_names",
@@ -65,10 +64,10 @@ def scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
     return budgets
 
 
-def repeat_of(lines: Sequence[Line], cost: Currency, head: Head) -> Repeat:
+def repeat_of(lines: Sequence[Line], cost: Amount, head: Head) -> Repeat:
     """Give recorded answers as what was paid for before.
 
-    >>> from discreet.ledgers.heads import Head
+    >>> from discreet.ledgers.page import Head
     >>> from discreet.privacy import Pure
     >>> repeat_of([], Pure(1), Head(0, "0f" * 32)).numbers
     ()
@@ -171,6 +170,23 @@ def require_purpose(policy: Policy, purpose: str | None) -> None:
     if not policy.serves(purpose):
         purposes = ", ".join(known.name for known in policy.purposes)
         msg = f"purpose is {shown(purpose)}; the policy's purposes are {purposes}. Give one: purpose=…."
+        raise ParameterError(msg)
+
+
+def require_right(policy: Policy, entry: Entry) -> None:
+    """Refuse who may not have anything released from tables, whatever it is that spends.
+
+    >>> from discreet.ledgers.purse import Entry
+    >>> from discreet.tables import Analyst
+    >>> policy = Policy([], epsilon=1, analysts=[Analyst("ann", may=["preview"])])
+    >>> require_right(policy, Entry("", (), "ann", kind="method"))
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: analyst 'ann' may not release anything; ask the owner of the policy.
+    """
+    if not policy.may(entry.analyst, "release", entry.tables):
+        about = f"questions about {', '.join(entry.tables)}" if entry.tables else "anything"
+        msg = f"analyst {shown(entry.analyst)} may not release {about}; ask the owner of the policy."
         raise ParameterError(msg)
 
 

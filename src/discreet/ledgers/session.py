@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.exact import integer, shown
-from discreet.ledgers.amounts import covers, difference, read_text
-from discreet.ledgers.line import Draft, canonical, now
+from discreet.ledgers.charging import charged
+from discreet.ledgers.line import Draft, canonical, covers, now, read_amount, read_sums
 from discreet.ledgers.purse import (
     Repeat,
     Reservation,
@@ -23,8 +24,10 @@ from discreet.ledgers.purse import (
 from discreet.ledgers.records import about, plain, released_record, require_texts
 from discreet.ledgers.rules import SESSIONS, session_fact, step_fact, steps_of
 from discreet.ledgers.vaults import open_sealed, sealed
+from discreet.mechanisms.release import Release
 from discreet.noise.bits import SYSTEM
 from discreet.noise.sealed import SealedBits
+from discreet.privacy.costs import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,9 +38,11 @@ if TYPE_CHECKING:
     from discreet.ledgers.line import Line, Scope
     from discreet.ledgers.page import Page
     from discreet.ledgers.purse import Entry, Released
+    from discreet.ledgers.statement import Usage
     from discreet.ledgers.vaults import Lease
     from discreet.noise import BitSource
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount, Cost, Promising
+    from discreet.privacy.curve import Curve
 
 __all__ = ["Session", "held_session"]
 
@@ -90,7 +95,7 @@ class Session:
     def open(
         cls,
         ledger: Ledger,
-        cost: Currency,
+        cost: Amount,
         entry: Entry,
         *,
         most_parts: int | None = None,
@@ -107,6 +112,7 @@ class Session:
             raise ParameterError(msg)
         _refuse_key(entry)
         ends = _ends(most_parts, until)
+        cost = ledger.priced(cost)
         draft = Draft.of("reserved", {**ledger._body(cost, entry), **ends})  # noqa: SLF001 - a ledger's own part
         with ledger._page(write=True) as page:  # noqa: SLF001 - as above
             known = page.fact(session_fact(entry.question, entry.analyst, entry.purpose))
@@ -114,7 +120,7 @@ class Session:
                 paid = ledger._reserved(page, cost, entry, draft)  # noqa: SLF001 - as above
                 opened = page.line(paid.number)
             else:
-                ledger._check(page, entry)  # noqa: SLF001 - as above
+                ledger._allow(page, entry)  # noqa: SLF001 - as above
                 opened = page.line(int(known))
                 _require_same(opened, draft)
             return cls._taken_over(ledger, page, opened)
@@ -168,7 +174,7 @@ class Session:
         return self._number
 
     @property
-    def cost(self) -> Currency:
+    def cost(self) -> Amount:
         """What was taken for all of it."""
         cost = self._opened.cost
         if cost is None:
@@ -191,26 +197,44 @@ class Session:
         return parts
 
     @property
+    def releases(self) -> list[Release[Any]]:
+        """The same as releases that say what they were charged: a step its own cost, all others the whole session's."""
+        with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
+            parts = [(line.body["answer"], self._paid(page, self._genuine(line))) for line in page.parts(self._number)]
+        self._ledger._settle()  # noqa: SLF001 - as above
+        return [charged(Release.from_json(json.dumps(answer)), cost) for answer, cost in parts]
+
+    @property
     def over(self) -> str:
         """Why nothing can be appended any more; empty while something can."""
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
             return self._ended(page)
 
     def bits(self, step: int | None = None) -> BitSource:
-        """The bits of the next part, or of a step that was reserved.
+        """The bits of the next part, or of a step that was reserved and has no answer yet.
 
-        Here the source goes on however often it is asked for, so that no two draws are the same. Who takes the session
-        over begins it again: what a crash cut off is drawn as it was, and nothing of it was shown.
+        Here the source goes on however often it is asked for, and whatever else is kept meanwhile, so that no two draws
+        are the same. Who takes the session over begins it again: what a crash cut off is drawn as it was, and nothing
+        of it was shown. So what is drawn for a step is shown in its answer alone.
         """
         self._require_open()
         self._require_key()
         if step is not None:
-            return self._source(2 * integer(step, name="step", least=0, most=2**62) + 1)
+            step = integer(step, name="step", least=0, most=2**62)
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
-            return self._source(2 * self._count(page))
+            if step is None:
+                return self._source(2 * self._count(page))
+            self._open_step(page, step)
+            return self._source(2 * step + 1)
 
     def _source(self, place: int) -> BitSource:
         return self._sources.setdefault(place, SealedBits(self._key, place))
+
+    def _forget_sources(self, count: int, answered: set[int]) -> None:
+        """Forget the sources of parts before this one, and of steps; others, of any thread, go on."""
+        for place in list(self._sources):
+            if place // 2 in answered if place % 2 else place < 2 * count:
+                self._sources.pop(place, None)
 
     # What it does
 
@@ -261,12 +285,12 @@ class Session:
     # A purse for the steps inside it
 
     @property
-    def remaining(self) -> Currency:
+    def remaining(self) -> Amount:
         """What steps may still cost."""
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
-            return difference(self.cost, self._spent(page))
+            return self._left(page)
 
-    def remaining_for(self, analyst: str | None, purpose: str | None) -> Currency:
+    def remaining_for(self, analyst: str | None, purpose: str | None) -> Amount:
         """What steps may still cost; the budgets of analyst and purpose were charged at the opening."""
         del analyst, purpose
         return self.remaining
@@ -276,48 +300,60 @@ class Session:
         del entry
         return (("session", self._opened.question),)
 
-    def admits(self, cost: Currency, entry: Entry) -> bool:
+    def admits(self, cost: Amount, entry: Entry) -> bool:
         """Tell whether a step would fit now."""
         require_entry(entry)
-        return covers(self.remaining, cost)
+        return self.affords({("session", ""): cost})
 
-    def affords(self, charges: Mapping[Scope, Currency]) -> bool:
+    def affords(self, charges: Mapping[Scope, Amount]) -> bool:
         """Tell whether charges would fit now."""
-        left = self.remaining
-        return all(covers(left, charge) for charge in charges.values())
+        with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
+            return all(self._holds(page, self.priced(charge)) for charge in charges.values())
+
+    def priced(self, given: Amount | Curve | Promising) -> Amount:
+        """What is charged for something, as the ledger prices it."""
+        return self._ledger.priced(given)
+
+    def usage(self, analyst: str | None, purpose: str | None, cost: Amount | None = None) -> Usage:
+        """How much is used of the budgets that were charged at the opening."""
+        return self._ledger.usage(analyst, purpose, cost)
+
+    def may(self, analyst: str | None, action: str, tables: Iterable[str]) -> bool:
+        """Tell whether somebody may do something with tables, by the policy of the day."""
+        return self._ledger.may(analyst, action, tables)
 
     def note(self, kind: str, what: str, facts: Mapping[str, object]) -> str:
         """Keep a public fact for the owner, in the ledger."""
         return self._ledger.note(kind, what, facts)
 
-    def look(self, cost: Currency, entry: Entry) -> Repeat | None:
+    def look(self, cost: Amount, entry: Entry) -> Repeat | None:
         """Give what the same step released before, if at least this cost was paid for it."""
         require_entry(entry)
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
             part = self._step(page, entry.question, "part")
             step = None if part is None else page.line(int(part.body["step"]))
-            paid = None if step is None else read_text(canonical(self._genuine(step).body["inner"]))
-            if part is None or step is None or paid is None or not covers(paid, cost):
+            paid = None if step is None else read_amount(self._genuine(step).body["inner"])
+            if part is None or step is None or paid is None or not covers(paid, self.priced(cost)):
                 return None
             head = self._ledger._head(page)  # noqa: SLF001 - as above
         self._ledger._settle()  # noqa: SLF001 - as above
         return Repeat((part.body["answer"],), paid, str(head), (step.number,), (paid,), (frozenset(),))
 
-    def replay(self, cost: Currency, entry: Entry) -> None:
+    def replay(self, cost: Amount, entry: Entry) -> None:
         """Give nothing: a step is found again by its question, and one with a key is refused."""
         del cost
         _refuse_key(entry)
 
-    def reserve(self, cost: Currency, entry: Entry) -> Reservation:
+    def reserve(self, cost: Amount, entry: Entry) -> Reservation:
         """Take the cost of a step, or raise BudgetError."""
         return self.reserve_all([(cost, entry)])[0]
 
-    def reserve_all(self, costs: Sequence[tuple[Currency, Entry]]) -> tuple[Reservation, ...]:
+    def reserve_all(self, costs: Sequence[tuple[Amount, Entry]]) -> tuple[Reservation, ...]:
         """Take the costs of several steps, all or none."""
         return self.take(costs, [])[0]
 
     def take(
-        self, costs: Sequence[tuple[Currency, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
+        self, costs: Sequence[tuple[Amount, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
     ) -> tuple[tuple[Reservation, ...], tuple[Repeat, ...]]:
         """Take the costs of steps, all or none; repeats are free.
 
@@ -344,13 +380,13 @@ class Session:
 
     # How it is done
 
-    def _reserved(self, page: Page, cost: Currency, entry: Entry) -> Reservation:
-        self._ledger._limits.dataset.admits(cost)  # noqa: SLF001 - refuses what is no amount of this ledger
+    def _reserved(self, page: Page, cost: Amount, entry: Entry) -> Reservation:
+        cost = self.priced(cost)
         begun = self._step(page, entry.question, "open")
-        if begun is not None and read_text(canonical(begun.body["inner"])) == cost:
+        if begun is not None and read_amount(begun.body["inner"]) == cost:
             return Reservation(begun.number, cost, entry, (), str(self._ledger._head(page)))  # noqa: SLF001 - as above
-        left = difference(self.cost, self._spent(page))
-        if not covers(left, cost):
+        left = self._left(page)
+        if not self._holds(page, cost):
             msg = (
                 f"{cost!r} does not fit into the session: {left!r} is left of {self.cost!r}. Nothing was spent. Ask "
                 "for less, or open a session with a larger cost."
@@ -368,15 +404,26 @@ class Session:
         line = page.line(int(number)) if word == stage else None
         return None if line is None else self._genuine(line)
 
+    def _paid(self, page: Page, part: Line) -> Amount:
+        """What was taken for a part: the cost of its step, if one was reserved."""
+        step = page.line(int(part.body["step"])) if "step" in part.body else None
+        return self.cost if step is None else read_amount(self._genuine(step).body["inner"])
+
     def _genuine(self, line: Line) -> Line:
         """Refuse an entry that was edited: it is shown to nobody, and pays for nothing."""
         if not line.is_genuine:
             raise LedgerError(self._ledger._edited(line.number))  # noqa: SLF001 - a ledger's own part
         return line
 
-    def _spent(self, page: Page) -> Currency:
-        text = page.amount(*steps_of(self._number))
-        return self.cost * 0 if text is None else self._ledger._amount(text)  # noqa: SLF001 - a ledger's own part
+    def _spent(self, page: Page) -> Cost:
+        return read_sums(page.sums(*steps_of(self._number)), units_of(self.cost))
+
+    def _left(self, page: Page) -> Amount:
+        return self._ledger._limits.told(units_of(self.cost) - self._spent(page))  # noqa: SLF001 - a ledger's own part
+
+    def _holds(self, page: Page, cost: Amount) -> bool:
+        """Whether *every* certificate of the session holds with a step: the ledger may rest on any one of them."""
+        return units_of(self.cost).covers(self._spent(page) + units_of(cost))
 
     def _count(self, page: Page) -> int:
         return int(page.fact(f"parts {self._number}") or 0)
@@ -400,7 +447,8 @@ class Session:
                 whole = {**body, "reservation": number, "fence": self._fence}
                 last = place == len(bodies) - 1
                 head = self._ledger._append(page, Draft.of(kind, {**whole, **extra} if last else whole))  # noqa: SLF001
-        self._sources.clear()
+            count = self._count(page)
+        self._forget_sources(count, {int(body["step"]) for body in bodies if "step" in body})
         if state is not None:
             self._state = state
         if state is not None or kind == "closed":
@@ -409,14 +457,18 @@ class Session:
 
     def _require_step(self, page: Page, body: Mapping[str, Any]) -> None:
         """Refuse an answer to what is no open step of this session."""
-        line = page.line(body["step"])
-        named = None if line is None else (line.kind, line.reservation, line.question)
-        if line is None or named != ("step", self._number, body["question"]):
-            msg = f"entry {body['step']} is no step of this session; reserve first."
-            raise ParameterError(msg)
+        if self._open_step(page, body["step"]).question != body["question"]:
+            raise ParameterError(_no_step(body["step"]))
+
+    def _open_step(self, page: Page, number: int) -> Line:
+        """Give the entry of a step that was reserved here and has no answer yet."""
+        line = page.line(number)
+        if line is None or (line.kind, line.reservation) != ("step", self._number):
+            raise ParameterError(_no_step(number))
         if page.fact(f"answered {line.number}") is not None:
             msg = f"step {line.number} has its answer already; a cost pays for one. Reserve again."
             raise ParameterError(msg)
+        return line
 
     def _require_open(self) -> None:
         if self._lease is None or self._process != os.getpid():
@@ -466,6 +518,10 @@ def _refuse_key(entry: Entry) -> None:
             f"key is {shown(entry.key)}; sessions and their steps have none: their names find them again. Leave it out."
         )
         raise ParameterError(msg)
+
+
+def _no_step(number: int) -> str:
+    return f"entry {number} is no step of this session; reserve first."
 
 
 _HELD: WeakKeyDictionary[Ledger, WeakValueDictionary[int, Session]] = WeakKeyDictionary()

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 from discreet.errors import LedgerError
 from discreet.files import made, narrowed
 from discreet.ledgers.forking import rest_before
-from discreet.ledgers.heads import HeadFile
 from discreet.ledgers.ledger import Ledger
-from discreet.ledgers.line import Line
+from discreet.ledgers.line import FORMAT
 from discreet.ledgers.lock import turn
-from discreet.ledgers.page import Filed, State
+from discreet.ledgers.page import HeadFile
 from discreet.ledgers.paths import HEAD, read_ledger_path
 from discreet.ledgers.records import require_policy
-from discreet.ledgers.transfer import FORMAT, checked, written
+from discreet.ledgers.tables import TablePage
+from discreet.ledgers.transfer import checked, written
 from discreet.ledgers.vaults import FileVault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
     from discreet.tables import Policy
@@ -42,6 +42,11 @@ _FORKED = (
     "spent. Fork first and open the database then, or start a new process."
 )
 _PARTS = "CREATE INDEX parts ON lines (reservation, number) WHERE kind = 'part'"
+_SUMS = """CREATE TABLE sums (
+    topic TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, certificate INTEGER NOT NULL,
+    loss INTEGER NOT NULL, delta INTEGER NOT NULL,
+    PRIMARY KEY (topic, scope, name, certificate)
+) STRICT, WITHOUT ROWID"""
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {FORMAT};
@@ -58,10 +63,7 @@ CREATE UNIQUE INDEX once ON lines (reservation) WHERE kind = 'recorded';
 CREATE INDEX kinds ON lines (kind, number) WHERE kind NOT IN ('reserved', 'recorded', 'part');
 {_PARTS};
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE amounts (
-    topic TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, amount TEXT NOT NULL,
-    PRIMARY KEY (topic, scope, name)
-) STRICT, WITHOUT ROWID;
+{_SUMS};
 CREATE TABLE state (
     only INTEGER PRIMARY KEY CHECK (only = 0), number INTEGER NOT NULL, hash TEXT NOT NULL, time TEXT NOT NULL
 ) STRICT;
@@ -77,157 +79,15 @@ _CODES: dict[int | None, int] = {
 """What the system says of lock files, in SQLite's words."""
 
 
-_GLANCE = """
-SELECT state.number, state.hash, state.time,
-    EXISTS (SELECT 1 FROM lines WHERE number = 0),
-    EXISTS (SELECT 1 FROM lines WHERE number = state.number),
-    (SELECT value FROM facts WHERE name = 'policy_hash'),
-    (SELECT amount FROM amounts WHERE topic = '' AND scope = 'dataset' AND name = ''),
-    (SELECT amount FROM amounts WHERE topic = '' AND scope = 'analyst' AND name = ?),
-    (SELECT amount FROM amounts WHERE topic = '' AND scope = 'purpose' AND name = ?),
-    EXISTS (SELECT 1 FROM lines WHERE kind = 'recorded' AND question = ?)
-FROM state
-"""
-
-
-class _Page:
-    """A transaction on a SQLite connection; nobody else writes meanwhile, so each fact is read once.
-
-    A statement takes longer to call than to run, and others wait meanwhile: what a spend reads is read by one, and sums
-    are written at the end.
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._run = connection.execute
-        self._amounts: dict[tuple[str, str, str], str | None] = {}
-        self._changed: dict[tuple[str, str, str], str] = {}
-        self._facts: dict[str, str | None] = {}
-        self._there: dict[int, bool] = {}
-        self._state: State | None = None
-        self._unanswered = ""
-        self.appended: Line | None = None
-
-    def foresee(self, question: str, analyst: str | None, purpose: str | None) -> None:
-        if self._state is not None:  # after the first of several spends the rest is read as it is asked for
-            return
-        row = self._run(_GLANCE, (analyst, purpose, question)).fetchone()
-        if row is None:
-            return
-        first_there, last_there, *texts, answered = row[3:]
-        policy, dataset, of_analyst, of_purpose = (None if text is None else str(text) for text in texts)
-        self._state = _state(row[:3])
-        self._there = {0: bool(first_there), self._state.number: bool(last_there)}
-        self._facts = {"policy_hash": policy}
-        self._amounts["", "dataset", ""] = dataset
-        if analyst is not None:
-            self._amounts["", "analyst", analyst] = of_analyst
-        if purpose is not None:
-            self._amounts["", "purpose", purpose] = of_purpose
-        self._unanswered = "" if answered else question
-
-    def flush(self) -> None:
-        """Write the sums and the state, before anything else reads them and before the transaction ends."""
-        if self.appended is not None and self._state is not None:
-            self._run("INSERT OR REPLACE INTO state VALUES (0, ?, ?, ?)", self._state)
-        for key, text in self._changed.items():
-            self._run("INSERT OR REPLACE INTO amounts VALUES (?, ?, ?, ?)", (*key, text))
-        self._changed = {}
-
-    def state(self) -> State | None:
-        if self._state is None:
-            row = self._run("SELECT number, hash, time FROM state").fetchone()
-            self._state = None if row is None else _state(row)
-        return self._state
-
-    def append(self, line: Line) -> None:
-        values = (line.number, line.kind, line.hash, line.question or None, line.reservation, line.text)
-        self._run("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?)", values)
-        self._state, self._there[line.number] = State(line.number, line.hash, line.time), True
-        if line.kind == "recorded":
-            self._unanswered = ""
-        self.appended = line
-
-    def fact(self, name: str) -> str | None:
-        if name not in self._facts:
-            row = self._run("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-            self._facts[name] = None if row is None else str(row[0])
-        return self._facts[name]
-
-    def set_fact(self, name: str, text: str) -> None:
-        self._run("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, text))
-        self._facts[name] = text
-
-    def facts(self) -> dict[str, str]:
-        return dict(self._run("SELECT name, value FROM facts").fetchall())
-
-    def amount(self, topic: str, scope: str, name: str) -> str | None:
-        key = (topic, scope, name)
-        if key not in self._amounts:
-            query = "SELECT amount FROM amounts WHERE topic = ? AND scope = ? AND name = ?"
-            row = self._run(query, key).fetchone()
-            self._amounts[key] = None if row is None else str(row[0])
-        return self._amounts[key]
-
-    def set_amount(self, topic: str, scope: str, name: str, text: str) -> None:
-        self._amounts[topic, scope, name] = self._changed[topic, scope, name] = text
-
-    def amounts(self, topic: str | None) -> Iterable[tuple[str, str, str, str]]:
-        self.flush()
-        where, values = ("", ()) if topic is None else (" WHERE topic = ?", (topic,))
-        return self._run(f"SELECT topic, scope, name, amount FROM amounts{where} ORDER BY 1, 2, 3", values).fetchall()  # noqa: S608 - a constant
-
-    def has(self, number: int) -> bool:
-        if number not in self._there:
-            self._there[number] = self._run("SELECT 1 FROM lines WHERE number = ?", (number,)).fetchone() is not None
-        return self._there[number]
-
-    def line(self, number: int) -> Line | None:
-        row = self._run("SELECT line, hash FROM lines WHERE number = ?", (number,)).fetchone()
-        return None if row is None else Line.read(*row)
-
-    def lines(self, start: int, stop: int | None = None, kind: str | None = None) -> Iterator[Line]:
-        text, values = "SELECT line, hash FROM lines WHERE number >= ?", [start, stop, kind]
-        text += "" if stop is None else " AND number < ?"
-        text += "" if kind is None else " AND kind = ?"
-        for row in self._run(f"{text} ORDER BY number", [value for value in values if value is not None]):
-            yield Line.read(*row)
-
-    def filed(self) -> Iterator[Filed]:
-        query = "SELECT line, hash, number, kind, question, reservation FROM lines ORDER BY number"
-        for text, stated, *columns in self._run(query):
-            yield Filed.of(text, stated, tuple(columns))
+class _Page(TablePage):
+    """A transaction on a SQLite connection."""
 
     def damage(self) -> list[str]:
-        faults = [str(row[0]) for row in self._run("PRAGMA integrity_check(10)") if row[0] != "ok"]
+        faults = [str(row[0]) for row in self._all("PRAGMA integrity_check(10)") if row[0] != "ok"]
         said = [f"the file is damaged: {' '.join(fault.split())}." for fault in faults]
-        if _schema(self._run) != _expected_schema():
+        if _schema(self._all) != _expected_schema():
             said.append("the tables or indexes of the file are not those that a ledger makes: they were edited.")
         return said
-
-    def answers(self, question: str) -> list[Line]:
-        if question and question == self._unanswered:
-            return []
-        rows = self._run(
-            "SELECT line, hash FROM lines WHERE kind = 'recorded' AND question = ? ORDER BY number", (question,)
-        )
-        return [Line.read(*row) for row in rows]
-
-    def answer(self, reservation: int) -> Line | None:
-        query = "SELECT line, hash FROM lines WHERE kind = 'recorded' AND reservation = ?"
-        row = self._run(query, (reservation,)).fetchone()
-        return None if row is None else Line.read(*row)
-
-    def parts(self, reservation: int) -> list[Line]:
-        query = "SELECT line, hash FROM lines WHERE kind = 'part' AND reservation = ? ORDER BY number"
-        return [Line.read(*row) for row in self._run(query, (reservation,))]
-
-
-def _state(row: Sequence[object]) -> State:
-    number, last, time = row
-    if not (isinstance(number, int) and isinstance(last, str) and isinstance(time, str)):
-        msg = "its last entry is unknown"
-        raise sqlite3.DatabaseError(msg)
-    return State(number, last, time)
 
 
 def _schema(run: Callable[[str], Iterable[tuple[object, ...]]]) -> set[tuple[object, ...]]:
@@ -244,8 +104,15 @@ def _expected_schema() -> set[tuple[object, ...]]:
 def _upgrade(connection: sqlite3.Connection) -> None:
     """Bring a file of an older format up to date, once, whoever comes first."""
     connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] < FORMAT:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version < 2:  # had no sessions
         connection.execute(_PARTS)
+    if version < FORMAT:  # kept sums as texts
+        page = _Page(connection.execute)
+        kept = connection.execute("SELECT scope, name, amount FROM amounts WHERE topic = ''").fetchall()
+        connection.execute(_SUMS)
+        page.rebuild(kept)
+        connection.execute("DROP TABLE amounts")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("COMMIT")
 
@@ -443,7 +310,11 @@ class SQLiteLedger(Ledger):
                 msg = f"the file {self._path} {what}"
                 raise LedgerError(msg)
             if version < FORMAT:
-                _upgrade(connection)
+                try:
+                    _upgrade(connection)
+                except BaseException:
+                    connection.close()  # what is half done is undone
+                    raise
             self._connection, self._process = connection, os.getpid()
         return self._connection
 
@@ -465,9 +336,8 @@ class SQLiteLedger(Ledger):
             connection.execute(begin)  # an interrupt may come right after it
             if begin != "BEGIN":
                 self._open_log()  # before anything is written, as it may fail
-            page = _Page(connection)
+            page = _Page(connection.execute)
             yield page
-            page.flush()
             self._require_own()
             connection.execute("COMMIT")
         except BaseException:  # also Ctrl-C: what is half done is undone

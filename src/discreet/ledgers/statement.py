@@ -3,47 +3,88 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
-from discreet.ledgers.amounts import left_of
-from discreet.privacy import Approximate
+from discreet.exact import counted
+from discreet.privacy.costs import fitting, units_of, used_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
-    from discreet.ledgers.heads import Head
     from discreet.ledgers.line import Scope
+    from discreet.ledgers.page import Head
     from discreet.ledgers.terms import Limits
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount, Cost
+    from discreet.privacy.currencies import Budget
     from discreet.tables import Policy
 
-__all__ = ["Account", "Statement"]
+__all__ = ["Account", "Statement", "Usage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much of a budget is used, and how many more of the same would fit: what people read.
+
+    Of several budgets that are charged it is the one of which least is left; `more` counts what fits into all of them.
+
+    >>> from discreet.privacy import Budget
+    >>> print(Usage(0.17, Budget(3, "1e-6"), "dataset", 5))
+    used 17 % of ε = 3; about 5 more questions like this one
+    >>> print(Usage(1.0, Budget(3), "analyst ann", 0))
+    used 100 % of ε = 3 of analyst ann; no more questions like this one
+    """
+
+    share: float
+    budget: Budget
+    title: str = "dataset"
+    more: int | None = None
+
+    def __str__(self) -> str:
+        whose = "" if self.title == "dataset" else f" of {self.title}"
+        return f"used {_percent(self.share)} of ε = {float(self.budget.epsilon):.4g}{whose}{self._more}"
+
+    @property
+    def _more(self) -> str:
+        if self.more is None:
+            return ""
+        return f"; {_more(self.more)} like this one"
+
+
+_MANY = 10_000
+_KEPT = {
+    "pure": "a pure filter",
+    "approximate": "an approximate filter",
+    "zcdp": "a zcdp filter",
+    "best": "the best of several certificates",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One budget: whose it is, what was spent of it, and its limit if it has one of its own.
+    """One budget: whose it is, what was spent of it, and its limit if it has one of its own; which part of it is used.
+
+    `more` counts how many spends like the last one would still fit.
 
     >>> from discreet.privacy import Pure
-    >>> Account("analyst", "ann", Pure("0.25"), Pure(1), Pure("0.75")).share
+    >>> Account("analyst", "ann", Pure("0.25"), Pure(1), Pure("0.75"), "ε = 1").share
     0.25
     """
 
     scope: str
     name: str
-    spent: Currency
-    limit: Currency | None
-    left: Currency | None
+    spent: Amount
+    limit: Amount | None
+    left: Amount | None
+    budget: str = ""
+    """The limit as the policy states it."""
+    more: int | None = None
 
     @property
     def share(self) -> float | None:
-        """Which part of the limit is used, in the number that is used most; None without a limit."""
-        if self.limit is None:
-            return None
-        limits, spent = (cast("dict[str, Fraction]", amount.fields()) for amount in (self.limit, self.spent))
-        return float(max((spent[name] / most for name, most in limits.items() if most), default=Fraction(1)))
+        """Which part of the limit is used, by the certificate of which most is left; None without a limit."""
+        return None if self.limit is None else float(used_of(units_of(self.limit), units_of(self.spent)))
 
     @property
     def title(self) -> str:
@@ -58,6 +99,7 @@ class Account:
             "name": self.name,
             **{word: None if amount is None else _plain(amount) for word, amount in amounts.items()},
             "share": self.share,
+            "more": self.more,
         }
 
 
@@ -65,16 +107,15 @@ class Account:
 class Statement:
     """All budgets of a ledger at one moment.
 
-    >>> from discreet.ledgers import MemoryLedger
+    >>> from discreet.ledgers import Entry, MemoryLedger
     >>> from discreet.privacy import Pure
-    >>> from discreet.ledgers import Entry
     >>> from discreet.tables import Policy
     >>> ledger = MemoryLedger(Policy([], epsilon=2, dataset="hospital"))
     >>> _ = ledger.reserve(Pure("0.5"), Entry("", ("visits",), analyst="ann"))
     >>> print(ledger.statement)
     budget of hospital: ε = 2 in all, kept by a pure filter
-    dataset      ██████░░░░░░░░░░░░░░░░░░  25 %  spent ε = 0.5, left ε = 1.5
-    analyst ann  no limit of its own             spent ε = 0.5
+    dataset      ██████░░░░░░░░░░░░░░░░░░  25 %  of ε = 2; about 3 more questions like the last one
+    analyst ann  no limit of its own             25 % of the dataset's
     """
 
     dataset: str
@@ -85,16 +126,21 @@ class Statement:
     head: str
 
     @staticmethod
-    def of(policy: Policy, limits: Limits, spent: Mapping[Scope, Currency], head: Head) -> Statement:
-        """Collect the budgets that the policy names and those that were charged."""
-        scopes = [*limits.named, *(scope for scope in sorted(spent) if scope not in limits.named)]
+    def of(
+        policy: Policy, limits: Limits, spent: Mapping[Scope, Cost], head: Head, last: Amount | None = None
+    ) -> Statement:
+        """Collect the budgets that the policy names and those that were charged; `last` is what the last spend cost."""
         accounts = []
-        for scope in scopes:
-            limit, used = limits.of(scope), spent.get(scope, limits.nothing)
-            left = None if limit is None else left_of(limit, used)
-            accounts.append(Account(*scope, used, None if limit is None else limit.limit, left))
-        whole = Approximate(policy.budget.epsilon, policy.budget.delta)
-        return Statement(policy.dataset, _words(whole), policy.filter, tuple(accounts), head.number + 1, str(head))
+        for scope in [*limits.named, *(scope for scope in sorted(spent) if scope not in limits.named)]:
+            most, used, budget = limits.of(scope), spent.get(scope, limits.dataset * 0), limits.budget(scope)
+            if most is None or budget is None:
+                accounts.append(Account(*scope, limits.told(used), None, None))
+                continue
+            more = None if last is None else fitting(most, used, units_of(last))
+            left = limits.told(most - used)
+            accounts.append(Account(*scope, limits.told(used), limits.told(most), left, _words(budget), more))
+        whole = _words(policy.budget)
+        return Statement(policy.dataset, whole, policy.filter, tuple(accounts), head.number + 1, str(head))
 
     @property
     def whole(self) -> Account:
@@ -102,14 +148,18 @@ class Statement:
         return self.accounts[0]
 
     def __str__(self) -> str:
-        lines = [f"budget of {self.dataset}: {self.budget} in all, kept by a {self.filter} filter"]
+        lines = [f"budget of {self.dataset}: {self.budget} in all, kept by {_KEPT[self.filter]}"]
         width = max(len(account.title) for account in self.accounts)
-        for account in self.accounts:
-            words = f"spent {_words(account.spent)}"
-            if account.left is not None:
-                words += f", left {_words(account.left)}"
-            lines.append(f"{account.title:{width}}  {_bar(account.share)}  {words}")
+        lines += [f"{each.title:{width}}  {_bar(each.share)}  {self._words(each)}" for each in self.accounts]
         return "\n".join(lines)
+
+    def _words(self, account: Account) -> str:
+        """What people read of an account, beside which part of it is used."""
+        if account.share is None:
+            used = used_of(units_of(self.whole.limit or account.spent), units_of(account.spent))
+            return f"{_percent(float(used))} of the dataset's"
+        more = "" if account.more is None else f"; {_more(account.more)} like the last one"
+        return f"of {account.budget}{more}"
 
     def to_dict(self) -> dict[str, Any]:
         """The statement as plain values, for JSON."""
@@ -131,11 +181,10 @@ class Statement:
                 if share is None
                 else f"<progress value='{min(share, 1):.4f}' max='1'></progress> {_percent(share)}"
             )
-            left = "" if account.left is None else escape(_words(account.left))
-            cells = (escape(account.title), bar, escape(_words(account.spent)), left)
+            cells = (escape(account.title), bar, escape(self._words(account)))
             rows.append("<tr>" + "".join(f"<td style='text-align:left'>{cell}</td>" for cell in cells) + "</tr>")
-        head = "<tr><th>budget</th><th>used</th><th>spent</th><th>left</th></tr>"
-        caption = escape(f"{self.dataset}: {self.budget} in all, kept by a {self.filter} filter")
+        head = "<tr><th>budget</th><th>used</th><th>of</th></tr>"
+        caption = escape(f"{self.dataset}: {self.budget} in all, kept by {_KEPT[self.filter]}")
         return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
     def plot(self) -> Any:  # noqa: ANN401 - matplotlib is optional
@@ -157,15 +206,19 @@ class Statement:
         return axes
 
 
-_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 _BAR = 24
 
 
-def _words(amount: Currency) -> str:
-    """Write an amount in symbols with four digits; what is charged stands exactly in the entries."""
-    numbers = cast("dict[str, Fraction]", amount.fields())
-    parts = [f"{_SYMBOLS[name]} = {float(value):.4g}" for name, value in numbers.items() if value or name != "delta"]
-    return ", ".join(parts)
+def _words(budget: Budget) -> str:
+    """Write a budget in symbols with four digits."""
+    delta = f", δ = {float(budget.delta):.4g}" if budget.delta else ""
+    return f"ε = {float(budget.epsilon):.4g}{delta}"
+
+
+def _more(count: int) -> str:
+    if count > _MANY:
+        return f"more than {_MANY} questions"
+    return f"about {counted(count, 'more question')}" if count else "no more questions"
 
 
 def _percent(share: float) -> str:
@@ -179,5 +232,5 @@ def _bar(share: float | None) -> str:
     return f"{'█' * full}{'░' * (_BAR - full)} {_percent(share):>5}"
 
 
-def _plain(amount: Currency) -> dict[str, str]:
-    return {name: str(value) for name, value in amount.fields().items()}
+def _plain(amount: Amount) -> dict[str, float]:
+    return {name: float(cast("Fraction", value)) for name, value in amount.fields().items()}

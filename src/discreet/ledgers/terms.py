@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import LedgerError
-from discreet.ledgers.amounts import text_of
-from discreet.privacy import ZCDP, Approximate, ApproximateFilter, Budget, Pure, PureFilter, ZCDPFilter
+from discreet.errors import LedgerError, ParameterError
+from discreet.exact import shown
+from discreet.privacy import ZCDP, Approximate, Budget, Pure
 from discreet.privacy.convert import zcdp_allowance
+from discreet.privacy.costs import DELTA_UNITS, LOSS_UNITS, Certificates, Cost, cost_of, units_of
+from discreet.privacy.currencies import Currency
+from discreet.privacy.curve import Curve
+from discreet.privacy.relations import require_same_relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.ledgers.line import Scope
-    from discreet.privacy.currencies import Currency
-    from discreet.privacy.filters import Filter
+    from discreet.privacy.costs import Amount, Promising
     from discreet.tables import Policy, Table
 
-__all__ = ["DATASET", "Limits", "Terms", "budget_filter"]
+__all__ = ["DATASET", "Limits", "Terms"]
 
 DATASET: Scope = ("dataset", "")
 
@@ -44,6 +48,8 @@ class Terms:
     filter: str
     delta_conversion: str
     units: Mapping[str, str]
+    certificates: Certificates | None = None
+    """With the filter `best`: the orders and the split of delta that were chosen at creation."""
 
     @staticmethod
     def of(policy: Policy) -> Terms:
@@ -54,7 +60,12 @@ class Terms:
             policy.filter,
             str(policy.delta_conversion) if policy.filter == "zcdp" else "0",
             {table.name.casefold(): _unit(table) for table in policy.tables},
+            policy.certificates.of_budget(policy.budget) if policy.filter == "best" else None,
         )
+
+    def kept(self, policy: Policy) -> Policy:
+        """A policy as this ledger keeps it: by the filter, if it states none, and certificates of the creation."""
+        return policy.kept_by(self.filter, self.certificates)
 
     def after(self, policy: Policy) -> Terms:
         """Check an edited policy against the terms; new tables join them."""
@@ -81,7 +92,7 @@ class Terms:
                     "protected the old unit. Write the old unit, kind and type."
                 )
                 raise LedgerError(msg)
-        return Terms(self.dataset, self.relation, self.filter, self.delta_conversion, {**self.units, **new.units})
+        return replace(self, units={**self.units, **new.units})
 
     def record(self) -> dict[str, Any]:
         """The terms as a JSON object."""
@@ -91,6 +102,7 @@ class Terms:
             "filter": self.filter,
             "delta_conversion": self.delta_conversion,
             "units": dict(self.units),
+            **({} if self.certificates is None else {"certificates": self.certificates.record()}),
         }
 
     @staticmethod
@@ -99,13 +111,14 @@ class Terms:
         try:
             texts = [record[word] for word in ("dataset", "relation", "filter", "delta_conversion")]
             units = dict(record["units"])
-        except (KeyError, TypeError, ValueError):
-            texts, units = [None], {}
+            kept = Certificates.from_record(record["certificates"]) if "certificates" in record else None
+        except (KeyError, TypeError, ValueError, ParameterError):
+            texts, units, kept = [None], {}, None
         if not all(isinstance(text, str) for text in (*texts, *units, *units.values())):
             msg = "what the ledger fixed at its creation is not readable; run verify, and restore a backup."
             raise LedgerError(msg)
         dataset, relation, kind, delta = texts
-        return Terms(dataset, relation, kind, delta, units)
+        return Terms(dataset, relation, kind, delta, units, kept)
 
 
 def _unit(table: Table) -> str:
@@ -117,43 +130,76 @@ def _unit(table: Table) -> str:
     return f"{table.unit!r} of kind {table.unit_kind!r} and type {table.column(table.unit).kind.value!r}"
 
 
+_CURRENCIES: dict[str, type[Pure | Approximate | ZCDP]] = {"pure": Pure, "approximate": Approximate, "zcdp": ZCDP}
+
+
 class Limits:
-    """The budgets of a policy: the dataset's, and those of analysts and purposes that have one of their own.
+    """The budgets of a policy in units: the dataset's, and those of analysts and purposes that have one of their own.
 
     >>> from discreet.tables import Analyst, Policy
     >>> limits = Limits(Policy([], epsilon=3, analysts=[Analyst("ann", epsilon=1), Analyst("bob")]))
-    >>> limits.of(("analyst", "ann")).limit, limits.of(("analyst", "bob"))
-    (Pure(epsilon=1), None)
+    >>> limits.of(("analyst", "ann")), limits.of(("analyst", "bob"))
+    (Cost(epsilon=1), None)
     """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._known: dict[Scope, Filter[Any] | None] = {}
-        self._texts: dict[Scope, str] = {}
+        self._known: dict[Scope, Cost | None] = {}
 
     @cached_property
-    def nothing(self) -> Currency:
-        """An amount of nothing in the ledger's currency."""
-        zero: Currency = self.dataset.limit * 0
-        return zero
+    def dataset(self) -> Cost:
+        """The limits of the dataset, which always has some."""
+        return self._limits(self._policy.budget)
 
-    @cached_property
-    def dataset(self) -> Filter[Any]:
-        """The filter of the dataset, which always has one."""
-        return budget_filter(self._policy, self._policy.budget)
+    @property
+    def nothing(self) -> Amount:
+        """An amount of nothing as this ledger keeps it."""
+        return self.told(self.dataset * 0)
 
-    def of(self, scope: Scope) -> Filter[Any] | None:
-        """The filter of a budget before anything was spent; None where there is no limit of its own."""
+    def priced(self, given: Amount | Curve | Promising) -> Amount:
+        """What the ledger charges for something: an amount in its own currency, or, by certificates, whatever promises.
+
+        >>> from discreet.tables import Policy
+        >>> Limits(Policy([], epsilon=3, delta=1e-6)).priced(Pure("0.1")).losses[0]
+        100000000000
+        """
+        kind = _CURRENCIES.get(self._policy.filter)
+        if kind is not None and isinstance(given, kind):
+            require_same_relation(self._policy.budget.neighbors, given.neighbors)
+            return given
+        if kind is not None:
+            msg = (
+                f"{shown(given)} is no {kind.__name__}, the currency of this ledger. Convert it first: convert(cost, "
+                f"to={kind.__name__}) from discreet.privacy.convert."
+            )
+            raise ParameterError(msg)
+        if isinstance(given, Cost):
+            self.dataset.covers(given)  # refuses a cost by other certificates, or for other neighbors
+            return given
+        curve = given.curve() if isinstance(given, Currency) else getattr(given, "privacy", given)
+        if not isinstance(curve, Curve):
+            msg = f"{shown(given)} is nothing that promises; give a currency, a curve, or a mechanism."
+            raise ParameterError(msg)
+        return cost_of(curve, self._policy.certificates)
+
+    def told(self, units: Cost) -> Amount:
+        """Give units as an amount of the ledger's own kind.
+
+        >>> from discreet.tables import Policy
+        >>> Limits(Policy([], epsilon=3)).told(units_of(Pure(1)))
+        Pure(epsilon=1)
+        """
+        kind = _CURRENCIES.get(self._policy.filter)
+        if kind is None:
+            return units
+        loss, delta = Fraction(units.losses[0], LOSS_UNITS), Fraction(units.deltas[0], DELTA_UNITS)
+        return kind(*([loss] if kind is Pure else [loss, delta]), neighbors=units.neighbors)
+
+    def of(self, scope: Scope) -> Cost | None:
+        """The limits of a budget; None where it has none of its own."""
         if scope not in self._known:
             self._known[scope] = self._build(scope)
         return self._known[scope]
-
-    def text(self, scope: Scope) -> str:
-        """The limit of a budget as sums are written; empty where there is none."""
-        if scope not in self._texts:
-            limit = self.of(scope)
-            self._texts[scope] = "" if limit is None else text_of(limit.limit)
-        return self._texts[scope]
 
     @property
     def named(self) -> list[Scope]:
@@ -161,11 +207,11 @@ class Limits:
         analysts = [("analyst", holder.name) for holder in self._policy.analysts]
         return [DATASET, *analysts, *(("purpose", holder.name) for holder in self._policy.purposes)]
 
-    def _build(self, scope: Scope) -> Filter[Any] | None:
-        policy = self._policy
+    def budget(self, scope: Scope) -> Budget | None:
+        """The budget as the policy states it; None where there is none of its own."""
+        policy, (kind, name) = self._policy, scope
         if scope == DATASET:
-            return self.dataset
-        kind, name = scope
+            return policy.budget
         holders = policy.analysts if kind == "analyst" else policy.purposes
         holder = next((holder for holder in holders if holder.name == name), None)
         if holder is None or (holder.epsilon is None and holder.delta is None):
@@ -173,22 +219,22 @@ class Limits:
         whole = policy.budget
         epsilon = whole.epsilon if holder.epsilon is None else holder.epsilon
         delta = whole.delta if holder.delta is None else holder.delta
-        return budget_filter(policy, Budget(epsilon, delta, neighbors=whole.neighbors))
+        return Budget(epsilon, delta, neighbors=whole.neighbors)
 
+    def _build(self, scope: Scope) -> Cost | None:
+        budget = self.budget(scope)
+        return None if budget is None else self._limits(budget)
 
-def budget_filter(policy: Policy, budget: Budget) -> Filter[Any]:
-    """Build the filter of a budget in the policy's currency: the dataset's own, an analyst's or a purpose's.
+    def _limits(self, budget: Budget) -> Cost:
+        """Limits in units, rounded down.
 
-    For `zcdp` the policy's share of delta pays for the conversion, and the limit is the largest rho that converts.
-
-    >>> from discreet.tables import Policy
-    >>> policy = Policy([], epsilon=3, filter="approximate")
-    >>> budget_filter(policy, policy.budget).limit
-    Approximate(epsilon=3)
-    """
-    if policy.filter == "pure":
-        return PureFilter(Pure(budget.epsilon, neighbors=budget.neighbors))
-    if policy.filter == "approximate":
-        return ApproximateFilter(Approximate(budget.epsilon, budget.delta, neighbors=budget.neighbors))
-    limit: ZCDP = zcdp_allowance(budget, share=policy.delta_conversion / policy.budget.delta)
-    return ZCDPFilter(limit)
+        For `zcdp` the policy's share of delta pays for the conversion, and the limit is the largest rho that converts.
+        """
+        policy = self._policy
+        if policy.filter == "best":
+            return policy.certificates.of_budget(budget).limits
+        if policy.filter == "zcdp":
+            return units_of(zcdp_allowance(budget, share=policy.delta_conversion / policy.budget.delta), down=True)
+        amount = Pure(budget.epsilon, neighbors=budget.neighbors)
+        approximate = Approximate(budget.epsilon, budget.delta, neighbors=budget.neighbors)
+        return units_of(amount if policy.filter == "pure" else approximate, down=True)

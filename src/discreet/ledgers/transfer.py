@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import counted, shown
-from discreet.ledgers.heads import Head
-from discreet.ledgers.line import Line, canonical, strict_json
-from discreet.ledgers.page import MemoryPage
+from discreet.ledgers.line import FORMAT, Line, canonical, read_amount, read_sums, strict_json
+from discreet.ledgers.page import Head, MemoryPage
 from discreet.ledgers.rules import apply
 from discreet.ledgers.verification import NO_LEDGERS_ENTRY, verified
+from discreet.privacy.costs import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.ledgers.page import Page
+    from discreet.ledgers.line import Scope
+    from discreet.ledgers.page import Filed, Page
 
-__all__ = ["FORMAT", "checked", "copy_into", "written"]
-
-FORMAT = 2
-"""Raised when an older version could no longer read a ledger; 2 has sessions and keys. Older ones are upgraded."""
+__all__ = ["checked", "copy_into", "replayed", "require_kept", "written"]
 
 
 def written(lines: Iterable[Line]) -> Iterator[str]:
@@ -121,3 +119,46 @@ def copy_into(page: Page, lines: Iterable[Line]) -> None:
             msg = f"entry {line.number} of the export is not what a ledger writes. Export it again."
             raise LedgerError(msg) from None
         page.append(line)
+
+
+def replayed(entries: Iterable[Filed]) -> MemoryPage:
+    """Follow the entries of a ledger that is brought to this format; one that was edited is not followed.
+
+    >>> replayed([]).all_sums(None)
+    []
+    """
+    page, number = MemoryPage.empty(), -1
+    for number, filed in enumerate(entries):
+        line = filed.line
+        try:
+            if line is None or line.number != number or not line.is_genuine:
+                raise LedgerError
+            apply(line, page)
+        except NO_LEDGERS_ENTRY:
+            msg = (
+                f"the ledger is of an older format, and its entry {number} is missing or was edited, so that it cannot "
+                "be brought up to date; nothing was spent. Restore a backup."
+            )
+            raise LedgerError(msg) from None
+    return page
+
+
+def require_kept(page: MemoryPage, scope: Scope, text: str) -> None:
+    """Refuse to go on with less than an older format says was spent.
+
+    >>> require_kept(MemoryPage.empty(), ("dataset", ""), '{"currency": "pure", "epsilon": "0"}')
+    Traceback (most recent call last):
+    ...
+    discreet.errors.LedgerError: the ledger is of an older format, and what it says was spent of the budget of ...
+    """
+    try:
+        due = units_of(read_amount(strict_json(text)))
+        less = not read_sums(page.sums("", *scope), due).covers(due)
+    except NO_LEDGERS_ENTRY:
+        less = True
+    if less:
+        msg = (
+            f"the ledger is of an older format, and what it says was spent of the budget of {' '.join(scope).strip()} "
+            "does not follow from its entries; nothing was spent. Restore a backup."
+        )
+        raise LedgerError(msg)

@@ -160,15 +160,17 @@ class FileVault:
         return None
 
     def put(self, page: Page, number: int, seal: str, content: bytes) -> None:
-        """Write a file and force it to disk; a file of this name that is there was cut off, and is written anew."""
+        """Write a file, force it to disk, and only then give it its name: it may be that of the same state before."""
         del page
         path = self._path(number, seal)
+        unnamed = path.with_name(f"{number}.new.state")
         with suppress(FileNotFoundError):
-            path.unlink()
-        with os.fdopen(made(path, os.O_WRONLY | os.O_EXCL, group=False), "wb") as file:
+            unnamed.unlink()  # what was cut off
+        with os.fdopen(made(unnamed, os.O_WRONLY | os.O_EXCL, group=False), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        unnamed.replace(path)
         folder = os.open(self._folder, os.O_RDONLY)
         try:
             os.fsync(folder)

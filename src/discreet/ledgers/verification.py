@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.exact import counted
-from discreet.ledgers.amounts import covers, read_text
-from discreet.ledgers.keys import key_problem
-from discreet.ledgers.line import NOTHING
+from discreet.ledgers.line import FORMAT, NOTHING, read_amount, read_sums
 from discreet.ledgers.page import MemoryPage
-from discreet.ledgers.rules import apply, steps_of
+from discreet.ledgers.rules import apply, key_problem, steps_of
 from discreet.ledgers.terms import Limits, Terms
+from discreet.privacy.costs import DELTA_UNITS, LOSS_UNITS, Cost, holding, units_of
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from discreet.ledgers.heads import Head
     from discreet.ledgers.line import Line
-    from discreet.ledgers.page import Filed, Page
-    from discreet.privacy.currencies import Currency
+    from discreet.ledgers.page import Filed, Head, Page
+    from discreet.privacy.costs import Amount
 
 __all__ = ["NO_LEDGERS_ENTRY", "Verification", "verified"]
 
@@ -62,11 +60,14 @@ class _Walk:
     page: MemoryPage
     problems: list[str] = field(default_factory=list)
     open: dict[int, object] = field(default_factory=dict)
-    sessions: dict[int, Currency] = field(default_factory=dict)
+    sessions: dict[int, Amount] = field(default_factory=dict)
     limits: Limits | None = None
     terms: Terms | None = None
     last: tuple[int, str, str] = (-1, NOTHING, "")
     slow_clocks: int = 0
+    summed_fractions: bool = False
+    inexact: int = 0
+    """How many charges of an older format were no whole units."""
 
     def complain(self, text: str) -> None:
         if len(self.problems) < _MOST:
@@ -121,6 +122,12 @@ class _Walk:
         if "key" in line.body and (problem := key_problem(line, self.page)):
             self.complain(f"entry {line.number} {problem}.")
         apply(line, self.page)
+        if self.summed_fractions:
+            amounts = [
+                *(amount for *_, amount in line.charges),
+                *([read_amount(line.body["inner"])] if line.kind == "step" else []),
+            ]
+            self.inexact += sum(map(_is_rounded, amounts))
         if line.kind in {"reserved", "shared"}:
             self._within_budget(line)
         if line.kind in {"lease", "step", "part", "closed"}:
@@ -129,14 +136,16 @@ class _Walk:
     def _policy(self, line: Line) -> None:
         """A policy brings its limits; what a ledger fixes for ever must follow from it and from those before."""
         policy = Policy.from_json(json.dumps(line.body["policy"]))
-        self.limits = Limits(policy)
         stated = Terms.read(line.body["terms"])
+        self.limits = Limits(stated.kept(policy))
+        if self.terms is None:
+            self.summed_fractions = line.body.get("format", FORMAT) < 3
         try:
-            due = Terms.of(policy) if self.terms is None else self.terms.after(policy)
+            due = Terms.of(stated.kept(policy)) if self.terms is None else self.terms.after(policy)
         except LedgerError as error:
             self.complain(f"entry {line.number} changes what is fixed: {error}")
         else:
-            if due != stated:
+            if due != stated or line.body.get("facts_hash", policy.facts_hash) != policy.facts_hash:
                 self.complain(f"entry {line.number} states other units or another filter than its policy.")
         self.terms = stated
 
@@ -155,18 +164,36 @@ class _Walk:
         if cost is None:
             self.complain(f"entry {line.number} is of entry {number}, which opened no session.")
             return
-        spent = self.page.amount(*steps_of(number))
-        if line.kind == "step" and (spent is None or not covers(cost, read_text(spent))):
+        due = units_of(cost)
+        spent = read_sums(self.page.sums(*steps_of(number)), due)
+        if line.kind == "step" and not self._rounded(due).covers(spent):
             self.complain(f"entry {line.number} spends more than was taken for the session of entry {number}.")
 
     def _within_budget(self, line: Line) -> None:
         for scope, name, _ in line.body["charges"]:
-            limit = self.limits.of((scope, name)) if self.limits is not None else None
-            spent = self.page.amount("", scope, name)
-            if limit is not None and spent is not None and not covers(limit.limit, read_text(spent)):
+            limits = self.limits.of((scope, name)) if self.limits is not None else None
+            if limits is not None and not any(
+                holding(self._rounded(limits), read_sums(self.page.sums("", scope, name), limits))
+            ):
                 self.complain(
                     f"entry {line.number} spends more than the policy allowed ({scope} {name}).".replace(" )", ")")
                 )
+
+    def _rounded(self, limits: Cost) -> Cost:
+        """Limits as a ledger of an older format kept them: it added fractions, which are each rounded up here."""
+        extra = self.inexact + 1 if self.inexact else 0
+        return replace(
+            limits,
+            losses=tuple(loss + extra for loss in limits.losses),
+            deltas=tuple(delta + extra for delta in limits.deltas),
+        )
+
+
+def _is_rounded(amount: object) -> bool:
+    """Whether an amount is no whole number of units."""
+    numbers = {} if isinstance(amount, Cost) else amount.fields()  # type: ignore[attr-defined]  # a currency
+    units = {name: DELTA_UNITS if name == "delta" else LOSS_UNITS for name in numbers}
+    return any((number * units[name]).denominator != 1 for name, number in numbers.items())
 
 
 def verified(page: Page, heads: Iterable[Head]) -> Verification:
@@ -207,7 +234,7 @@ def _compare(walk: _Walk, page: Page) -> None:
     state = page.state()
     if state is None or tuple(state) != walk.last:
         walk.complain("the kept last entry is not the last one: entries were removed, or added by hand.")
-    if sorted(page.amounts(None), key=repr) != sorted(walk.page.amounts(None), key=repr):
+    if sorted(page.all_sums(None), key=repr) != sorted(walk.page.all_sums(None), key=repr):
         walk.complain("the kept sums are not those of the entries: they were edited.")
     if page.facts() != walk.page.facts():
         walk.complain("the kept facts are not those of the entries: they were edited.")

@@ -74,12 +74,12 @@ def largest_move(
     here = _vector(statistic(list(data)))
     others = [statistic([*data, row]) for row in domain]
     others += [statistic([*data[:i], *data[i + 1 :]]) for i in range(len(data))]
-    found = [
+    moves = [
         sum((abs(a - b) for a, b in zip(_vector(other), here, strict=True)), start=Fraction(0)) for other in others
     ]
-    return max(found, default=Fraction(0))
+    return max(moves, default=Fraction(0))
 
 
 def _vector(value: ArrayLike) -> list[Fraction]:
     """Read a number or an array of numbers exactly."""
-    return [rational(each, name="the statistic") for each in np.ravel(np.asarray(value)).tolist()]
+    return [rational(coordinate, name="the statistic") for coordinate in np.ravel(np.asarray(value)).tolist()]

@@ -13,11 +13,12 @@ from scipy.special import ndtri
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, integer, rational, shown, sqrt_lower
+from discreet.mechanisms.adding.sums import adds_rows
 from discreet.mechanisms.choices.joint_quantiles import JointQuantiles
 from discreet.mechanisms.choices.quantile import Quantile
 from discreet.mechanisms.choices.quantiles import Quantiles
-from discreet.mechanisms.columns import read_bounds
-from discreet.mechanisms.instances.trimmed_mean import TrimmedMean
+from discreet.mechanisms.data_dependent.trimmed_mean import TrimmedMean
+from discreet.mechanisms.inputs.columns import read_bounds
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.statistics.count import Count
 from discreet.mechanisms.statistics.extremes import Maximum, Minimum
@@ -25,7 +26,6 @@ from discreet.mechanisms.statistics.mean import Mean
 from discreet.mechanisms.statistics.standard_deviation import StandardDeviation
 from discreet.mechanisms.statistics.sum import Sum
 from discreet.mechanisms.statistics.variance import Variance
-from discreet.mechanisms.sums import adds_rows
 from discreet.mechanisms.words import promise_in_words
 from discreet.privacy import ZCDP, Approximate, Pure
 
@@ -122,12 +122,12 @@ def recommend(
     shrink = rows.size / count if average else 1.0
     truth = true(rows)
     whole = make(facts if rows.size == count else replace(facts, rows=count))  # what is returned is for all rows
-    tried = {name: each for name, each in make(facts).items() if name in whole}
-    found = [Option(name, whole[name], shrink * _error(each, rows, truth)) for name, each in tried.items()]
-    if not found:
+    tried = {name: mechanism for name, mechanism in make(facts).items() if name in whole}
+    options = [Option(name, whole[name], shrink * _error(mechanism, rows, truth)) for name, mechanism in tried.items()]
+    if not options:
         msg = f"no mechanism for {statistic} keeps {promise_in_words(promise)}; ask for a pure epsilon."
         raise ParameterError(msg)
-    best = tuple(sorted(found, key=lambda option: option.expected_error))
+    best = tuple(sorted(options, key=lambda option: option.expected_error))
     return Recommendation(statistic, promise_in_words(promise), count, best)
 
 
@@ -171,10 +171,10 @@ class _Facts:
                 "Gaussian noise": {"rho": self.promise.rho, **epsilon},
                 "discrete Laplace noise": {"epsilon": pure, **epsilon},
             }
-        found: dict[str, dict[str, Any]] = {"discrete Laplace noise": {"epsilon": self.promise.epsilon, **epsilon}}
+        named: dict[str, dict[str, Any]] = {"discrete Laplace noise": {"epsilon": self.promise.epsilon, **epsilon}}
         if isinstance(self.promise, Approximate) and self.promise.delta > 0:
-            found["Gaussian noise"] = {"epsilon": self.promise.epsilon, "delta": self.promise.delta, **epsilon}
-        return found
+            named["Gaussian noise"] = {"epsilon": self.promise.epsilon, "delta": self.promise.delta, **epsilon}
+        return named
 
     @property
     def pure(self) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def _noises(name: str, build: Callable[..., Mechanism[Any, Any]], facts: _Facts)
 
 
 def _mean(facts: _Facts) -> dict[str, Mechanism[Any, Any]]:
-    found = _noises("mean", lambda **budget: Mean(**facts.column, **budget), facts)
+    noises = _noises("mean", lambda **budget: Mean(**facts.column, **budget), facts)
     promise = facts.promise
     budget: dict[str, Any] = {"neighbors": promise.neighbors}
     if isinstance(promise, ZCDP):
@@ -209,10 +209,10 @@ def _mean(facts: _Facts) -> dict[str, Mechanism[Any, Any]]:
     else:
         budget["epsilon"] = promise.epsilon
     with suppress(ParameterError):  # no smooth bound for groups, and none for the smallest epsilons
-        found["trimmed mean"] = TrimmedMean.for_count(
+        noises["trimmed mean"] = TrimmedMean.for_count(
             facts.rows, lower=facts.low, upper=facts.high, spread=facts.spread, **budget
         )
-    return found
+    return noises
 
 
 def _median(facts: _Facts) -> dict[str, Mechanism[Any, Any]]:

@@ -1,7 +1,7 @@
 """Where mechanisms live: a folder per group, a file per mechanism, found by walking.
 
 Only the folders of `GROUPS` are walked, and each of their files registers at least one mechanism. What several
-mechanisms share stands beside the folders.
+mechanisms share stands in folders of its own: `inputs`, `adding`, `choosing` and `sensitivity`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GROUPS = {
     "choices": "One or several of a set of candidates",
     "thresholds": "Yes or no above a threshold; which keys may be shown",
     "responses": "Answers that a unit randomizes itself",
-    "instances": "Noise fit to the data at hand, beyond the worst case",
+    "data_dependent": "Noise fit to the data at hand, beyond the worst case",
     "statistics": "Statistics ready to use",
 }
 """The folders with what they hold, in the order in which they are listed."""
@@ -39,7 +39,7 @@ def modules() -> tuple[str, ...]:
     return tuple(
         f"{_PACKAGE}.{group}.{item.name}"
         for group in GROUPS
-        for item in sorted(pkgutil.iter_modules([str(home / group)]), key=lambda each: each.name)
+        for item in sorted(pkgutil.iter_modules([str(home / group)]), key=lambda module: module.name)
     )
 
 

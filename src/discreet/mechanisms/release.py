@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
-from discreet.mechanisms.additive import miss
 from discreet.mechanisms.carried import carry, decode, encode
+from discreet.mechanisms.inputs.parameters import miss
 from discreet.mechanisms.promise import read_promise
 from discreet.mechanisms.words import error_in_words, percent, promise_in_words, value_in_words
-from discreet.privacy.currencies import from_json
+from discreet.privacy.costs import amount_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,7 +134,7 @@ class Release(Generic[Released]):
             )
             raise ParameterError(msg)
         details = {name: decode(item) for name, item in record.get("details", {}).items()}
-        charged = cast("Claim", from_json(json.dumps(record["charged"]))) if "charged" in record else None
+        charged = cast("Claim", amount_from_json(json.dumps(record["charged"]))) if "charged" in record else None
         mechanism = read_promise(record["mechanism"])
         return Release(decode(record["value"]), mechanism, MappingProxyType(details), charged)
 

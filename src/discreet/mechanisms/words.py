@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy import Approximate, Pure
+from discreet.privacy.costs import Cost
 from discreet.privacy.relations import Unit
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def number_up(value: Fraction | float, digits: int = 6) -> str:
     return f"{float(rounded):.{digits}g}"
 
 
-def promise_in_words(claim: Pure | Approximate | ZCDP) -> str:
+def promise_in_words(claim: Pure | Approximate | ZCDP | Cost) -> str:
     """Print a promise as one phrase.
 
     >>> promise_in_words(Pure("0.5")), promise_in_words(Approximate(1, 1e-5))
@@ -47,6 +48,8 @@ def promise_in_words(claim: Pure | Approximate | ZCDP) -> str:
     """
     if isinstance(claim, Pure):
         return f"ε = {number_up(claim.epsilon)}"
+    if isinstance(claim, Cost):
+        return f"{claim!r}, by the ledger's certificates"
     if isinstance(claim, Approximate):
         return f"ε = {number_up(claim.epsilon)}, δ = {number_up(claim.delta)}"
     return f"ρ = {number_up(claim.rho)}" + (f", δ = {number_up(claim.delta)}" if claim.delta else "")

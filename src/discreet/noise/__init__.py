@@ -13,19 +13,17 @@ from __future__ import annotations
 
 from discreet.noise import families
 from discreet.noise.bernoulli import bernoulli, bernoulli_exp
-from discreet.noise.bits import SYSTEM, BitSource, SystemBits
+from discreet.noise.bits import SYSTEM, BitSource, SystemBits, permutation, uniform_integer
 from discreet.noise.discrete_gaussian import discrete_gaussian
 from discreet.noise.discrete_laplace import discrete_laplace
 from discreet.noise.gaussian import gaussian, gaussian_steps
 from discreet.noise.geometric import geometric
 from discreet.noise.l2_laplace import l2_laplace
 from discreet.noise.laplace import laplace, laplace_steps
-from discreet.noise.lottery import lotteries, lottery
-from discreet.noise.race import exponential_race, gumbel_race, laplace_race
 from discreet.noise.rounded import rounded, sample
+from discreet.noise.selection import exponential_race, gumbel_race, laplace_race, lotteries, lottery
 from discreet.noise.staircase import staircase
 from discreet.noise.subset import poisson_subset, subset
-from discreet.noise.uniform import permutation, uniform_integer
 
 __all__ = [
     "SYSTEM",

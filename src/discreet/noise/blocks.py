@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.exact import Interval
-from discreet.noise.decay import ExponentialDecay
-from discreet.noise.digits import Digits
-from discreet.noise.draws import BLOCK, parts
-from discreet.noise.lazy import LazyUniform, bernoulli
-from discreet.noise.table import Table
+from discreet.noise.bits import BLOCK, LazyUniform, parts, toss
+from discreet.noise.tables import Digits, ExponentialDecay, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +115,7 @@ class Blocks:
 
         w(a + B) = w(a) * exp(-rate (2 a B + B**2)), and that factor falls by exp(-2 rate B**2) per block.
         """
-        found = []
+        rows = []
         guard = 32
         p = precision + guard
         for start in (side.start, side.start + side.length):
@@ -130,8 +127,8 @@ class Blocks:
                 row.append((low >> guard, -(-high >> guard)))
                 low, high = low * factor_low >> p, -(-high * factor_high >> p)
                 factor_low, factor_high = factor_low * fall_low >> p, -(-factor_high * fall_high >> p)
-            found.append(row)
-        return found[0], found[1]
+            rows.append(row)
+        return rows[0], rows[1]
 
     def _envelope(self, side: _Side, precision: int) -> tuple[int, int]:
         """Enclose the tail's envelope: the sum of w(A) q**i over i >= 0 with q = exp(-2 rate A), divided by B.
@@ -239,7 +236,7 @@ class Blocks:
         self._tails[side](step, bits)
         over = int(step[0])
         if self._shape is Shape.INTEGERS:
-            kept = bernoulli(lambda p: Interval.of(-self._rate * over**2, p).exp(), bits)
+            kept = toss(lambda p: Interval.of(-self._rate * over**2, p).exp(), bits)
         else:
             place = LazyUniform(bits)
 
@@ -249,7 +246,7 @@ class Blocks:
                 spare = Interval.of(start**2 + 2 * start * over, precision) - a * a
                 return spare.scaled(self._rate).exp()
 
-            kept = bernoulli(chance, bits)
+            kept = toss(chance, bits)
         if not kept:
             return None
         magnitude = start + over

@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, overload
 
-from discreet.noise.bits import SYSTEM, BitSource
+from discreet.noise.bits import SYSTEM, BitSource, array, checked_scale, pooled
 from discreet.noise.blocks import Blocks, Shape
-from discreet.noise.draws import array, pooled
-from discreet.noise.scale import checked_scale
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from discreet.noise.bits import SYSTEM, BitSource
+from discreet.noise.bits import SYSTEM, BitSource, array, pooled
 from discreet.noise.blocks import Blocks, Shape
-from discreet.noise.draws import array, pooled
 from discreet.noise.laplace import checked_ratio
 from discreet.noise.rounded import read_grid
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, overload
 
-from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.decay import ExponentialDecay
-from discreet.noise.digits import Digits
-from discreet.noise.draws import array, pooled
-from discreet.noise.scale import checked_scale
+from discreet.noise.bits import SYSTEM, BitSource, array, checked_scale, pooled
+from discreet.noise.tables import Digits, ExponentialDecay
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -9,10 +9,8 @@ import numpy as np
 
 from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import Box, Grid, Interval, Number, integer, rational, shown
-from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import once, shape_of
-from discreet.noise.families.gaussian import standard_normal
-from discreet.noise.lazy import LazyUniform
+from discreet.noise.bits import SYSTEM, BitSource, LazyUniform, once, shape_of
+from discreet.noise.families import standard_normal
 from discreet.noise.rounded import read_grid
 
 if TYPE_CHECKING:

@@ -10,11 +10,9 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, Number, rational, shown
-from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.decay import ExponentialDecay
-from discreet.noise.digits import Digits
-from discreet.noise.draws import array, parts, pooled
+from discreet.noise.bits import SYSTEM, BitSource, array, parts, pooled
 from discreet.noise.rounded import read_grid
+from discreet.noise.tables import Digits, ExponentialDecay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

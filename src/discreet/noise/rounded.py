@@ -11,9 +11,7 @@ import numpy as np
 
 from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import Box, Grid, Interval, Number, rational, shown
-from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.draws import array, from_pool, once, parts
-from discreet.noise.lazy import LazyUniform
+from discreet.noise.bits import SYSTEM, BitSource, LazyUniform, array, from_pool, once, parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,9 +47,9 @@ class LazyDraw:
             draw = LazyDraw(family, [LazyUniform(bits) for _ in range(family.uniforms)])
             if draw.kept():
                 break
-        found = draw.interval(_AHEAD)
-        while (found.hi - found.lo) << _AHEAD > 1 << found.precision:
-            found = draw.interval(2 * found.precision)
+        known = draw.interval(_AHEAD)
+        while (known.hi - known.lo) << _AHEAD > 1 << known.precision:
+            known = draw.interval(2 * known.precision)
         return draw
 
     def kept(self) -> bool:
@@ -83,12 +81,12 @@ class LazyDraw:
     def steps(self, value: Fraction, scale: Fraction, grid: Grid) -> int:
         """Round value + scale * draw to the nearest grid point, counted in steps."""
         factor, offset = scale / grid.step, value / grid.step + _HALF
-        found = self.interval(_ROUGH)
+        known = self.interval(_ROUGH)
         while True:
-            low = (offset + factor * found.lower).__floor__()
-            if low == (offset + factor * found.upper).__floor__():
+            low = (offset + factor * known.lower).__floor__()
+            if low == (offset + factor * known.upper).__floor__():
                 return low
-            found = self.interval(2 * found.precision)
+            known = self.interval(2 * known.precision)
 
 
 def read_grid(grid: Grid | Number) -> Grid:

@@ -9,13 +9,8 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Interval, Number, integer, rational, shown
-from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.decay import ExponentialDecay
-from discreet.noise.digits import Digits
-from discreet.noise.draws import array, parts, pooled
-from discreet.noise.scale import checked_scale
-from discreet.noise.table import Table
-from discreet.noise.uniform import uniform_integer
+from discreet.noise.bits import SYSTEM, BitSource, array, checked_scale, parts, pooled, uniform_integer
+from discreet.noise.tables import Digits, ExponentialDecay, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,11 +10,8 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, integer, rational, shown
-from discreet.noise.bits import SYSTEM, BitSource
-from discreet.noise.decay import RationalDecay
-from discreet.noise.digits import Digits
-from discreet.noise.draws import once, shape_of
-from discreet.noise.uniform import uniform_integer
+from discreet.noise.bits import SYSTEM, BitSource, once, shape_of, uniform_integer
+from discreet.noise.tables import Digits, RationalDecay
 
 if TYPE_CHECKING:
     from typing import SupportsIndex
@@ -44,12 +41,12 @@ def subset(count: SupportsIndex, chosen: SupportsIndex, bits: BitSource = SYSTEM
         left_in = np.ones(total, dtype=np.bool_)
         left_in[subset(total, total - wanted, bits)] = False
         return np.flatnonzero(left_in).astype(np.int64, copy=False)
-    found = np.empty(0, dtype=np.int64)
-    while found.size < wanted:
-        fresh = uniform_integer(total, size=wanted - found.size, bits=bits)
+    members = np.empty(0, dtype=np.int64)
+    while members.size < wanted:
+        fresh = uniform_integer(total, size=wanted - members.size, bits=bits)
         # Every batch is at most what is still missing, so no draw is ever cut off for being one too many.
-        found = np.union1d(found, fresh)
-    return found
+        members = np.union1d(members, fresh)
+    return members
 
 
 def poisson_subset(count: SupportsIndex, rate: Number, bits: BitSource = SYSTEM) -> NDArray[np.int64]:

@@ -13,9 +13,9 @@ True
 from __future__ import annotations
 
 from discreet.plans import aggregates
-from discreet.plans.bounding import Bounding, Place, Shape
 from discreet.plans.builder import Desk, Frame, Groups, table
 from discreet.plans.extract import Extract
+from discreet.plans.normal import Bounding, Place, Shape
 from discreet.plans.plan import Ordering, Plan, Request
 from discreet.plans.sql import plan_sql
 from discreet.plans.terms import Term, col, lit

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 from discreet.plans import aggregates as agg
 from discreet.plans import statistics as s
-from discreet.plans.alignment import aligned
-from discreet.plans.bounding import Bounding
 from discreet.plans.expressions import And, Column, Expression
 from discreet.plans.extract import Extract
 from discreet.plans.nodes import Filter, Join, JoinKind, Keep, Node, PerUnit, Project, SemiJoin, UnionAll
-from discreet.plans.normal import replaced
+from discreet.plans.normal import Bounding, aligned, replaced
 from discreet.plans.plan import Ordering, Plan, Request
 from discreet.plans.refusals import refuse
 from discreet.plans.sql.expressions import Scalars
-from discreet.plans.sql.reading import read_expression
+from discreet.plans.sql.reading import Scope, read_expression
 from discreet.plans.sql.relations import scanned, with_floats
-from discreet.plans.sql.scope import Scope
 from discreet.plans.terms import Term
+from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from discreet.plans.aggregates import Measure
-    from discreet.plans.facts import Schema
+    from discreet.plans.expressions.expression import Schema
     from discreet.plans.statistics import UnitStatistic
     from discreet.tables import Policy
 
@@ -107,12 +105,24 @@ class Frame(Generic[Asked, Lent]):
     def __repr__(self) -> str:
         return f"Frame({', '.join(self.node.schema)})"
 
+    def __getitem__(self, name: str) -> Term:
+        """Give a column as a term: `visits.where(visits["cost"] > 100)`."""
+        if not isinstance(name, str):
+            msg = f"a table is asked for a column by its name, not for {shown(name)}; write where(…) or select(…)."
+            raise ParameterError(msg)
+        return Term(Column(_column(self.node, name)))
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            _say_instead(name, "a table")
+
     def where(self, *conditions: Operand) -> Frame[Asked, Lent]:
         """Keep the rows that fulfill all conditions."""
-        found = self
+        frame = self
         for condition in conditions:
-            found = replace(found, node=Filter(found.node, _read(found.node, condition)))
-        return found
+            frame = replace(frame, node=Filter(frame.node, _read(frame.node, condition)))
+        return frame
 
     def select(self, *columns: Operand, **computed: Operand) -> Frame[Asked, Lent]:
         """Keep columns by name, and compute others."""
@@ -158,9 +168,9 @@ class Frame(Generic[Asked, Lent]):
         unit = [name for name, facts in self.node.schema.items() if facts.unit and name not in columns][:1]
         names = (*unit, *columns)
         parts, made = _parts(self.node, measures, names)
-        found = PerUnit(self.node, names, tuple((name, _per_unit(part)) for name, part in parts.items()))
+        node = PerUnit(self.node, names, tuple((name, _per_unit(part)) for name, part in parts.items()))
         outputs = [*((name, Column(name)) for name in names), *((name, Column(part)) for name, part in made.items())]
-        return replace(self, node=Project(found, tuple(outputs)))
+        return replace(self, node=Project(node, tuple(outputs)))
 
     def group_by(self, *keys: Operand, **computed: Operand) -> Groups[Asked, Lent]:
         """Form groups by columns, and by computed keys with a name."""
@@ -176,9 +186,9 @@ class Frame(Generic[Asked, Lent]):
             raise ParameterError(msg)
         return other
 
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Asked:
+    def agg(self, bounding: Bounding | None = None, /, *unnamed: Measure, **measures: Measure | Term) -> Asked:
         """Aggregate all rows; a term is computed from the released columns before it."""
-        return Groups(self, ()).agg(bounding, **measures)
+        return Groups(self, ()).agg(bounding, *unnamed, **measures)
 
     def rows(self, bounding: Bounding | None = None, /) -> Lent:
         """Lend the rows themselves to a method that pays for them, at most so many of each unit; see `Extract`."""
@@ -208,6 +218,11 @@ class Groups(Generic[Asked, Lent]):
     def __repr__(self) -> str:
         return f"Groups({', '.join(name for name, _ in self.keys)})"
 
+    if not TYPE_CHECKING:  # as above
+
+        def __getattr__(self, name: str) -> NoReturn:
+            _say_instead(name, "a grouped table")
+
     def having(self, *conditions: Operand) -> Groups[Asked, Lent]:
         """Show the groups whose released values fulfill all conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))
@@ -223,12 +238,15 @@ class Groups(Generic[Asked, Lent]):
         """Show so many groups at most."""
         return replace(self, most=integer(most, name="most", least=0, most=_MOST_ROWS))
 
-    def agg(self, bounding: Bounding | None = None, /, **measures: Measure | Term) -> Asked:
+    def agg(self, bounding: Bounding | None = None, /, *unnamed: Measure, **measures: Measure | Term) -> Asked:
         """Aggregate each group; the limits on each unit's rows may be set closer than the policy does.
 
         A term is computed from released values, by the names of the answer's columns before it, and costs nothing:
         `agg(total=agg.sum("cost"), n=agg.count(), each=col("total") / col("n"))`.
         """
+        if unnamed or isinstance(bounding, agg.Measure | Term):
+            msg = "an aggregate needs the name of its column in the answer: agg(n=agg.count(), cost=agg.mean('cost'))."
+            raise ParameterError(msg)
         keys = {f"key{place}": expression for place, (_, expression) in enumerate(self.keys)}
         asked = {name: measure for name, measure in measures.items() if not isinstance(measure, Term)}
         parts, made = _parts(self.frame.node, asked, keys)
@@ -240,8 +258,8 @@ class Groups(Generic[Asked, Lent]):
         for name, measure in measures.items():
             known = Column(made[name]) if name in made else None
             outputs[name] = known or _released(request, measure, outputs, lists)  # type: ignore[arg-type]  # a term
-        conditions = [_released(request, each, outputs, lists) for each in self.conditions]
-        order = [Ordering(_released(request, each, outputs, lists), down) for each, down in self.ordering]
+        conditions = [_released(request, operand, outputs, lists) for operand in self.conditions]
+        order = [Ordering(_released(request, operand, outputs, lists), down) for operand, down in self.ordering]
         request = replace(
             request,
             outputs=tuple(outputs.items()),
@@ -252,16 +270,45 @@ class Groups(Generic[Asked, Lent]):
         return self.frame.desk.ask(Plan(self.frame.policy, request, bounding or Bounding()))
 
 
+_ELSEWHERE = {
+    **dict.fromkeys(("groupby", "by"), "group_by('ward')"),
+    **dict.fromkeys(("filter", "query", "loc", "iloc"), "where('cost > 100')"),
+    **dict.fromkeys(("merge",), "join(other, on='patient_id')"),
+    **dict.fromkeys(("assign", "with_columns", "drop", "rename"), "select('ward', euros='cost / 100')"),
+    **dict.fromkeys(("sort", "sort_values", "orderBy"), "group_by('ward').order_by('n', descending=True)"),
+    **dict.fromkeys(
+        ("head", "tail", "collect", "show", "to_pandas"), "agg(n=agg.count()): no single row is ever shown"
+    ),
+    **dict.fromkeys(("concat", "union", "append"), "union_all(other)"),
+    **dict.fromkeys(("columns", "dtypes", "schema", "describe", "info"), "db.describe()"),
+    **dict.fromkeys(("size", "count", "value_counts", "nunique", "len"), "agg(n=agg.count())"),
+    **dict.fromkeys(("aggregate", "apply"), "agg(n=agg.count(), cost=agg.mean('cost'))"),
+    **{
+        name: f"agg(cost=agg.{name}('cost'))"
+        for name in ("sum", "mean", "median", "min", "max", "std", "var", "quantile")
+    },
+}
+"""What other libraries call it, and what is written here."""
+
+
+def _say_instead(name: str, what: str) -> NoReturn:
+    """Say what to write for a method that other libraries have."""
+    methods = [method for method in (*vars(Frame), *vars(Groups)) if not method.startswith("_")]
+    near = f" Write {_ELSEWHERE[name]}." if name in _ELSEWHERE else hint(name, methods)
+    msg = f"{what} has no {name}.{near}"
+    raise AttributeError(msg)
+
+
 def _released(request: Request, operand: Operand, outputs: dict[str, Expression], lists: set[str]) -> Expression:
     """Read an expression over the columns of the answer."""
     schema = {name: expression.facts(request.released) for name, expression in outputs.items()}
-    found = _expression(request.relation, operand, schema)
-    for part in found.walk():
+    released = _expression(request.relation, operand, schema)
+    for part in released.walk():
         if isinstance(part, Column) and part.name in lists:
             refuse(
                 part.name, why="A list of quantiles or bins cannot be computed with.", instead="one level at a time."
             )
-    return replaced(found, outputs)
+    return replaced(released, outputs)
 
 
 class _Columns(Scalars):
@@ -279,19 +326,19 @@ class _Columns(Scalars):
 def _expression(node: Node, operand: Operand, schema: Schema) -> Expression:
     """Read a name, SQL, or a term."""
     if isinstance(operand, Term):
-        found = operand.expression
+        expression = operand.expression
     elif not isinstance(operand, str):
         msg = (
             f"{shown(operand)} is no expression; write SQL in quotes, such as 'age > 40', or discreet.col('age') > 40."
         )
         raise ParameterError(msg)
     elif operand in schema:
-        found = Column(operand)
+        expression = Column(operand)
     else:
-        found = _Columns(node, schema).translate(read_expression(operand))
-    found = aligned(found, schema)
-    found.facts(schema)
-    return found
+        expression = _Columns(node, schema).translate(read_expression(operand))
+    expression = aligned(expression, schema)
+    expression.facts(schema)
+    return expression
 
 
 def _read(node: Node, operand: Operand) -> Expression:
@@ -301,33 +348,33 @@ def _read(node: Node, operand: Operand) -> Expression:
 
 def _column(node: Node, operand: Operand) -> str:
     """Read the name of a column."""
-    found = _read(node, operand)
-    if not isinstance(found, Column):
+    column = _read(node, operand)
+    if not isinstance(column, Column):
         refuse(
             shown(operand), why="This is no column.", instead="a column's name; compute it with select(name=…) first."
         )
-    return found.name
+    return column.name
 
 
 def _named(node: Node, columns: Sequence[Operand], computed: dict[str, Operand]) -> tuple[tuple[str, Expression], ...]:
     """Read columns that go by their own names, and computed ones by the names they are given."""
-    found: dict[str, Expression] = {}
+    named: dict[str, Expression] = {}
     for operand in columns:
         expression = _read(node, operand)
         if isinstance(operand, Term) and not isinstance(expression, Column):
             msg = "a computed column needs a name; write name=col('cost') / 100."
             raise ParameterError(msg)
         name = operand if isinstance(operand, str) else expression.name  # type: ignore[attr-defined]  # a column
-        _once(name, found)
-        found[name] = expression
+        _once(name, named)
+        named[name] = expression
     for name, operand in computed.items():
-        _once(name, found)
-        found[name] = _read(node, operand)
-    return tuple(found.items())
+        _once(name, named)
+        named[name] = _read(node, operand)
+    return tuple(named.items())
 
 
-def _once(name: str, found: dict[str, Expression]) -> None:
-    if name in found:
+def _once(name: str, named: dict[str, Expression]) -> None:
+    if name in named:
         refuse(name, why="Two columns have this name.", instead="another name for one of them: new_name=….")
 
 
@@ -351,7 +398,7 @@ def _checked(node: Node, measure: Measure) -> Measure:
     if not isinstance(measure, agg.Measure):
         msg = f"{shown(measure)} is no measure; write discreet.agg.count(), discreet.agg.mean('cost') and so on."
         raise ParameterError(msg)
-    return measure.with_operands(tuple(_read(node, _operand(node, each)) for each in measure.operands))
+    return measure.with_operands(tuple(_read(node, _operand(node, operand)) for operand in measure.operands))
 
 
 def _operand(node: Node, operand: Expression) -> Operand:

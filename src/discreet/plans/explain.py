@@ -40,20 +40,19 @@ def relation_lines(node: Node, depth: int = 1) -> Iterator[str]:
 def share_lines(aggregate: Aggregate, neighbors: Relation) -> Iterator[str]:
     r"""Say how far one unit can move each statistic.
 
-    >>> from discreet.plans.nodes import Aggregate
+    >>> from discreet.plans.nodes import Aggregate, Scan
     >>> from discreet.plans.statistics import RowCount
     >>> from discreet.privacy import NeighborRelation
-    >>> from discreet.plans.nodes import Scan
     >>> from discreet.tables import Table
     >>> people = Aggregate(Scan(Table("people", row_is_unit=True)), (), (RowCount(),))
     >>> print(*share_lines(people, NeighborRelation.ADD_REMOVE), sep="\n")
       rows: one unit moves one number by at most 1, all numbers together by at most 1
     """
     for statistic in aggregate.statistics:
-        found = aggregate.sensitivity(statistic, neighbors)
+        moved = aggregate.sensitivity(statistic, neighbors)
         yield (
-            f"  {named(statistic)}: one unit moves one number by at most {found.largest}, "
-            f"all numbers together by at most {found.l1}"
+            f"  {named(statistic)}: one unit moves one number by at most {moved.largest}, "
+            f"all numbers together by at most {moved.l1}"
         )
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import float_down, float_up, shown
-from discreet.plans.bounding import Bounding, Shape, bounded
-from discreet.plans.normal import normal
+from discreet.plans.nodes.node import digest, require_own_tables, tables_of, verified_of
+from discreet.plans.normal import Bounding, Shape, bounded, normal
 from discreet.plans.refusals import refuse
-from discreet.plans.sources import require_own_tables, tables_of, verified_of
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Facts, Schema
+    from discreet.plans.expressions.expression import Facts, Schema
     from discreet.plans.nodes import Node
     from discreet.privacy.relations import Relation
     from discreet.tables import Policy, Value
@@ -28,7 +25,7 @@ __all__ = ["Extract", "code_book", "require_bounded"]
 def code_book(facts: Facts) -> tuple[Value, ...] | None:
     """Give the known values whose places stand for them in lent rows; None for a column that is lent as a number.
 
-    >>> from discreet.plans.facts import Facts
+    >>> from discreet.plans.expressions.expression import Facts
     >>> from discreet.tables.bounds import Bounds
     >>> code_book(Facts(Kind.TEXT, domain=("a", "b"))), code_book(Facts(Kind.INTEGER, Bounds(0, 9)))
     (('a', 'b'), None)
@@ -39,7 +36,7 @@ def code_book(facts: Facts) -> tuple[Value, ...] | None:
 def require_bounded(name: str, facts: Facts) -> None:
     """Refuse a column that cannot be lent: its values are neither listed nor bounded, or name the unit.
 
-    >>> from discreet.plans.facts import Facts
+    >>> from discreet.plans.expressions.expression import Facts
     >>> require_bounded("city", Facts(Kind.TEXT))
     Traceback (most recent call last):
     ...
@@ -143,5 +140,5 @@ class Extract:
 
         Names count: a method computes by them.
         """
-        form = [list(self.schema), self.node.canonical(), self.policy.hash, self.policy.version]
-        return hashlib.sha256(json.dumps(form, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
+        form = [list(self.schema), self.node.canonical(), self.policy.facts_hash, self.policy.version]
+        return digest(form)

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
-from discreet.plans.bounding import Bounding, Shape, bounded, clipped, unlimited
 from discreet.plans.explain import dropped_lines, relation_lines, share_lines, within, written
 from discreet.plans.expressions import Column, Expression
-from discreet.plans.facts import Facts
-from discreet.plans.images import known_keys
-from discreet.plans.limits import require_small
+from discreet.plans.expressions.expression import Facts, require_small
 from discreet.plans.nodes import Aggregate, GroupKey, Project
-from discreet.plans.normal import normal, simplified
+from discreet.plans.nodes.aggregate import known_keys
+from discreet.plans.nodes.node import (
+    digest,
+    read_of,
+    require_little_work,
+    require_own_tables,
+    tables_of,
+    verified_of,
+)
+from discreet.plans.normal import Bounding, Shape, bounded, clipped, normal, simplified, unlimited
 from discreet.plans.refusals import refuse
-from discreet.plans.sources import require_own_tables, tables_of, verified_of
-from discreet.plans.work import require_little_work
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.plans.aggregates import Measure
-    from discreet.plans.facts import Schema
+    from discreet.plans.expressions.expression import Schema
     from discreet.plans.nodes import Node
     from discreet.plans.statistics import Statistic
     from discreet.tables import Policy
@@ -71,8 +73,8 @@ class Request:
     def released(self) -> dict[str, Facts]:
         """What is known about keys and measures once they were released."""
         below = self.relation.schema
-        known = {name: each.facts(below) for name, each in self.keys}
-        keys = {name: Facts(facts.kind, length=facts.length) for name, facts in known.items()}
+        known = {name: expression.facts(below) for name, expression in self.keys}
+        keys = {name: Facts(facts.kind, length=facts.length, declared=facts.declared) for name, facts in known.items()}
         return keys | {name: measure.facts() for name, measure in self.measures}
 
 
@@ -114,7 +116,7 @@ class Plan:
                 why="It asks for rows or keys, not for statistics of many units.",
                 instead="an aggregate, such as COUNT(*), AVG(x) or SUM(x).",
             )
-        answer = [*(value for _, value in self.request.outputs), *(each.value for each in self.request.order)]
+        answer = [*(value for _, value in self.request.outputs), *(ordering.value for ordering in self.request.order)]
         require_small(sum(value.parts for value in answer), max((value.depth for value in answer), default=0))
         self._require_condition()
         for _, measure in self.request.measures:
@@ -148,7 +150,7 @@ class Plan:
     def _columns(self) -> tuple[tuple[str, Expression], ...]:
         """What is computed per row: keys, then operands of measures, each in the order of their canonical forms."""
         keys = [simplified(expression) for _, expression in self.request.keys]
-        values = [simplified(each) for _, measure in self.request.measures for each in measure.operands]
+        values = [simplified(operand) for _, measure in self.request.measures for operand in measure.operands]
         named = []
         for letter, expressions in (("k", keys), ("v", values)):
             unique = {repr(expression.canonical()): expression for expression in expressions}
@@ -192,14 +194,14 @@ class Plan:
         computed = dict(self._computed.columns)
         below = self._computed.child.schema
         domains = tuple(GroupKey(name, known_keys(computed[name], below)) for name in keys)
-        found = Aggregate(limited, domains, self.statistics)
+        made = Aggregate(limited, domains, self.statistics)
         if self.bounding.shape is not Shape.SUMS:
-            return found
+            return made
         limit = self._source[1]
         if limit is None:
             instead = "rows_per_unit in the policy, or Bounding(shape='sums', rows_per_group=2)."
             refuse("shape=sums", why="Nothing says how much a unit may add.", instead=instead)
-        return clipped(found, limit)
+        return clipped(made, limit)
 
     @cached_property
     def _needs(self) -> dict[str, tuple[Statistic, ...]]:
@@ -212,19 +214,19 @@ class Plan:
 
     def _values(self, measure: Measure) -> tuple[Expression, ...]:
         """The operands of a measure as computed columns."""
-        return tuple(Column(self._name_of(each, "v")) for each in measure.operands)
+        return tuple(Column(self._name_of(operand, "v")) for operand in measure.operands)
 
     def statistics_of(self, name: str) -> tuple[int, ...]:
         """Give the places, in `aggregate.statistics`, of the statistics that a measure is made of."""
         if name not in self._needs:
-            msg = f"there is no measure {name!r}; there are {', '.join(each for each, _ in self.request.measures)}."
+            msg = f"there is no measure {name!r}; there are {', '.join(needed for needed, _ in self.request.measures)}."
             raise ParameterError(msg)
-        return tuple(self.statistics.index(each) for each in self._needs[name])
+        return tuple(self.statistics.index(needed) for needed in self._needs[name])
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order."""
-        return tuple(dict.fromkeys(each for name, _ in self.request.measures for each in self._needs[name]))
+        return tuple(dict.fromkeys(needed for name, _ in self.request.measures for needed in self._needs[name]))
 
     @property
     def row_schema(self) -> Schema:
@@ -245,19 +247,24 @@ class Plan:
         """The tables whose declared uniqueness is believed, as the owner had it checked for this version."""
         return verified_of(self.request.relation)
 
+    @property
+    def read(self) -> dict[str, str]:
+        """The public tables whose columns were read from the source, each with a digest of what was read."""
+        return read_of(self.request.relation)
+
     @cached_property
     def key(self) -> str:
-        """What makes two questions the same: the canonical plan, the policy, the dataset version and the limits."""
+        """What makes two questions the same: the canonical plan, the policy's facts, the version and the limits."""
         # Measures of equal statistics may need different mechanisms: a median and a minimum both count in bins.
         measures = [measure.with_operands(self._values(measure)).canonical() for _, measure in self.request.measures]
         form = [
             self.aggregate.canonical(),
             sorted(measures, key=repr),
             self.bounding.canonical(),
-            self.policy.hash,
+            self.policy.facts_hash,
             self.policy.version,
         ]
-        return hashlib.sha256(json.dumps(form, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
+        return digest(form)
 
     @property
     def columns(self) -> dict[str, Facts]:

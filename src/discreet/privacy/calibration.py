@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import counted, float_up, integer, rational, shown
+from discreet.exact.rational import as_text, require_kind
 from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import enclose, log, round_up
 from discreet.privacy.orders import float_log
 from discreet.privacy.part import read_positive, read_probability
-from discreet.privacy.readings import as_text, require_kind
 from discreet.privacy.relations import NeighborRelation, require_relation
 
 if TYPE_CHECKING:

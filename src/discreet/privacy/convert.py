@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, float_up, rational, shown
+from discreet.exact.rational import as_text, read_delta, read_list, require_kind
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Budget, Currency, Pure
 from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import enclose, exp, log, round_down, round_up
 from discreet.privacy.groups import group_privacy
 from discreet.privacy.orders import allowance_order, best_order
-from discreet.privacy.readings import as_text, read_delta, read_list, require_kind
 from discreet.privacy.relations import (
     NeighborRelation,
     Relation,
@@ -84,6 +84,14 @@ def _rule(
         return function
 
     return enter
+
+
+def _kept(promise: Currency, _wish: _Wish) -> Currency:
+    """Keep a promise as it is."""
+    return promise
+
+
+_RULES.update({(kind, kind): _kept for kind in (Pure, ZCDP, GDP)})
 
 
 def conversions() -> list[tuple[type[Currency], type[Currency]]]:
@@ -186,11 +194,6 @@ def _need_delta(promise: Currency, least: Fraction, delta: Fraction) -> None:
 
 
 # ---------------------------------------------------------------- Pure
-
-
-@_rule(Pure, Pure)
-def _pure_to_pure(promise: Pure, _wish: _Wish) -> Pure:
-    return promise
 
 
 @_rule(Pure, Approximate)
@@ -315,11 +318,6 @@ def _approximate_to_zcdp(promise: Approximate, _wish: _Wish) -> ZCDP:
 # ---------------------------------------------------------------- ZCDP
 
 
-@_rule(ZCDP, ZCDP)
-def _zcdp_to_zcdp(promise: ZCDP, _wish: _Wish) -> ZCDP:
-    return promise
-
-
 @_rule(ZCDP, RDP)
 def _zcdp_to_rdp(promise: ZCDP, wish: _Wish) -> RDP:
     """Read the definition: rho * a at order a (Bun & Steinke 2016, Definition 1.1)."""
@@ -392,11 +390,6 @@ def _rdp_to_approximate(promise: RDP, wish: _Wish) -> Approximate:
 
 
 # ---------------------------------------------------------------- GDP
-
-
-@_rule(GDP, GDP)
-def _gdp_to_gdp(promise: GDP, _wish: _Wish) -> GDP:
-    return promise
 
 
 @_rule(GDP, ZCDP)

@@ -13,21 +13,39 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol, TypeGuard
+from functools import lru_cache, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast
 
 from discreet.errors import ParameterError
 from discreet.exact import integer, shown
+from discreet.exact.rational import as_text, read_json, require_kind
 from discreet.privacy.convert import rdp_penalty
-from discreet.privacy.currencies import Budget
+from discreet.privacy.currencies import ZCDP, Approximate, Budget, Currency, Pure, from_json
 from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import enclose
 from discreet.privacy.orders import allowance_order
-from discreet.privacy.readings import as_text, read_json, require_kind
 from discreet.privacy.relations import Relation, read_relation, require_same_relation
 
-__all__ = ["INFINITE", "Certificates", "Cost", "Promising", "cost_of"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "INFINITE",
+    "Amount",
+    "Certificates",
+    "Cost",
+    "Promising",
+    "amount_from_json",
+    "cost_of",
+    "fitting",
+    "holding",
+    "total",
+    "units_of",
+    "used_of",
+]
 
 LOSS_UNITS = 10**12
 """Units of an epsilon, or of a divergence, in 1."""
@@ -59,11 +77,12 @@ class Promising(Protocol):
         """The curve."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Cost:
     """What something costs by each certificate of a budget: a loss (an epsilon or a divergence) and a delta, in units.
 
-    It is made by `cost_of` alone, and adds to costs by the same certificates.
+    It is made by `cost_of` (and, of a currency, by `units_of`) alone, and adds to costs by the same certificates, whose
+    names it carries. Sums that would leave 64 bits stay at `INFINITE`: they never wrap.
 
     >>> from discreet import privacy as p
     >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
@@ -74,20 +93,51 @@ class Cost:
 
     losses: tuple[int, ...]
     deltas: tuple[int, ...]
+    names: tuple[str, ...]
+    """What each loss is: "epsilon", "renyi 8", "rho"."""
+
     neighbors: Relation
+
+    def fields(self) -> dict[str, Fraction]:
+        """Return the numbers by name, as those of a currency: of the first certificate, then of the others.
+
+        >>> from discreet import privacy as p
+        >>> cost = cost_of(p.laplace(scale=10), Certificates.of(p.Budget(epsilon=3, delta=1e-6)))
+        >>> {name: float(number) for name, number in cost.fields().items()}
+        {'epsilon': 0.1, 'delta': 0.0, 'renyi 8': 0.035676773435, 'delta of renyi 8': 0.0}
+        """
+        numbers = {}
+        for place, (name, loss, delta) in enumerate(zip(self.names, self.losses, self.deltas, strict=True)):
+            numbers[name] = Fraction(loss, LOSS_UNITS)
+            numbers[f"delta of {name}" if place else "delta"] = Fraction(delta, DELTA_UNITS)
+        return numbers
+
+    def _with(self, losses: Iterable[int], deltas: Iterable[int]) -> Cost:
+        return replace(self, losses=tuple(losses), deltas=tuple(deltas))
 
     def __add__(self, other: Cost) -> Cost:
         self._require_like(other)
-        return Cost(
-            tuple(map(_sum, self.losses, other.losses)), tuple(map(_sum, self.deltas, other.deltas)), self.neighbors
-        )
+        return self._with(map(_sum, self.losses, other.losses), map(_sum, self.deltas, other.deltas))
+
+    def __sub__(self, other: Cost) -> Cost:
+        """What is left of this after the other, number by number, never below nothing."""
+        self._require_like(other)
+        left = [
+            [max(whole - part, 0) for whole, part in zip(mine, its, strict=True)]
+            for mine, its in ((self.losses, other.losses), (self.deltas, other.deltas))
+        ]
+        return self._with(*left)
+
+    def least(self, other: Cost) -> Cost:
+        """The smaller of each number."""
+        self._require_like(other)
+        return self._with(map(min, self.losses, other.losses), map(min, self.deltas, other.deltas))
 
     def __mul__(self, count: int) -> Cost:
         times = integer(count, name="count", least=0)
-        return Cost(
-            tuple(min(times * loss, INFINITE) if times else 0 for loss in self.losses),
-            tuple(min(times * delta, INFINITE) if times else 0 for delta in self.deltas),
-            self.neighbors,
+        return self._with(
+            (min(times * loss, INFINITE) for loss in self.losses),
+            (min(times * delta, INFINITE) for delta in self.deltas),
         )
 
     __rmul__ = __mul__
@@ -112,8 +162,8 @@ class Cost:
         return (*self.losses, *self.deltas)
 
     def _require_like(self, other: Cost) -> None:
-        if not isinstance(other, Cost) or len(other.losses) != len(self.losses):
-            msg = f"{shown(other)} is no cost by the same {len(self.losses)} certificates; make it with cost_of."
+        if not isinstance(other, Cost) or other.names != self.names:
+            msg = f"{shown(other)} is no cost by the same certificates ({', '.join(self.names)}); make it with cost_of."
             raise ParameterError(msg)
         require_same_relation(self.neighbors, other.neighbors)
 
@@ -125,17 +175,26 @@ class Cost:
         >>> Cost.from_json(cost.to_json()) == cost
         True
         """
-        return json.dumps({"losses": self.losses, "deltas": self.deltas, "neighbors": self.neighbors.value})
+        kept = {"names": self.names, "losses": self.losses, "deltas": self.deltas}
+        return json.dumps({**kept, "neighbors": self.neighbors.value})
 
     @staticmethod
     def from_json(text: str) -> Cost:
         """Read what `to_json` wrote."""
         record = read_json(text, "a cost")
-        losses, deltas = record.get("losses"), record.get("deltas")
-        if not _are_units(losses) or not _are_units(deltas) or len(losses) != len(deltas):
-            msg = "this JSON is no cost; write an object with 'losses', 'deltas' and 'neighbors', as Cost.to_json does."
+        losses, deltas, names = (record.get(word) for word in ("losses", "deltas", "names"))
+        if not _are_units(losses) or not _are_units(deltas) or not _are_names(names, len(losses), len(deltas)):
+            msg = "this JSON is no cost; write an object with 'names', 'losses', 'deltas', 'neighbors' as to_json."
             raise ParameterError(msg)
-        return Cost(tuple(losses), tuple(deltas), read_relation(str(record.get("neighbors"))))
+        return Cost(tuple(losses), tuple(deltas), tuple(names), read_relation(str(record.get("neighbors"))))
+
+    def __repr__(self) -> str:
+        losses = (
+            f"{name}={'∞' if loss >= INFINITE else as_text(Fraction(loss, LOSS_UNITS))}"
+            for name, loss in zip(self.names, self.losses, strict=True)
+        )
+        delta = max(self.deltas)
+        return f"Cost({', '.join(losses)}{f', delta={as_text(Fraction(delta, DELTA_UNITS))}' if delta else ''})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +254,30 @@ class Certificates:
         budget, shares = self.budget, self.shares
         losses, deltas = [_floor(budget.epsilon, LOSS_UNITS)], [_floor(shares[0] * budget.delta, DELTA_UNITS)]
         for order, failures, conversion in zip(self.orders, shares[1::2], shares[2::2], strict=True):
-            left = _allowed(budget.epsilon, order, budget.delta * conversion)
+            converting = budget.delta * conversion
+            left = _allowed(budget.epsilon, order, converting) if converting else Fraction(0)
             losses.append(_floor(max(left, Fraction(0)), LOSS_UNITS))
             deltas.append(_floor(failures * budget.delta, DELTA_UNITS))
-        return Cost(tuple(losses), tuple(deltas), budget.neighbors)
+        return Cost(tuple(losses), tuple(deltas), self.names, budget.neighbors)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each certificate adds up.
+
+        >>> from discreet import privacy as p
+        >>> Certificates.of(p.Budget(epsilon=3, delta=1e-6)).names
+        ('epsilon', 'renyi 8')
+        """
+        return ("epsilon", *(f"renyi {order}" for order in self.orders))
+
+    def of_budget(self, budget: Budget) -> Certificates:
+        """Keep another budget by the same certificates, in the same split: an edited one, or somebody's own.
+
+        >>> from discreet import privacy as p
+        >>> Certificates.of(p.Budget(epsilon=3, delta=1e-6)).of_budget(p.Budget(epsilon=9, delta=1e-6)).orders
+        (Fraction(8, 1),)
+        """
+        return replace(self, budget=budget)
 
     def record(self) -> dict[str, Any]:
         """Return the certificates as a JSON object; `from_record` reads it.
@@ -253,7 +332,91 @@ def cost_of(spend: Curve | Promising, certificates: Certificates) -> Cost:
     for order in certificates.orders:
         losses.append(_loss(rest.rdp(order)))
         deltas.append(_ceil(failure, DELTA_UNITS))
-    return Cost(tuple(losses), tuple(deltas), curve.neighbors)
+    return Cost(tuple(losses), tuple(deltas), certificates.names, curve.neighbors)
+
+
+Amount = Currency | Cost
+"""What budgets are kept in: one currency, or costs by several certificates."""
+
+
+def total(first: Amount, *others: Amount) -> Amount:
+    """Add amounts of one kind.
+
+    >>> total(Pure("0.1"), Pure("0.2"))
+    Pure(epsilon=0.3)
+    """
+    return reduce(add, others, first)
+
+
+@lru_cache(maxsize=1024)
+def amount_from_json(text: str) -> Amount:
+    """Read a currency or a cost that `to_json` wrote.
+
+    >>> amount_from_json(Pure(1).to_json())
+    Pure(epsilon=1)
+    """
+    return Cost.from_json(text) if '"losses"' in text else from_json(text)
+
+
+@lru_cache(maxsize=1024)
+def units_of(amount: Amount, *, down: bool = False) -> Cost:
+    """Count an amount in units, rounded up, as costs are; limits are rounded down.
+
+    >>> units_of(Pure("1/3")).losses, units_of(Pure("1/3"), down=True).losses
+    ((333333333334,), (333333333333,))
+    """
+    if isinstance(amount, Cost):
+        return amount
+    name = "rho" if isinstance(amount, ZCDP) else "epsilon"
+    if not isinstance(amount, Pure | Approximate | ZCDP):
+        msg = f"{shown(amount)} is no amount that a budget is kept in; give a Pure, an Approximate or a ZCDP."
+        raise ParameterError(msg)
+    numbers = amount.fields()
+    loss, delta = (cast("Fraction", numbers.get(word, Fraction(0))) for word in (name, "delta"))
+    if down:
+        return Cost((_floor(loss, LOSS_UNITS),), (_floor(delta, DELTA_UNITS),), (name,), amount.neighbors)
+    return Cost((_loss(loss),), (_ceil(delta, DELTA_UNITS),), (name,), amount.neighbors)
+
+
+def holding(limits: Cost, sums: Cost) -> list[bool]:
+    """Which certificates hold: neither their loss nor their delta is above its limit.
+
+    >>> holding(units_of(Pure(1)), units_of(Pure(1))), holding(units_of(Pure(1)), units_of(Pure("1.1")))
+    ([True], [False])
+    """
+    numbers = zip(sums.losses, limits.losses, sums.deltas, limits.deltas, strict=True)
+    return [loss <= most and delta <= most_delta for loss, most, delta, most_delta in numbers]
+
+
+def used_of(limits: Cost, sums: Cost) -> Fraction:
+    """How much of a budget is used, by the certificate of which most is left; above 1 where a limit was lowered.
+
+    >>> used_of(units_of(Pure(1)), units_of(Pure("0.25")))
+    Fraction(1, 4)
+    """
+    shares = []
+    for place in range(len(limits.names)):
+        parts = ((sums.losses[place], limits.losses[place]), (sums.deltas[place], limits.deltas[place]))
+        used = [Fraction(part, whole) if whole else Fraction(1) for part, whole in parts if part or whole]
+        shares.append(max(used, default=Fraction(1)))
+    return min(shares)
+
+
+def fitting(limits: Cost, sums: Cost, cost: Cost) -> int:
+    """Count how many more spends of a cost would fit, one after the other.
+
+    >>> fitting(units_of(Pure(1)), units_of(Pure("0.1")), units_of(Pure("0.3")))
+    3
+    """
+    most = 0
+    for place, holds in enumerate(holding(limits, sums)):
+        room = (
+            (limits.losses[place] - sums.losses[place], cost.losses[place]),
+            (limits.deltas[place] - sums.deltas[place], cost.deltas[place]),
+        )
+        if holds:
+            most = max(most, min((left // part for left, part in room if part), default=INFINITE))
+    return most
 
 
 def _order(epsilon: Fraction, delta: Fraction) -> Fraction | None:
@@ -292,6 +455,10 @@ def _ceil(value: Fraction, units: int) -> int:
 
 def _floor(value: Fraction, units: int) -> int:
     return min(math.floor(value * units), INFINITE - 1)
+
+
+def _are_names(names: object, *lengths: int) -> TypeGuard[list[str]]:
+    return isinstance(names, list) and all(isinstance(name, str) for name in names) and {len(names)} == set(lengths)
 
 
 def _are_units(values: object) -> TypeGuard[list[int]]:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import ParameterError, PrecisionError
 from discreet.exact import Number, exact_text, float_down, float_up, integer, rational, shown
+from discreet.exact.rational import as_text, read_delta, read_json, require_kind
 from discreet.privacy.enclosures import shortened
 from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, READERS, Part, pair_of, require_probability, rho_of
-from discreet.privacy.readings import as_text, read_delta, read_json, require_kind
 from discreet.privacy.relations import Relation, Unit, read_relation, require_relation, require_same_relation
 from discreet.privacy.sampling_error import delta_with_error, epsilon_with_error
 

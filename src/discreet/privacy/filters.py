@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import shown
-from discreet.privacy.costs import INFINITE, Certificates, Cost
+from discreet.exact.rational import as_text, read_delta, read_nonnegative, require_kind
+from discreet.privacy.costs import Certificates, Cost, fitting, holding, used_of
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.enclosures import enclose, log, round_down
-from discreet.privacy.readings import as_text, read_delta, read_nonnegative, require_kind
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation, require_same_relation
 
 if TYPE_CHECKING:
@@ -410,7 +410,7 @@ class AnyOf:
         object.__setattr__(self, "certificates", certificates)
         object.__setattr__(self, "limits", limits)
         object.__setattr__(self, "spent", limits * 0 if spent is None else require_kind(spent, Cost, "spent"))
-        if not any(self._holding(self.spent)):
+        if not any(holding(limits, self.spent)):
             msg = "spent is past every limit; no filter ever admits that."
             raise ParameterError(msg)
 
@@ -434,7 +434,7 @@ class AnyOf:
         >>> [start.admits(cost_of(p.pure(epsilon), start.certificates)) for epsilon in (3, "3.1")]
         [True, False]
         """
-        return any(self._holding(self.spent + cost))
+        return any(holding(self.limits, self.spent + cost))
 
     def spend(self, cost: Cost) -> AnyOf:
         """Return the filter after spending, or refuse.
@@ -446,15 +446,19 @@ class AnyOf:
         0.5
         """
         if not self.admits(cost):
-            share = f"{float(100 * self.used):.3g} %"
-            msg = f"this does not fit: {share} of {self.certificates.budget!r} is used. Ask for less."
+            asked, left = (as_text(cost.fields()["epsilon"]), as_text((self.limits - self.spent).fields()["epsilon"]))
+            share = f"{float(100 * self.used):.3g} % of {self.certificates.budget!r}"
+            msg = (
+                f"epsilon = {asked} does not fit: {share} is used; as sums of epsilons, {left} is left. Ask for less "
+                "or in smaller parts."
+            )
             raise BudgetError(msg)
         return AnyOf(self.certificates, self.spent + cost)
 
     @property
     def used(self) -> Fraction:
         """How much of the budget is used, by the certificate of which most is left: 1 where nothing is."""
-        return min(self._used_by(self.spent))
+        return used_of(self.limits, self.spent)
 
     def more(self, cost: Cost) -> int:
         """Count how many more spends of a cost would fit, one after the other.
@@ -465,35 +469,7 @@ class AnyOf:
         >>> start.more(cost_of(p.pure("0.3"), start.certificates))
         3
         """
-        fitting = 0
-        for place in range(len(self.limits.losses)):
-            sums = (
-                (self.limits.losses, self.spent.losses, cost.losses),
-                (self.limits.deltas, self.spent.deltas, cost.deltas),
-            )
-            room = [(limit[place] - spent[place], each[place]) for limit, spent, each in sums]
-            if all(left >= 0 for left, _ in room):
-                fitting = max(fitting, min((left // each for left, each in room if each), default=INFINITE))
-        return fitting
-
-    def _holding(self, sums: Cost) -> list[bool]:
-        """Which certificates hold."""
-        limits = self.limits
-        return [
-            loss <= most and delta <= most_delta
-            for loss, most, delta, most_delta in zip(
-                sums.losses, limits.losses, sums.deltas, limits.deltas, strict=True
-            )
-        ]
-
-    def _used_by(self, sums: Cost) -> list[Fraction]:
-        """The share of each certificate that is used up: of its loss or its delta, whichever is more."""
-        limits, shares = self.limits, []
-        for place, holds in enumerate(self._holding(sums)):
-            parts = ((sums.losses[place], limits.losses[place]), (sums.deltas[place], limits.deltas[place]))
-            used = max((Fraction(part, whole) for part, whole in parts if whole), default=Fraction(0))
-            shares.append(used if holds else Fraction(1))
-        return shares
+        return fitting(self.limits, self.spent, cost)
 
     def __repr__(self) -> str:
         return f"AnyOf({self.certificates.budget!r}, used={float(self.used):.3g})"

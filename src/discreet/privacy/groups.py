@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from discreet.errors import ParameterError
 from discreet.exact import integer, shown
+from discreet.exact.rational import as_text, require_kind
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.enclosures import chain, round_up
-from discreet.privacy.readings import as_text, require_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import float_up, integer, shown
+from discreet.exact.rational import read_delta, read_nonnegative, require_kind
 from discreet.privacy.curve import Curve
-from discreet.privacy.readings import read_delta, read_nonnegative, require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number

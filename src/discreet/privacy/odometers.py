@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import shown
+from discreet.exact.rational import as_text, read_delta, require_kind
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.readings import as_text, read_delta, require_kind
 from discreet.privacy.relations import NeighborRelation, Relation, require_same_relation
 
 if TYPE_CHECKING:

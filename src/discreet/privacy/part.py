@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, exact_text, float_up, rational, shown
+from discreet.privacy.enclosures import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from discreet.privacy.numerics.losses.loss import Loss
 
 __all__ = [
+    "Noise",
     "Part",
+    "Symmetric",
     "as_float",
     "pair_of",
     "read_positive",
@@ -51,9 +54,9 @@ class Part(ABC):
     Subclasses are frozen dataclasses whose fields are fractions, integers, texts, curves or tuples of these, so that
     they hash, compare and travel through JSON unchanged.
 
-    >>> from discreet.privacy.curves.gaussian import Gaussian
+    >>> from discreet.privacy.curves.gaussian import GaussianPair
     >>> from fractions import Fraction
-    >>> Gaussian(Fraction(2), Fraction(1)).fields()
+    >>> GaussianPair(Fraction(2), Fraction(1)).fields()
     {'sigma': '2', 'sensitivity': '1'}
     """
 
@@ -66,9 +69,14 @@ class Part(ABC):
         """Refuse numbers that no such mechanism has, wherever the part comes from: a constructor, a group, JSON."""
         self.check()
 
-    @abstractmethod
     def check(self) -> None:
-        """Refuse fields of a wrong type or size with a sentence that names the field."""
+        """Refuse fields of a wrong type or size with a sentence that names the field.
+
+        Fractions are positive, and whole numbers at least 1, unless a part says otherwise.
+        """
+        for item in fields(self):  # type: ignore[arg-type]
+            require = require_whole if item.type == "int" else require_positive
+            require(getattr(self, item.name), item.name)
 
     def __init_subclass__(cls) -> None:
         """Register the kind, so that JSON finds its class."""
@@ -79,9 +87,13 @@ class Part(ABC):
     def losses(self) -> tuple[Loss, Loss]:
         """Return the losses of (with the unit against without it) and of the reverse; the same object if they agree."""
 
-    @abstractmethod
     def rho(self) -> Fraction | None:
-        """Return a rho such that rho-zCDP holds, or None where none exists."""
+        """Return a rho such that rho-zCDP holds, or None where none is known.
+
+        epsilon^2 / 2 where epsilon-DP holds: Bun & Steinke 2016 (arXiv:1605.02065), Proposition 1.4.
+        """
+        epsilon = self.pure()
+        return None if epsilon is None else epsilon**2 / 2
 
     def pure(self) -> Fraction | None:
         """Return an epsilon such that epsilon-DP holds, exactly as it was stated; None where floats alone know it."""
@@ -124,13 +136,51 @@ class Part(ABC):
         return f"{self.kind}:{json.dumps(self.fields())}"
 
 
+class Symmetric(Part):
+    """A mechanism that loses the same in both directions.
+
+    >>> from discreet.privacy.curves.pure import PureBound
+    >>> forward, reverse = PureBound(Fraction(1)).losses()
+    >>> forward is reverse
+    True
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def loss(self) -> Loss:
+        """Return the loss of either direction."""
+
+    def losses(self) -> tuple[Loss, Loss]:
+        """The same object twice."""
+        loss = self.loss()
+        return loss, loss
+
+
+class Noise(Symmetric):
+    """Noise on a value that one unit moves by at most the sensitivity.
+
+    >>> from discreet.privacy.curves.gaussian import GaussianPair
+    >>> GaussianPair(Fraction(2), Fraction(1)).grouped(3)
+    GaussianPair(sigma=Fraction(2, 1), sensitivity=Fraction(3, 1))
+    """
+
+    __slots__ = ()
+
+    sensitivity: Any  # a fraction, or a whole number
+
+    def grouped(self, size: int) -> Part:
+        """A group moves the value by at most size times the sensitivity."""
+        return replace(self, sensitivity=shortened(self.sensitivity * size))  # type: ignore[type-var]
+
+
 @lru_cache(maxsize=512)
 def pair_of(part: Part) -> tuple[Loss, Loss]:
     """Return the losses of a part, kept for the parts used last.
 
-    >>> from discreet.privacy.curves.gaussian import Gaussian
+    >>> from discreet.privacy.curves.gaussian import GaussianPair
     >>> from fractions import Fraction
-    >>> pair_of(Gaussian(Fraction(2), Fraction(1)))[0].moment(1.0)
+    >>> pair_of(GaussianPair(Fraction(2), Fraction(1)))[0].moment(1.0)
     0.25
     """
     return part.losses()
@@ -139,8 +189,8 @@ def pair_of(part: Part) -> tuple[Loss, Loss]:
 def rho_of(terms: Sequence[tuple[Part, int]]) -> Fraction | None:
     """Return the sum of the parts' rhos; None where some part has none.
 
-    >>> from discreet.privacy.curves.gaussian import Gaussian
-    >>> rho_of([(Gaussian(Fraction(2), Fraction(1)), 4)])
+    >>> from discreet.privacy.curves.gaussian import GaussianPair
+    >>> rho_of([(GaussianPair(Fraction(2), Fraction(1)), 4)])
     Fraction(1, 2)
     """
     rhos = [(part.rho(), count) for part, count in terms]

@@ -229,7 +229,7 @@ def read_relation(text: str) -> Relation:
         raise ParameterError(msg)
     steps, slash, kind = text.partition("/")
     name, star, size = steps.partition("*")
-    known, units = {each.value: each for each in NeighborRelation}, {each.value: each for each in Unit}
+    known, units = {one.value: one for one in NeighborRelation}, {one.value: one for one in Unit}
     counted = size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE
     if name not in known or (slash and kind not in units) or (star and not counted):
         msg = (

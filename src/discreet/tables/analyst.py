@@ -75,11 +75,11 @@ class Analyst:
 
 def _texts(name: str, given: Iterable[str]) -> list[str]:
     """Read a list of texts; a single text is no list."""
-    found = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-    if found is None or not all(isinstance(each, str) for each in found):
+    texts = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if texts is None or not all(isinstance(text, str) for text in texts):
         msg = f'{name} is {shown(given)}; it must be a list of texts, such as ["visits"].'
         raise PolicyError(msg)
-    return found
+    return texts
 
 
 def read_limit(name: str, given: Number | None) -> Fraction | None:
@@ -91,10 +91,10 @@ def read_limit(name: str, given: Number | None) -> Fraction | None:
     if given is None:
         return None
     try:
-        found = rational(given, name=name)
+        limit = rational(given, name=name)
     except ValueError as error:
         raise PolicyError(str(error)) from None
-    if found < 0:
+    if limit < 0:
         msg = f"{name} is {shown(given)}; it must not be negative."
         raise PolicyError(msg)
-    return found
+    return limit

@@ -164,11 +164,11 @@ def _listed(name: str, keys: Iterable[object]) -> list[object]:
     if isinstance(keys, str) or not isinstance(keys, Iterable):
         msg = f'{name}.keys is {shown(keys)}; it must be a list, such as ["cardiology", "surgery"].'
         raise PolicyError(msg)
-    found = list(keys)
-    if not 1 <= len(found) <= LARGEST_KEY_SET:
-        msg = f"{name}.keys holds {len(found)} keys; it must hold 1 to {LARGEST_KEY_SET}."
+    listed = list(keys)
+    if not 1 <= len(listed) <= LARGEST_KEY_SET:
+        msg = f"{name}.keys holds {len(listed)} keys; it must hold 1 to {LARGEST_KEY_SET}."
         raise PolicyError(msg)
-    return found
+    return listed
 
 
 def _kind(name: str, given: str | Kind | None, lower: object, upper: object, keys: list[object] | None) -> Kind:
@@ -234,14 +234,14 @@ def _max_length(name: str, kind: Kind, keys: tuple[Value, ...] | None, given: in
     if usual is None:
         return None
     try:
-        found = integer(usual if given is None else given, name=f"{name}.max_length", least=1, most=LONGEST_TEXT)
+        most = integer(usual if given is None else given, name=f"{name}.max_length", least=1, most=LONGEST_TEXT)
     except ParameterError as error:
         raise PolicyError(str(error)) from None
     longest = max((len(key) for key in keys or () if isinstance(key, str)), default=0)
-    if longest > found:
-        msg = f"{name}.max_length is {found}, and a key has {longest} characters; give at least so many."
+    if longest > most:
+        msg = f"{name}.max_length is {most}, and a key has {longest} characters; give at least so many."
         raise PolicyError(msg)
-    return found
+    return most
 
 
 def _guess(key: object) -> Kind:
@@ -269,24 +269,24 @@ def _bounds(name: str, kind: Kind, lower: object, upper: object) -> Bounds:
     try:
         if kind.temporal:
             ends = [read_value(end, kind, name=f"{name}.{word}") for word, end in (("lower", lower), ("upper", upper))]
-            found = Bounds(*(as_number(end) for end in ends))  # type: ignore[arg-type]  # dates by their kind
+            bounds = Bounds(*(as_number(end) for end in ends))  # type: ignore[arg-type]  # dates by their kind
         else:
-            found = Bounds(lower, upper)  # type: ignore[arg-type]  # read as numbers there
+            bounds = Bounds(lower, upper)  # type: ignore[arg-type]  # read as numbers there
     except ValueError as error:
         msg = f"{name}: {error}"
         raise PolicyError(msg) from None
     limit = INT64 if kind is Kind.INTEGER else Bounds(-int(LARGEST_FLOAT) // 2, int(LARGEST_FLOAT) // 2)
-    if kind is Kind.INTEGER and not found.integral:
-        msg = f"{name} is an integer; its bounds {found} must be whole numbers."
+    if kind is Kind.INTEGER and not bounds.integral:
+        msg = f"{name} is an integer; its bounds {bounds} must be whole numbers."
         raise PolicyError(msg)
-    if not found.within(limit):
-        msg = f"{name} has bounds {found}, beyond what a {kind.value} can hold here; give narrower ones."
+    if not bounds.within(limit):
+        msg = f"{name} has bounds {bounds}, beyond what a {kind.value} can hold here; give narrower ones."
         raise PolicyError(msg)
-    if kind is Kind.FLOAT and any(0 < abs(end) < SMALLEST_FLOAT for end in (found.lower, found.upper) if end):
+    if kind is Kind.FLOAT and any(0 < abs(end) < SMALLEST_FLOAT for end in (bounds.lower, bounds.upper) if end):
         # Every other float that small is read as 0: the square of such an end is an error to PostgreSQL.
-        msg = f"{name} has bounds {found}, of which one is closer to 0 than a float can be here; write 0."
+        msg = f"{name} has bounds {bounds}, of which one is closer to 0 than a float can be here; write 0."
         raise PolicyError(msg)
-    return found
+    return bounds
 
 
 def _keys(
@@ -295,13 +295,13 @@ def _keys(
     """Read the keys in their order, `other` and NULL last; each once."""
     if listed is None:
         return None
-    found = [_read(key, kind, f"{name}.keys[{place}]") for place, key in enumerate(listed)]
+    known = [_read(key, kind, f"{name}.keys[{place}]") for place, key in enumerate(listed)]
     if other is not None:
-        found.append(_read(other, kind, f"{name}.other"))
+        known.append(_read(other, kind, f"{name}.other"))
     if null_key:
-        found.append(None)
-    if len(set(found)) < len(found):
-        twice = next(key for place, key in enumerate(found) if key in found[:place])
+        known.append(None)
+    if len(set(known)) < len(known):
+        twice = next(key for place, key in enumerate(known) if key in known[:place])
         msg = f"{name}.keys holds {shown(twice)} twice; list each key once, and `other` not among them."
         raise PolicyError(msg)
-    return tuple(found)
+    return tuple(known)

@@ -86,11 +86,11 @@ class Kind(Enum):
         >>> Kind.of(True), Kind.of(dt.date(2024, 1, 1))
         (<Kind.BOOLEAN: 'boolean'>, <Kind.DATE: 'date'>)
         """
-        found = _PYTHON.get(type(value))
-        if found is None:
+        known = _PYTHON.get(type(value))
+        if known is None:
             msg = f"a value is of type {type(value).__name__}; columns hold {', '.join(kind.value for kind in Kind)}."
             raise ParameterError(msg)
-        return found
+        return known
 
 
 _PYTHON: dict[type, Kind] = {
@@ -136,11 +136,11 @@ def read_value(value: object, kind: Kind, *, name: str) -> Value:
     >>> read_value("2024-02-01", Kind.DATE, name="lower"), read_value(1, Kind.FLOAT, name="key")
     (datetime.date(2024, 2, 1), 1.0)
     """
-    found = _converted(value, kind)
-    if found is None or not is_of_kind(found, kind) or (isinstance(found, str) and not is_writable(found)):
+    read = _converted(value, kind)
+    if read is None or not is_of_kind(read, kind) or (isinstance(read, str) and not is_writable(read)):
         msg = f"{name} is {shown(value)}; it must be a value of kind {kind.value}, such as {_EXAMPLES[kind]}."
         raise ParameterError(msg)
-    return found
+    return read
 
 
 _EXAMPLES = {

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["hint"]
+__all__ = ["hint", "nearest"]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Find the known word that looks most like a given one, whatever the case of its letters; None if none does.
+
+    >>> nearest(" Cardiolgy", ["cardiology", "surgery"]), nearest("x", ["surgery"])
+    ('cardiology', None)
+    """
+    lowered = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.strip().lower()[:100], lowered, n=1)
+    return lowered[close[0]] if close else None
 
 
 def hint(word: str, known: Iterable[str]) -> str:
@@ -19,6 +30,5 @@ def hint(word: str, known: Iterable[str]) -> str:
     >>> hint("x", ["unit"])
     ''
     """
-    lowered = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(word.lower()[:100], lowered, n=1)
-    return f" Did you mean '{lowered[close[0]]}'?" if close else ""
+    close = nearest(word, known)
+    return "" if close is None else f" Did you mean '{close}'?"

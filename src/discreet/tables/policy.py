@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import ParameterError, PolicyError
 from discreet.exact import integer, rational, shown
 from discreet.privacy import Budget, NeighborRelation, Unit
+from discreet.privacy.costs import Certificates
 from discreet.tables.nearest import hint
 from discreet.tables.reading import json_facts, located, toml_facts
 
@@ -23,13 +25,15 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.relations import Relation
     from discreet.tables.analyst import Analyst
+    from discreet.tables.column import Column
     from discreet.tables.purpose import Purpose
     from discreet.tables.table import Table
 
 __all__ = ["FILTERS", "Policy"]
 
-FILTERS = ("pure", "approximate", "zcdp")
+FILTERS = ("pure", "approximate", "zcdp", "best")
 _FORM = 1
+_LARGEST = 10**6  # ledgers count the losses of a budget in whole units that fit into 64 bits
 _MOST_GROUPS = 100_000
 _SECONDS = 3600
 
@@ -46,7 +50,7 @@ class Policy:
     >>> visits = Table("visits", unit="patient_id", rows_per_unit=20, columns=[Column("age", lower=0, upper=120)])
     >>> policy = Policy([visits], epsilon=3, delta=1e-6, dataset="hospital")
     >>> policy.filter, policy.release_delta == policy.budget.delta / 1000, policy.table("visits").rows_per_unit
-    ('zcdp', True, 20)
+    ('best', True, 20)
     >>> Policy.from_json(policy.to_json()) == policy
     True
     """
@@ -66,6 +70,8 @@ class Policy:
     source: str | None = field(compare=False)
     ledger: str | None = field(compare=False)
     ledger_group: bool = field(compare=False)
+    filter_stated: bool = field(compare=False)
+    """Whether the filter was chosen, or is the default of today; a ledger that exists keeps its own."""
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
         self,
@@ -93,6 +99,9 @@ class Policy:
         except ParameterError as error:
             msg = f"budget.{error}"  # such messages begin with the name
             raise PolicyError(msg) from None
+        if budget.epsilon > _LARGEST:
+            msg = f"budget.epsilon is {shown(epsilon)}; it must be at most {_LARGEST}: beyond, it promises nothing."
+            raise PolicyError(msg)
         known = _tables(tables)
         if neighbors.unit is not Unit.PERSON and any(table.private for table in known):
             msg = (
@@ -116,6 +125,7 @@ class Policy:
             "source": None if source is None else _text("source.url", source),
             "ledger": None if ledger is None else _text("ledger.url", ledger),
             "ledger_group": _flag("ledger.group", ledger_group),
+            "filter_stated": filter is not None,
         }
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
@@ -126,6 +136,24 @@ class Policy:
         """What of delta is left for mechanisms that need it, after the conversion's part."""
         return self.budget.delta - (self.delta_conversion if self.filter == "zcdp" else 0)
 
+    @cached_property
+    def certificates(self) -> Certificates:
+        """How a budget with `filter = "best"` is kept, by a public rule; a ledger keeps those of its creation.
+
+        Costs and choices go by them, whatever the budget becomes; limits are those of the budget of today.
+        """
+        return Certificates.of(self.budget)
+
+    def kept_by(self, filter: str, certificates: Certificates | None) -> Policy:  # noqa: A002 - the word of policies
+        """The same policy in a ledger that was created so: with a filter, if this states none, and certificates."""
+        other = copy(self)
+        if not self.filter_stated and filter in (FILTERS[1:] if self.budget.delta else FILTERS[:2]):
+            other.__dict__.pop("hash", None)
+            object.__setattr__(other, "filter", filter)
+        if certificates is not None:
+            object.__setattr__(other, "certificates", certificates)
+        return other
+
     def table(self, name: str) -> Table:
         """Return a table by its name."""
         for table in self.tables:
@@ -134,6 +162,13 @@ class Policy:
         names = [table.name for table in self.tables]
         msg = f"there is no table {shown(name)}; the tables are {', '.join(names)}.{hint(str(name), names)}"
         raise ParameterError(msg)
+
+    def with_columns(self, columns: Mapping[str, Iterable[Column]]) -> Policy:
+        """The same policy, and the same `hash`, with the columns of public tables that state none."""
+        completed = copy(self)
+        tables = (table.with_columns(columns[table.name]) if table.name in columns else table for table in self.tables)
+        object.__setattr__(completed, "tables", tuple(tables))
+        return completed
 
     def may(self, analyst: str | None, action: str, tables: Iterable[str]) -> bool:
         """Tell whether somebody may do something with tables; a policy that names no analysts lets everybody.
@@ -144,7 +179,7 @@ class Policy:
         """
         if not self.analysts:
             return True
-        return any(each.name == analyst and each.allows(action, tables) for each in self.analysts)
+        return any(holder.name == analyst and holder.allows(action, tables) for holder in self.analysts)
 
     def serves(self, purpose: str | None) -> bool:
         """Tell whether a purpose is one of the policy's; a policy that names none serves all.
@@ -153,7 +188,7 @@ class Policy:
         >>> Policy([], epsilon=1, purposes=[Purpose("research", epsilon="0.5")]).serves(None)
         False
         """
-        return not self.purposes or any(each.name == purpose for each in self.purposes)
+        return not self.purposes or any(allowed.name == purpose for allowed in self.purposes)
 
     def to_json(self) -> str:
         """Write the facts in canonical form: equal policies give equal texts."""
@@ -163,6 +198,19 @@ class Policy:
     def hash(self) -> str:
         """The SHA-256 of the canonical form, in hexadecimal."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @cached_property
+    def facts_hash(self) -> str:
+        """The SHA-256 of what shapes answers: not of who may ask, nor of how much may be spent.
+
+        >>> [Policy([], epsilon=epsilon).facts_hash == Policy([], epsilon=1).facts_hash for epsilon in (2, 3)]
+        [True, True]
+        """
+        facts = self._plain()
+        for grant in ("budget", "analysts", "purposes"):
+            del facts[grant]
+        facts["neighbors"] = self.budget.neighbors.value
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
     def _plain(self) -> dict[str, object]:
         return {
@@ -242,18 +290,18 @@ def _whole(name: str, given: int, *, least: int, most: int | None = None) -> int
 
 
 def _filter(given: str | None, budget: Budget) -> str:
-    """Choose the filter: zcdp if there is a delta, else pure."""
-    found = given if given is not None else "zcdp" if budget.delta else "pure"
-    if found not in FILTERS:
+    """Choose the filter: the best of several certificates if there is a delta, else pure."""
+    name = given if given is not None else "best" if budget.delta else "pure"
+    if name not in FILTERS:
         msg = f"budget.filter is {shown(given)}; it must be one of {', '.join(FILTERS)}.{hint(str(given), FILTERS)}"
         raise PolicyError(msg)
-    if found == "pure" and budget.delta:
+    if name == "pure" and budget.delta:
         msg = "budget.filter is 'pure' and delta is above 0; a pure filter has no use for delta. Remove one of the two."
         raise PolicyError(msg)
-    if found == "zcdp" and not budget.delta:
-        msg = "budget.filter is 'zcdp' and delta is 0; zCDP turns into (epsilon, delta) only with a delta. Give one."
+    if name in {"zcdp", "best"} and not budget.delta:
+        msg = f"budget.filter is {name!r} and delta is 0; it turns into (epsilon, delta) only with a delta. Give one."
         raise PolicyError(msg)
-    return found
+    return name
 
 
 def _part(name: str, given: Number | None, budget: Budget, share: Fraction) -> Fraction:
@@ -261,25 +309,25 @@ def _part(name: str, given: Number | None, budget: Budget, share: Fraction) -> F
     if given is None:
         return budget.delta * share
     try:
-        found = rational(given, name=f"budget.{name}")
+        part = rational(given, name=f"budget.{name}")
     except ParameterError as error:
         raise PolicyError(str(error)) from None
-    if not 0 <= found <= budget.delta:
+    if not 0 <= part <= budget.delta:
         msg = f"budget.{name} is {shown(given)}; it must lie between 0 and delta, {budget.delta}."
         raise PolicyError(msg)
-    return found
+    return part
 
 
 def _tables(given: Iterable[Table]) -> tuple[Table, ...]:
     """Collect the tables in the order of their names; units of one kind must look alike."""
-    found = sorted(given, key=lambda table: table.name)
-    names = [table.name.casefold() for table in found]
+    tables = sorted(given, key=lambda table: table.name)
+    names = [table.name.casefold() for table in tables]
     for place, name in enumerate(names):
         if name in names[:place]:
-            msg = f"two tables are named {found[place].name!r} (letters' case does not tell names apart)."
+            msg = f"two tables are named {tables[place].name!r} (letters' case does not tell names apart)."
             raise PolicyError(msg)
     kinds: dict[str, tuple[str, object]] = {}
-    for table in found:
+    for table in tables:
         if table.unit is not None and table.unit_kind is not None:
             kind = table.column(table.unit).kind
             other = kinds.setdefault(table.unit_kind, (table.name, kind))
@@ -289,7 +337,7 @@ def _tables(given: Iterable[Table]) -> tuple[Table, ...]:
                     f"{other[0]}; declare the unit columns with one type, or with different unit_kind."
                 )
                 raise PolicyError(msg)
-    for table in found:
+    for table in tables:
         if table.row_is_unit and table.unit_kind in kinds:  # nothing tells whose row it is: a union has no unit
             msg = (
                 f"{table.name} says row_is_unit and is of the kind {table.unit_kind!r}, whose units have a column in "
@@ -297,7 +345,7 @@ def _tables(given: Iterable[Table]) -> tuple[Table, ...]:
                 "own."
             )
             raise PolicyError(msg)
-    return tuple(found)
+    return tuple(tables)
 
 
 def _population(given: Mapping[str, int], tables: tuple[Table, ...]) -> tuple[tuple[str, int], ...]:
@@ -312,33 +360,33 @@ def _population(given: Mapping[str, int], tables: tuple[Table, ...]) -> tuple[tu
 
 def _analysts(given: Iterable[Analyst], tables: tuple[Table, ...]) -> tuple[Analyst, ...]:
     """Collect the analysts; their tables must exist."""
-    found = sorted(given, key=lambda analyst: analyst.name)
+    analysts = sorted(given, key=lambda analyst: analyst.name)
     names = [table.name for table in tables]
-    for analyst in found:
+    for analyst in analysts:
         for name in analyst.tables or ():
             if name not in names:
                 msg = f"analysts.{analyst.name}.tables holds {name!r}, which is no table.{hint(name, names)}"
                 raise PolicyError(msg)
-    if len({analyst.name for analyst in found}) < len(found):
+    if len({analyst.name for analyst in analysts}) < len(analysts):
         msg = "an analyst is named twice."
         raise PolicyError(msg)
-    return tuple(found)
+    return tuple(analysts)
 
 
 def _purposes(given: Iterable[Purpose]) -> tuple[Purpose, ...]:
     """Collect the purposes."""
-    found = sorted(given, key=lambda purpose: purpose.name)
-    if len({purpose.name for purpose in found}) < len(found):
+    purposes = sorted(given, key=lambda purpose: purpose.name)
+    if len({purpose.name for purpose in purposes}) < len(purposes):
         msg = "a purpose is named twice."
         raise PolicyError(msg)
-    return tuple(found)
+    return tuple(purposes)
 
 
 def _require_kept_deltas(policy: Policy) -> None:
     """Refuse a delta of an analyst or a purpose that the policy's filter cannot keep."""
     for kind, holders in (("analysts", policy.analysts), ("purposes", policy.purposes)):
-        for each in holders:
-            name, delta = f"{kind}.{each.name}.delta", each.delta
+        for holder in holders:
+            name, delta = f"{kind}.{holder.name}.delta", holder.delta
             if delta is not None and delta >= 1:
                 msg = f"{name} is {delta}; it must be below 1."
                 raise PolicyError(msg)

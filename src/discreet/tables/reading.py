@@ -124,18 +124,18 @@ def _thawed(read: dict[str, object]) -> dict[str, object]:
 
 def _thawed_column(column: dict[str, object]) -> dict[str, object]:
     """Keys carry `other` and NULL at their end; bounds of dates are numbers of days or microseconds."""
-    found = dict(column)
-    keys = found.get("keys")
+    thawed = dict(column)
+    keys = thawed.get("keys")
     if isinstance(keys, list):
-        listed = [key for key in keys if key is not None and key != found.get("other")]
-        found |= {"keys": [_number(key, found["type"]) for key in listed], "null_key": None in keys}
-        if "other" in found:
-            found["other"] = _number(found["other"], found["type"])
+        listed = [key for key in keys if key is not None and key != thawed.get("other")]
+        thawed |= {"keys": [_number(key, thawed["type"]) for key in listed], "null_key": None in keys}
+        if "other" in thawed:
+            thawed["other"] = _number(thawed["other"], thawed["type"])
     for word in ("lower", "upper"):
-        if word in found and found["type"] in {"date", "timestamp"}:
-            count = Fraction(str(found[word]))
-            found[word] = as_date(count) if found["type"] == "date" else as_timestamp(count)
-    return found
+        if word in thawed and thawed["type"] in {"date", "timestamp"}:
+            count = Fraction(str(thawed[word]))
+            thawed[word] = as_date(count) if thawed["type"] == "date" else as_timestamp(count)
+    return thawed
 
 
 def _number(key: object, kind: object) -> object:
@@ -213,7 +213,7 @@ def _tables(read: Mapping[str, object], lines: Lines) -> list[Table]:
     for table in sections.values():
         if isinstance(table.get("unit"), str) and isinstance(table.get("unit_kind"), str):
             stated.setdefault(table["unit"], set()).add(table["unit_kind"])
-    found = []
+    tables = []
     for name, table in sections.items():
         _known(table, _TABLE, f"tables.{name}", lines, "a table")
         columns = _columns(name, _section(table.get("columns", {}), f"tables.{name}.columns", lines), lines)
@@ -221,8 +221,8 @@ def _tables(read: Mapping[str, object], lines: Lines) -> list[Table]:
         kinds = stated.get(str(table.get("unit")), set())
         if "unit_kind" not in table and len(kinds) == 1:
             facts["unit_kind"] = next(iter(kinds))
-        found.append(_table(name, columns, facts, lines))
-    return found
+        tables.append(_table(name, columns, facts, lines))
+    return tables
 
 
 def _table(name: str, columns: list[Column], facts: dict[str, Any], lines: Lines) -> Table:
@@ -231,13 +231,13 @@ def _table(name: str, columns: list[Column], facts: dict[str, Any], lines: Lines
 
 def _columns(table: str, read: Mapping[str, object], lines: Lines) -> list[Column]:
     """Build the columns of one table."""
-    found = []
+    columns = []
     for name, given in read.items():
         path = f"tables.{table}.columns.{name}"
         facts = _section(given, path, lines)
         _known(facts, _COLUMN, path, lines, "a column")
-        found.append(_column(name, facts, path, lines))
-    return found
+        columns.append(_column(name, facts, path, lines))
+    return columns
 
 
 def _column(name: str, facts: dict[str, Any], path: str, lines: Lines) -> Column:
@@ -246,13 +246,13 @@ def _column(name: str, facts: dict[str, Any], path: str, lines: Lines) -> Column
 
 def _analysts(read: Mapping[str, object], lines: Lines) -> list[Analyst]:
     """Build the analysts."""
-    found = []
+    analysts = []
     for name, given in read.items():
         path = f"analysts.{name}"
         rights = _section(given, path, lines)
         _known(rights, _ANALYST, path, lines, "an analyst")
-        found.append(_analyst(name, rights, path, lines))
-    return found
+        analysts.append(_analyst(name, rights, path, lines))
+    return analysts
 
 
 def _analyst(name: str, rights: dict[str, Any], path: str, lines: Lines) -> Analyst:
@@ -261,13 +261,13 @@ def _analyst(name: str, rights: dict[str, Any], path: str, lines: Lines) -> Anal
 
 def _purposes(read: Mapping[str, object], lines: Lines) -> list[Purpose]:
     """Build the purposes."""
-    found = []
+    purposes = []
     for name, given in read.items():
         path = f"purposes.{name}"
         limits = _section(given, path, lines)
         _known(limits, _PURPOSE, path, lines, "a purpose")
-        found.append(_purpose(name, limits, path, lines))
-    return found
+        purposes.append(_purpose(name, limits, path, lines))
+    return purposes
 
 
 def _purpose(name: str, limits: dict[str, Any], path: str, lines: Lines) -> Purpose:

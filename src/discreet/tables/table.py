@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,9 @@ class Table:
     kinds never join. `unique` lists columns (or groups of columns) that never repeat; a private table's is enforced
     until the owner has had it verified.
 
+    A public table that states no columns has those of the source, as an engine reads them when it opens
+    (`with_columns`): they are part of each question's key, and not of the policy's hash.
+
     >>> visits = Table("visits", unit="patient_id", rows_per_unit=20, columns=[Column("cost", lower=0, upper=500)])
     >>> visits.private, visits.column("patient_id").kind.value, visits.unit_kind
     (True, 'text', 'patient_id')
@@ -41,6 +45,8 @@ class Table:
     rows_per_unit: int | None
     unique: tuple[tuple[str, ...], ...]
     public: bool
+    stated: tuple[Column, ...] = field(init=False)
+    """The columns that the policy states: all, unless they were read from the source."""
 
     def __init__(  # noqa: PLR0913 - each is a fact of its own
         self,
@@ -58,18 +64,20 @@ class Table:
             msg = f"a table is named {shown(name)}; names are texts of printable characters without a leading _."
             raise PolicyError(msg)
         sets = _sets(name, unique)
-        found = _columns(name, columns, sets, unit)
+        columns = tuple(columns)
+        described = _columns(name, columns, sets, unit)
         facts = {
             "name": name,
-            "columns": found,
+            "columns": described,
             "unit": unit,
             "unit_kind": _unit_kind(name, unit, unit_kind, public=public, row_is_unit=row_is_unit),
             "rows_per_unit": _rows(name, unit, rows_per_unit, sets, row_is_unit=row_is_unit),
             "unique": sets,
             "public": public,
+            "stated": columns if public is True else described,
         }
-        for field, fact in facts.items():
-            object.__setattr__(self, field, fact)
+        for name_of_fact, fact in facts.items():
+            object.__setattr__(self, name_of_fact, fact)
 
     @property
     def private(self) -> bool:
@@ -85,6 +93,30 @@ class Table:
     def unit_is_unique(self) -> bool:
         """Whether the policy says that a unit has one row at most."""
         return self.private and (self.row_is_unit or (self.unit,) in self.unique)
+
+    @property
+    def unstated(self) -> bool:
+        """Whether it is public and states no columns: they are read from the source.
+
+        >>> Table("wards", public=True, unique=["ward"]).unstated
+        True
+        """
+        return self.public and not self.stated
+
+    @property
+    def read(self) -> list[list[object]]:
+        """The columns that were read from the source, as plain values."""
+        return [[column.name, column.describe()] for column in self.columns] if self.unstated else []
+
+    def with_columns(self, columns: Iterable[Column]) -> Table:
+        """The same table, with columns that were read from the source; it still states none.
+
+        >>> Table("wards", public=True).with_columns([Column("beds", lower=1, upper=40)]).describe()["columns"]
+        []
+        """
+        completed = copy(self)
+        object.__setattr__(completed, "columns", tuple(columns))
+        return completed
 
     def column(self, name: str) -> Column:
         """Return a column by its name."""
@@ -104,7 +136,7 @@ class Table:
         return {
             **head,
             "unique": [list(columns) for columns in self.unique],
-            "columns": [{"name": column.name, **column.describe()} for column in self.columns],
+            "columns": [{"name": column.name, **column.describe()} for column in self.stated],
         }
 
 
@@ -113,34 +145,34 @@ def _sets(name: str, unique: Iterable[str | Iterable[str]]) -> tuple[tuple[str, 
     if isinstance(unique, str | Mapping) or not isinstance(unique, Iterable):
         msg = f'{name}.unique is {shown(unique)}; it must be a list, such as ["patient_id"] or [["ward", "day"]].'
         raise PolicyError(msg)
-    found = tuple(tuple(each) if isinstance(each, list | tuple) else (each,) for each in unique)
-    for columns in found:
+    sets = tuple(tuple(key) if isinstance(key, list | tuple) else (key,) for key in unique)
+    for columns in sets:
         if not columns or not all(isinstance(column, str) for column in columns):
             msg = f"{name}.unique holds {shown(columns)}; each entry is a column, or a list of columns."
             raise PolicyError(msg)
-    return found
+    return sets
 
 
 def _columns(
     name: str, columns: Iterable[Column], sets: tuple[tuple[str, ...], ...], unit: str | None
 ) -> tuple[Column, ...]:
     """Collect the columns; a unit or unique column without a declaration is a text."""
-    found = list(columns)
-    if not all(isinstance(column, Column) for column in found):
+    described = list(columns)
+    if not all(isinstance(column, Column) for column in described):
         msg = f"{name}.columns must be a list of Column."
         raise PolicyError(msg)
-    known = [column.name for column in found]
-    implied = [*([unit] if isinstance(unit, str) else []), *(each for columns in sets for each in columns)]
-    found += [Column(each, type=Kind.TEXT) for each in dict.fromkeys(implied) if each not in known]
-    folded = [column.name.casefold() for column in found]
-    for place, column in enumerate(found):
+    known = [column.name for column in described]
+    implied = [*([unit] if isinstance(unit, str) else []), *(wanted for columns in sets for wanted in columns)]
+    described += [Column(wanted, type=Kind.TEXT) for wanted in dict.fromkeys(implied) if wanted not in known]
+    folded = [column.name.casefold() for column in described]
+    for place, column in enumerate(described):
         if folded[place] in folded[:place]:
             msg = f"{name} has two columns named {column.name!r} (letters' case does not tell names apart)."
             raise PolicyError(msg)
-    for column in found:
+    for column in described:
         if column.name == unit:
             _require_identity(name, column)
-    return tuple(found)
+    return tuple(described)
 
 
 def _require_identity(name: str, column: Column) -> None:

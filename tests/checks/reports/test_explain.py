@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.checks.reports import Audience, Explanation, Facts, explain
+from discreet.checks.reports import Audience, Explanation, PromiseFacts, explain
 from discreet.checks.reports.explanation import REGISTERS
 from discreet.checks.reports.shared import _JUDGMENTS
 from discreet.checks.reports.wording import chance, count, factor, of_hundred
@@ -60,7 +60,7 @@ def shares(text: str) -> list[mpmath.mpf]:
     return [mpmath.mpf(found) / 100 for found in re.findall(r"(?:at most|allow) ([\d.]+) of 100", text)]
 
 
-def check_guess(text: str, facts: Facts) -> None:
+def check_guess(text: str, facts: PromiseFacts) -> None:
     truth = right_guesses(facts.epsilon, facts.delta)
     if "nearly always" in text:
         assert truth > 0.99
@@ -75,12 +75,12 @@ def check_guess(text: str, facts: Facts) -> None:
         assert truth <= next(most for most, each in _JUDGMENTS if each == words[0])
 
 
-def check_outcome(text: str, facts: Facts) -> None:
+def check_outcome(text: str, facts: PromiseFacts) -> None:
     truth = likeliest(facts.epsilon, facts.delta, Fraction(1, 100))
     assert truth <= shares(text)[0] <= truth * mpmath.mpf("1.0101") + mpmath.mpf("1e-9")
 
 
-def check_odds(text: str, facts: Facts) -> None:
+def check_odds(text: str, facts: PromiseFacts) -> None:
     """The bound on the odds: e^epsilon if delta is 0; else 8/7 e^epsilon, with the exception named in the sentence."""
     worst = exp(facts.epsilon) * (1 if not facts.delta else mpmath.mpf(8) / 7)
     if "no bound" in text:
@@ -89,14 +89,14 @@ def check_odds(text: str, facts: Facts) -> None:
         assert facts.epsilon == facts.delta == 0
     else:
         assert ("except with a chance of at most" in text) == bool(facts.delta)
-        if found := re.search(r"a factor of at most ([\d,.]+\d)", text):
+        if found := re.search(r"a factor of at most ([\d,.]*\d)", text):
             assert worst * (1 - mpmath.mpf("1e-12")) <= mpmath.mpf(found[1].replace(",", ""))
         else:
             assert "may change by a factor of more than a million" in text
             assert worst > 999_999
 
 
-def check_population(text: str, facts: Facts) -> None:
+def check_population(text: str, facts: PromiseFacts) -> None:
     assert facts.delta
     if facts.n is None:
         if power := re.search(r"fewer than 10\^(\d+) people", text):
@@ -110,18 +110,18 @@ def check_population(text: str, facts: Facts) -> None:
         assert mpmath.mpf(exposed[1]) >= real(facts.n * facts.delta)  # type: ignore[index]
 
 
-def check_warning(text: str, facts: Facts) -> None:
+def check_warning(text: str, facts: PromiseFacts) -> None:
     assert facts.n is not None
     assert facts.n * facts.delta >= 1
     assert "Warning" in text
 
 
-def check_failure(text: str, facts: Facts) -> None:
+def check_failure(text: str, facts: PromiseFacts) -> None:
     assert facts.delta
     assert chance(facts.delta) in text
 
 
-def check_adding(text: str, facts: Facts) -> None:
+def check_adding(text: str, facts: PromiseFacts) -> None:
     if facts.epsilon == facts.delta == 0:
         assert "nothing" in text
     else:  # never more than ten times the first, in either number; never less than one promise
@@ -129,7 +129,7 @@ def check_adding(text: str, facts: Facts) -> None:
         assert right_guesses(facts.epsilon, facts.delta) <= shares(text)[0] <= ten + mpmath.mpf("0.00101")
 
 
-def check_error(text: str, facts: Facts) -> None:
+def check_error(text: str, facts: PromiseFacts) -> None:
     """The smallest m with 2 p^(m+1) / (1 + p) <= 1/20 for p = e^-epsilon; see the tutorial."""
     found = re.search(r"no more than ([\d,]+) in 95", text)
     if found is None:
@@ -142,26 +142,26 @@ def check_error(text: str, facts: Facts) -> None:
         assert 2 * p ** (bound + 1) / (1 + p) <= mpmath.mpf("0.05") * (1 + mpmath.mpf("1e-12"))
 
 
-def check_accuracy(text: str, facts: Facts) -> None:
+def check_accuracy(text: str, facts: PromiseFacts) -> None:
     accuracy, advantage = (mpmath.mpf(each) for each in re.findall(r"at most ([\d.]+\d|\d)", text)[:2])
     truth = right_guesses(facts.epsilon, facts.delta)
     assert truth <= accuracy
     assert 2 * truth - 1 <= advantage * (1 + mpmath.mpf("1e-15"))
 
 
-def check_tradeoff(text: str, facts: Facts) -> None:
+def check_tradeoff(text: str, facts: PromiseFacts) -> None:
     common, rare = (mpmath.mpf(each) for each in re.findall(r"(?:at most|and) ([\d.]+)", text)[:2])
     assert likeliest(facts.epsilon, facts.delta, Fraction(1, 100)) <= common
     assert likeliest(facts.epsilon, facts.delta, Fraction(1, 1000)) <= rare
 
 
-def check_semantic(text: str, facts: Facts) -> None:
+def check_semantic(text: str, facts: PromiseFacts) -> None:
     assert not facts.delta
     bound = mpmath.mpf(re.search(r"at most ([\d.e-]+\d|\d) in", text)[1])  # type: ignore[index]
     assert mpmath.tanh(real(facts.epsilon) / 2) <= bound
 
 
-def check_group(text: str, facts: Facts) -> None:
+def check_group(text: str, facts: PromiseFacts) -> None:
     delta = real(facts.delta) * (1 + exp(facts.epsilon))
     if "promised nothing" in text:
         assert delta > 0.99
@@ -170,7 +170,7 @@ def check_group(text: str, facts: Facts) -> None:
         assert shares(text)[0] >= (exp(2 * facts.epsilon) + min(delta, 1)) / (exp(2 * facts.epsilon) + 1)
 
 
-def check_definition(text: str, facts: Facts) -> None:
+def check_definition(text: str, facts: PromiseFacts) -> None:
     assert ("+ δ" in text) == bool(facts.delta)
     if "more than a million" in text:
         assert exp(facts.epsilon) > 999_999
@@ -179,7 +179,7 @@ def check_definition(text: str, facts: Facts) -> None:
         assert abs(mpmath.mpf(found[1].replace(",", "")) / exp(facts.epsilon) - 1) < 0.011  # type: ignore[index]
 
 
-CHECKS: dict[str, Callable[[str, Facts], None]] = {
+CHECKS: dict[str, Callable[[str, PromiseFacts], None]] = {
     "guess": check_guess,
     "outcome": check_outcome,
     "detection": check_outcome,
@@ -217,7 +217,7 @@ def check(explanation: Explanation) -> None:
 @example(epsilon=Fraction(700), delta=Fraction(1, 10**9), n=3)
 @example(epsilon=Fraction(10**50), delta=Fraction(1, 2), n=None)
 def test_no_sentence_is_false(epsilon: Fraction, delta: Fraction, n: int | None) -> None:
-    facts = Facts.of(epsilon, delta, n=n)
+    facts = PromiseFacts.of(epsilon, delta, n=n)
     for audience, register in REGISTERS.items():
         check(Explanation(audience, facts, tuple(register.statements(facts))))
 
@@ -225,15 +225,21 @@ def test_no_sentence_is_false(epsilon: Fraction, delta: Fraction, n: int | None)
 def test_the_checks_see_false_sentences() -> None:
     """The sentences of a stronger promise are false for a weaker one, and each check says so."""
     seen = set()
-    weaker = Facts.of(3, "0.01", n=1000)
+    weaker = PromiseFacts.of(3, "0.01", n=1000)
     for audience in Audience:
         for statement in explain(epsilon=1, delta=0, n=1000, audience=audience).statements:
             if statement.claim not in WITHOUT_NUMBERS:
                 with pytest.raises(AssertionError):
-                    CHECKS[statement.claim](statement.text, Facts.of("0.1") if statement.claim == "error" else weaker)
+                    CHECKS[statement.claim](
+                        statement.text, PromiseFacts.of("0.1") if statement.claim == "error" else weaker
+                    )
                 seen.add(statement.claim)
     assert seen == set(CHECKS) - {"population", "warning", "failure"}
-    for claim, facts in (("population", Facts.of(1)), ("failure", Facts.of(1)), ("warning", Facts.of(1, "1e-9", n=5))):
+    for claim, facts in (
+        ("population", PromiseFacts.of(1)),
+        ("failure", PromiseFacts.of(1)),
+        ("warning", PromiseFacts.of(1, "1e-9", n=5)),
+    ):
         with pytest.raises(AssertionError):
             CHECKS[claim]("Warning", facts)
 

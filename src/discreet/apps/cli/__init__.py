@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import signal
 import sys
 import threading
@@ -82,21 +83,23 @@ def _run(arguments: Sequence[str] | None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that has no ± shows a ?, and no traceback
     given = None if arguments is None else list(arguments)
+    as_json = "--json" in (sys.argv[1:] if given is None else given)
     try:
         code = build().main(args=given, prog_name="discreet", standalone_mode=False)
     except SystemExit as stop:  # a completion script was shown
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except TyperException as error:  # the framework could not read the arguments
-        return _complain(error.format_message(), error.exit_code)
+        return _complain(error, error.format_message(), error.exit_code, as_json=as_json)
     except (Abort, Interrupted) as stop:
-        return _complain(str(stop) or _STOPPED, 130)
+        return _complain(stop, str(stop) or _STOPPED, 130, as_json=as_json)
     except Exception as error:
         code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
         if code is None:
             raise
-        return _complain(_file_trouble(error) if isinstance(error, OSError) else str(error), code)
+        message = _file_trouble(error) if isinstance(error, OSError) else str(error)
+        return _complain(error, message, code, as_json=as_json)
     if code == 130:  # before a command began
-        return _complain(_STOPPED, 130)
+        return _complain(KeyboardInterrupt(), _STOPPED, 130, as_json=as_json)
     return code if isinstance(code, int) else 0
 
 
@@ -106,10 +109,18 @@ def _file_trouble(error: OSError) -> str:
     return f"{name if len(name) <= 200 else name[:199] + '…'}: {error.strerror or type(error).__name__}."
 
 
-def _complain(message: str, code: int) -> int:
-    """Print an error as a sentence, without a traceback; what has lines is a help text, shown as it is."""
+def _complain(error: BaseException, message: str, code: int, *, as_json: bool) -> int:
+    """Print an error as a sentence, without a traceback; for a program as JSON.
+
+    Notes of an error, such as the place in the question, stand below it. What has lines is a help text, shown as it is.
+    """
     from typer import echo
 
-    if message.strip():
-        echo(message if "\n" in message.strip() else f"discreet: {message}", err=True)
+    notes = getattr(error, "__notes__", [])
+    if as_json:
+        parts = {part: getattr(error, part) for part in ("part", "why", "instead") if isinstance(error, QueryRefused)}
+        record = {"error": type(error).__name__, "code": code, "message": message, **parts, "notes": notes}
+        echo(json.dumps(record), err=True)
+    elif message.strip():
+        echo(message if "\n" in message.strip() else "\n".join([f"discreet: {message}", *notes]), err=True)
     return code

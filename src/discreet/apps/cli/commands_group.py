@@ -9,7 +9,7 @@ import pkgutil
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -133,6 +133,20 @@ def _styled(text: str, **style: Any) -> str:  # noqa: ANN401  the framework's wo
     return text if os.environ.get("NO_COLOR") else typer.style(text, **style)
 
 
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - the framework calls it
+    """Say which version this is, and nothing else."""
+    if wanted:
+        from discreet import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+_Version = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+]
+
+
 def build() -> TyperGroup:
     """Make the program.
 
@@ -142,7 +156,7 @@ def build() -> TyperGroup:
     app = typer.Typer(cls=Commands, name="discreet", help=_ABOUT, no_args_is_help=True)
 
     @app.callback()
-    def discreet() -> None:
+    def discreet(*, version: _Version = False) -> None:
         """Hold the options that come before a command."""
 
     group = typer.main.get_command(app)

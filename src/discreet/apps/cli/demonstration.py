@@ -37,7 +37,7 @@ PRICE = "0.3"
 DIFFERENCING_PRICE = "0.1"
 AVERAGING_PRICE = "0.2"
 _TARGETS = 20
-_ATTEMPTS = 9
+_ATTEMPTS = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,21 @@ if TYPE_CHECKING:
     from discreet.ledgers import Ledger
     from discreet.tables import Policy
 
-__all__ = ["Analyst", "PolicyFile", "Purpose", "Question", "open_books", "open_database", "read_policy"]
+__all__ = [
+    "Analyst",
+    "PolicyFile",
+    "Purpose",
+    "open_books",
+    "open_database",
+    "read_policy",
+]
 
 PolicyFile = Annotated[Path, typer.Argument(metavar="POLICY", help="The policy file, such as hospital.toml.")]
-Question = Annotated[str, typer.Argument(metavar="SQL", help="The question, in quotes.")]
 Analyst = Annotated[str | None, typer.Option(metavar="NAME", help="Who asks; needed where the policy names analysts.")]
 Purpose = Annotated[str | None, typer.Option(metavar="NAME", help="What for; needed where the policy names purposes.")]
+
+
+_LAST = 8  # entries that could have been written since a ledger was opened a moment ago
 
 
 def read_policy(path: Path) -> Policy:
@@ -37,15 +46,33 @@ def read_policy(path: Path) -> Policy:
 def open_books(path: Path) -> Ledger:
     """Open the ledger of a policy file; the data is not touched."""
     from discreet.ledgers import open_ledger
+    from discreet.ledgers.line import now
 
-    return open_ledger(read_policy(path), file=path)
+    before = now()
+    ledger = open_ledger(read_policy(path), file=path)
+    _tell_edits(ledger, before)
+    return ledger
 
 
 def open_database(path: Path, analyst: str | None, purpose: str | None) -> Database:
     """Open the database of a policy file for somebody and something."""
     from discreet.apps.cli.screen import working
     from discreet.database import open as open_policy
+    from discreet.ledgers.line import now
 
     read_policy(path)
+    before = now()
     with working("opening the source"):
-        return open_policy(path, analyst=analyst, purpose=purpose)
+        db = open_policy(path, analyst=analyst, purpose=purpose)
+    _tell_edits(db.ledger, before)
+    return db
+
+
+def _tell_edits(ledger: Ledger, before: str) -> None:
+    """Say beside the answer that an edit of the policy was entered: who only wanted to look wrote something."""
+    for line in ledger.entries(start=max(0, ledger.head.number - _LAST), kind="policy"):
+        if line.time >= before:
+            edits = "; ".join(map(str, line.body.get("changes", ())))
+            typer.echo(
+                f"discreet: the policy was edited, which is entry {line.number} of its ledger now: {edits}", err=True
+            )

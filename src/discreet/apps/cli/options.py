@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, QueryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from discreet.privacy.curve import Curve
     from discreet.privacy.relations import NeighborRelation
@@ -23,18 +26,29 @@ __all__ = [
     "Delta",
     "Json",
     "Neighbors",
+    "Picture",
     "Plot",
     "Rate",
     "Sensitivity",
     "Steps",
     "draw",
+    "in_options",
     "naming_options",
     "number_option",
     "print_json",
     "print_lines",
+    "require_picture",
+    "save_picture",
     "written_number",
 ]
 
+_METAVARS = {
+    "analyst": "NAME",
+    "purpose": "NAME",
+    "expected_count": "COUNT",
+    "within": "COLUMN=DISTANCE",
+    "key": "TEXT",
+}
 _STRANGE = re.compile(r"[xX_]|[^\x00-\x7f]")
 
 
@@ -66,6 +80,8 @@ Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw delta against epsilon into FILE (.svg, .png, .pdf).")
 ]
+
+Picture = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it into FILE (.svg, .png, .pdf).")]
 
 
 class Neighbors(StrEnum):
@@ -99,10 +115,37 @@ def naming_options(names: Iterable[str]) -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        any_name = "|".join(map(re.escape, names))
-        text = re.sub(rf"(?<![-\w])({any_name})(?= is | must | at )", r"--\1", str(error))
-        text = re.sub(rf"\bsuch as ({any_name})=", r"such as --\1 ", text)
-        raise type(error)(text) from None
+        raise type(error)(in_options(str(error), names)) from None
+    except QueryRefused as refused:
+        words = (in_options(part, names) for part in (refused.part, refused.why, refused.instead))
+        part, why, instead = words
+        named = QueryRefused(part, why=why, instead=instead)
+        for note in getattr(refused, "__notes__", ()):
+            named.add_note(note)
+        raise named from None
+
+
+def in_options(text: str, names: Iterable[str]) -> str:
+    """Write what an error says of Python's arguments in the words of the command line.
+
+    >>> in_options("purpose is None; give one: purpose=….", ["purpose"])
+    '--purpose is not given; give one: --purpose NAME.'
+    >>> in_options("analyst None may not release questions about visits; ask the owner.", ["analyst"])
+    'nobody may release questions about visits without --analyst; ask the owner.'
+    >>> in_options("give expected_count= for a number, or epsilon=0.5.", ["epsilon", "expected_count"])
+    'give --expected-count COUNT for a number, or --epsilon 0.5.'
+    """
+    any_name = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    text = re.sub(r"analyst None may not ([^;]*)", r"nobody may \1 without --analyst", text)
+    text = re.sub(rf"(?<![-.\w])({any_name})(?= is | must | at )", r"--\1", text)
+    text = re.sub(rf"(?<![-.\w])({any_name})=(?=[\w'\"])", r"--\1 ", text)
+    text = re.sub(
+        rf"(?<![-.\w])({any_name})=(?:…|{{[^}}]*}})?",
+        lambda option: f"--{option[1]} {_METAVARS.get(option[1], 'NUMBER')}",
+        text,
+    )
+    text = re.sub(rf"(--(?:{any_name}) is) None", r"\1 not given", text)
+    return re.sub(r"--(\w+)", lambda option: f"--{option[1].replace('_', '-')}", text)
 
 
 def print_json(record: Mapping[str, object]) -> None:
@@ -128,6 +171,18 @@ def print_lines(rows: Mapping[str, str]) -> None:
 
 def draw(curve: Curve, path: Path) -> None:
     """Draw a curve into a file."""
+    save_picture(curve.plot, path)
+
+
+def save_picture(plot: Callable[[Axes], object], path: Path) -> None:
+    """Draw into a file."""
+    figure = require_picture(path)
+    plot(figure.subplots())
+    figure.savefig(path)
+
+
+def require_picture(path: Path) -> Figure:
+    """Refuse a picture that could not be written, before anything is paid for it; else give an empty one."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -139,6 +194,4 @@ def draw(curve: Curve, path: Path) -> None:
     if not path.parent.is_dir():
         message = f"--plot is {str(path)!r}; the folder does not exist. Create it first."
         raise ParameterError(message)
-    figure = Figure(layout="constrained")
-    curve.plot(figure.subplots())
-    figure.savefig(path)
+    return Figure(layout="constrained")

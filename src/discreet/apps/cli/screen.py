@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount
 
 __all__ = [
     "amounts",
     "charge_text",
     "charges_record",
     "charges_text",
+    "counting",
+    "folded",
     "left_text",
     "screen",
     "table",
@@ -41,6 +45,17 @@ def screen() -> Console:
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty(), emoji=False)
 
 
+def folded(line: str) -> str:
+    """Fold a sentence to the width of the terminal; without one it stays one line.
+
+    >>> folded("limits, which no ± includes: 4 rows of each patient")
+    'limits, which no ± includes: 4 rows of each patient'
+    """
+    if not sys.stdout.isatty():
+        return line
+    return textwrap.fill(line, shutil.get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False)
+
+
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show that something takes its time, on a terminal and beside the answer only.
@@ -56,6 +71,21 @@ def working(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(f"{what} …"):
         yield
+
+
+@contextmanager
+def counting() -> Iterator[Callable[[str, int, int], None]]:
+    """Show how many of several things are done, on a terminal and beside the answer only.
+
+    >>> with counting() as watch:
+    ...     watch("bounds of cost", 1, 3)
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("")
+        yield lambda what, done, total: progress.update(task, description=what, completed=done, total=total)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> Table:
@@ -76,7 +106,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Seq
     return table
 
 
-def charge_text(cost: Currency) -> str:
+def charge_text(cost: Amount) -> str:
     """Write what was charged in symbols, rounded up to four digits.
 
     >>> from discreet.privacy import ZCDP, Pure
@@ -86,7 +116,7 @@ def charge_text(cost: Currency) -> str:
     return _amount(cost, ROUND_CEILING)
 
 
-def charges_text(charges: Mapping[str, Currency]) -> str:
+def charges_text(charges: Mapping[str, Amount]) -> str:
     """Write what budgets are charged: once where it is the same for all, else one by one; nothing is left out.
 
     >>> from discreet.privacy import Pure
@@ -103,20 +133,20 @@ def charges_text(charges: Mapping[str, Currency]) -> str:
     return ", ".join(f"{text} to {' and '.join(those)}" for text, those in titles.items())
 
 
-def charges_record(charges: Mapping[str, Currency]) -> dict[str, object]:
+def charges_record(charges: Mapping[str, Amount]) -> dict[str, object]:
     """Write for a program what budgets are charged: each of them, and the most that one is.
 
     >>> from discreet.privacy import Pure
     >>> charges_record({"dataset": Pure(0), "analyst bob": Pure("0.5")})["charge"]
-    {'epsilon': '1/2'}
+    {'epsilon': 0.5}
     """
     charged = {title: amounts(charge) for title, charge in charges.items()}
     names = list(dict.fromkeys(name for numbers in charged.values() for name in numbers))
-    most = {name: str(max(Fraction(numbers[name]) for numbers in charged.values())) for name in names}
+    most = {name: max(numbers[name] for numbers in charged.values()) for name in names}
     return {"charge": most, "charges": charged}
 
 
-def left_text(left: Currency) -> str:
+def left_text(left: Amount) -> str:
     """Write what is left in symbols, rounded down to four digits.
 
     >>> from discreet.privacy import Pure
@@ -126,7 +156,7 @@ def left_text(left: Currency) -> str:
     return _amount(left, ROUND_FLOOR)
 
 
-def _amount(amount: Currency, rounding: str) -> str:
+def _amount(amount: Amount, rounding: str) -> str:
     context = Context(prec=4, rounding=rounding)
     parts = []
     for name, value in amount.fields().items():
@@ -137,11 +167,11 @@ def _amount(amount: Currency, rounding: str) -> str:
     return ", ".join(parts)
 
 
-def amounts(cost: Currency) -> dict[str, str]:
-    """Write an amount for a program: exact fractions, as texts.
+def amounts(cost: Amount) -> dict[str, float]:
+    """Write an amount for a program, in decimal numbers; the ledger's entries hold the exact ones.
 
     >>> from discreet.privacy import ZCDP
     >>> amounts(ZCDP("0.125", delta="1e-9"))
-    {'rho': '1/8', 'delta': '1/1000000000'}
+    {'rho': 0.125, 'delta': 1e-09}
     """
-    return {name: str(value) for name, value in cost.fields().items() if name in _SYMBOLS}
+    return {name: float(cast("Fraction", value)) for name, value in cost.fields().items() if name in _SYMBOLS}

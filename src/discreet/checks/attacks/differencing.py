@@ -72,15 +72,15 @@ def differencing(ask: Callable[[str], float], targets: Iterable[Target]) -> Diff
     >>> differencing(counts.__getitem__, [anna, bert]).accuracy
     1.0
     """
-    found = list(targets)
-    if not found:
+    listed = list(targets)
+    if not listed:
         msg = "targets is empty; the attack needs somebody to attack."
         raise ParameterError(msg)
     right = refused = 0
-    for target in found:
+    for target in listed:
         try:
             guess = ask(target.whole) - ask(target.rest) > 0.5
         except BudgetError:
             guess, refused = False, refused + 1
         right += guess == target.secret
-    return Differencing(len(found), right, refused)
+    return Differencing(len(listed), right, refused)

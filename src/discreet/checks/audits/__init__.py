@@ -16,6 +16,19 @@ from discreet.checks.audits.black_box import audit
 from discreet.checks.audits.case import Auditable, Case
 from discreet.checks.audits.cases import cases
 from discreet.checks.audits.enumerated import ExactAudit, audit_exactly, hockey_stick
+from discreet.checks.audits.one_run import OneRun, audit_one_run, guesses_are_too_good
 from discreet.checks.audits.result import Audit
 
-__all__ = ["Audit", "Auditable", "Case", "ExactAudit", "audit", "audit_exactly", "cases", "hockey_stick"]
+__all__ = [
+    "Audit",
+    "Auditable",
+    "Case",
+    "ExactAudit",
+    "OneRun",
+    "audit",
+    "audit_exactly",
+    "audit_one_run",
+    "cases",
+    "guesses_are_too_good",
+    "hockey_stick",
+]

@@ -62,8 +62,8 @@ def audit(  # noqa: PLR0913  all but the two samplers are named
     >>> import discreet.privacy as p
     >>> from discreet.noise import discrete_laplace
     >>> half = lambda value: lambda count, bits: value + discrete_laplace("1/2", count, bits)
-    >>> found = audit(half(0), half(1), claim=p.pure(epsilon=1), confidence="0.999")
-    >>> found.refuted, found.epsilon > 1.5
+    >>> audited = audit(half(0), half(1), claim=p.pure(epsilon=1), confidence="0.999")
+    >>> audited.refuted, audited.epsilon > 1.5
     (True, True)
     """
     count = integer(draws, name="draws", least=LEAST_DRAWS)
@@ -74,14 +74,14 @@ def audit(  # noqa: PLR0913  all but the two samplers are named
     claimed = claim.epsilon(chance)
     looked, error = count // LOOKED_AT, float_down((1 - sure) / 4)
     inputs = [_outputs(sampler, count, bits) for sampler in (first, second)]
-    found = []
+    audited = []
     for order, (over, under) in (("first", inputs), ("second", inputs[::-1])):
         event = choose(over[:looked], under[:looked], delta=float(chance), error=error)
         hits = event.hits(over[looked:]), event.hits(under[looked:])
         top, bottom = chance_at_least(hits[0], count - looked, error), chance_at_most(hits[1], count - looked, error)
         proven = _proven(top, bottom, float_up(chance))
         beyond = proven > claimed or _beyond(claim, top, bottom)
-        found.append(
+        audited.append(
             Audit(
                 name=name,
                 claim=claim,
@@ -97,7 +97,7 @@ def audit(  # noqa: PLR0913  all but the two samplers are named
                 bounds=(top, bottom),
             )
         )
-    return max(found, key=lambda result: (result.refuted, result.epsilon))
+    return max(audited, key=lambda result: (result.refuted, result.epsilon))
 
 
 def _outputs(sampler: Sampler, count: int, bits: BitSource) -> NDArray[Any]:

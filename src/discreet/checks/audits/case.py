@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from discreet.noise import SYSTEM, BitSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy import Curve
 
-__all__ = ["Auditable", "Case", "everything", "in_cells", "one_by_one", "shown_in_cells", "summed"]
+    Draw: TypeAlias = Callable[[Any, Any, int, BitSource], NDArray[Any]]
+
+__all__ = ["Auditable", "Case", "everything", "in_cells", "looking_at", "one_by_one", "shown_in_cells", "summed"]
 
 
 class Auditable(Protocol):
@@ -48,66 +50,51 @@ def one_by_one(mechanism: Auditable, value: object, count: int, bits: BitSource)
     >>> one_by_one(DiscreteLaplace(sensitivity=1, epsilon=1), 5, 3, SYSTEM).shape
     (3,)
     """
-    found = [mechanism.release(value, bits=bits).value for _ in range(count)]
-    if all(each is None or isinstance(each, int | float | np.number) for each in found):
-        return np.array([np.nan if each is None else each for each in found])
-    return np.array([str(each) for each in found])
+    answers = [mechanism.release(value, bits=bits).value for _ in range(count)]
+    if all(answer is None or isinstance(answer, int | float | np.number) for answer in answers):
+        return np.array([np.nan if answer is None else answer for answer in answers])
+    return np.array([str(answer) for answer in answers])
 
 
-def everything(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[np.str_]:
-    """Release so often and write all that is released as text: the value and the details that were paid for.
+def looking_at(seen: Callable[[Any], object]) -> Draw:
+    """Release so often and look at this of each release.
 
-    >>> from discreet.mechanisms import Mean
-    >>> str(everything(Mean(lower=0, upper=1, epsilon=1, grid=1), [], 1, SYSTEM)[0]).count("total")
-    1
+    >>> from discreet.mechanisms import Count
+    >>> looking_at(lambda release: int(release.value) // 7)(Count(epsilon=100), [7] * 14, 2, SYSTEM).tolist()
+    [2, 2]
     """
-    found: list[Any] = [mechanism.release(value, bits=bits) for _ in range(count)]
-    return np.array([f"{each.value} {dict(each.details)}" for each in found])
+    return lambda mechanism, value, count, bits: np.array(
+        [seen(mechanism.release(value, bits=bits)) for _ in range(count)]
+    )
 
 
-def summed(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[np.float64]:
-    """Release vectors so often and add up their coordinates: all that is seen of neighbors that move all of them alike.
+everything = looking_at(lambda release: f"{release.value} {dict(release.details)}")
+"""All that is released, written as text: the value and the details that were paid for."""
 
-    >>> from discreet.mechanisms import Laplace
-    >>> summed(Laplace(sensitivity=2, epsilon=1, dimensions=2), [0.0, 0.0], 3, SYSTEM).shape
-    (3,)
-    """
-    return np.array([np.sum(mechanism.release(value, bits=bits).value) for _ in range(count)])
+summed = looking_at(lambda release: np.sum(release.value))
+"""The sum of coordinates: all that is seen of neighbors that move all of them alike."""
 
 
-def in_cells(
-    edges: Sequence[float], seen: Callable[[Any], float] = float
-) -> Callable[[Any, Any, int, BitSource], NDArray[Any]]:
+def in_cells(edges: Sequence[float], seen: Callable[[Any], float] = float) -> Draw:
     """Release so often and tell how many of the rising edges lie below each number, or below what is seen of it.
 
     >>> from discreet.mechanisms import Count
     >>> in_cells([0.5, 1.5])(Count(epsilon=100), [7], 2, SYSTEM).tolist()
     [1, 1]
     """
-
-    def draw(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[Any]:
-        found = [seen(mechanism.release(value, bits=bits).value) for _ in range(count)]
-        return np.searchsorted(np.array(edges), np.array(found), side="right")
-
-    return draw
+    return looking_at(lambda release: np.searchsorted(np.array(edges), seen(release.value), side="right"))
 
 
-def shown_in_cells(
-    edges: Sequence[float], seen: Callable[[Any], float] = float
-) -> Callable[[Any, Any, int, BitSource], NDArray[Any]]:
+def shown_in_cells(edges: Sequence[float], seen: Callable[[Any], float] = float) -> Draw:
     """As `in_cells`, as texts, and None where no answer is shown.
 
     >>> from discreet.mechanisms import StableValue
     >>> shown_in_cells([0.5])(StableValue(epsilon=1, delta="1e-6"), (1, 100), 2, SYSTEM).tolist()
     ['1', '1']
     """
-
-    def draw(mechanism: Auditable, value: object, count: int, bits: BitSource) -> NDArray[Any]:
-        found = [mechanism.release(value, bits=bits).value for _ in range(count)]
-        cells = np.array(edges)
-        return np.array([str(None if each is None else np.searchsorted(cells, seen(each), "right")) for each in found])
-
-    return draw
+    return looking_at(
+        lambda release: str(None if release.value is None else np.searchsorted(edges, seen(release.value), "right"))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +118,8 @@ class Case:
     mechanism: Auditable
     first: Any
     second: Any
-    draw: Callable[[Any, Any, int, BitSource], NDArray[Any]] = one_by_one
-    delta: Fraction = Fraction(0)
+    draw: Draw = one_by_one
+    delta: Number = 0
     draws: int = 1_000
     law: Callable[[Any, Any], Mapping[Any, float | Fraction]] | None = None
     tight: bool = False
@@ -170,8 +157,8 @@ class Case:
         """Hold the claim against both output laws.
 
         >>> from discreet.checks.audits import cases
-        >>> found = cases()["discrete_laplace"][0].audit_exactly()
-        >>> found.excess <= 1e-12, found.gap <= 1e-12
+        >>> audited = cases()["discrete_laplace"][0].audit_exactly()
+        >>> audited.excess <= 1e-12, audited.gap <= 1e-12
         (True, True)
         """
         if self.law is None:

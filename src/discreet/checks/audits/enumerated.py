@@ -93,8 +93,8 @@ def audit_exactly(
     >>> import discreet.privacy as p
     >>> kept, flipped = math.e / (1 + math.e), 1 / (1 + math.e)
     >>> claim = p.randomized_response(epsilon=1)
-    >>> found = audit_exactly({"yes": kept, "no": flipped}, {"yes": flipped, "no": kept}, claim=claim)
-    >>> found.refuted, found.gap < 1e-12, round(found.epsilon, 12)
+    >>> audited = audit_exactly({"yes": kept, "no": flipped}, {"yes": flipped, "no": kept}, claim=claim)
+    >>> audited.refuted, audited.gap < 1e-12, round(audited.epsilon, 12)
     (False, True, 1.0)
     """
     p, q = _aligned(first, second)
@@ -118,15 +118,15 @@ def _aligned(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return both laws over the same outcomes, those that neither gives left out."""
     outcomes = list(dict.fromkeys([*first, *second]))
-    found = []
+    laws = []
     for name, law in (("first", first), ("second", second)):
         chances = np.array([float(law.get(outcome, 0)) for outcome in outcomes])
         if (chances < 0).any() or not abs(math.fsum(chances) - 1) <= TOLERANCE:
             msg = f"the chances of the {name} law sum to {math.fsum(chances)!r}; they must be nonnegative and sum to 1."
             raise ParameterError(msg)
-        found.append(chances)
-    possible = (found[0] > 0) | (found[1] > 0)
-    return found[0][possible], found[1][possible]
+        laws.append(chances)
+    possible = (laws[0] > 0) | (laws[1] > 0)
+    return laws[0][possible], laws[1][possible]
 
 
 def _losses(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -41,11 +41,11 @@ class Cells:
     def of(self, outputs: Outputs) -> NDArray[np.intp]:
         """Return the number of each output's cell."""
         if self.values is None:
-            found = np.searchsorted(self.edges, outputs, side="right")
+            places = np.searchsorted(self.edges, outputs, side="right")
         else:
-            found = np.minimum(np.searchsorted(self.values, outputs), len(self.values) - 1)
-            found = np.where(self.values[found] == outputs, found, len(self.values))
-        return np.where(_silent(outputs), self.count - 1, found)
+            places = np.minimum(np.searchsorted(self.values, outputs), len(self.values) - 1)
+            places = np.where(self.values[places] == outputs, places, len(self.values))
+        return np.where(_silent(outputs), self.count - 1, places)
 
     def describe(self, chosen: NDArray[np.bool_]) -> str:
         """Say which outputs the chosen cells hold."""

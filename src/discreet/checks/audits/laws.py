@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise, permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+Outcome = TypeVar("Outcome")
+
 __all__ = [
     "cells_law",
     "convolved",
+    "difference_law",
     "discrete_law",
     "flipped",
+    "laplace_above",
+    "laplace_law",
     "laplace_winner",
     "law_if_shown",
+    "normal_above",
+    "normalized",
     "ordered",
     "polyplace_above",
     "rounded_law",
@@ -40,6 +47,53 @@ def discrete_law(weight: Callable[[int], float], center: int, first: int, last: 
     law[first] = math.fsum(weights[k] for k in places if k <= first) / total
     law[last] = math.fsum(weights[k] for k in places if k >= last) / total
     return law
+
+
+def laplace_law(scale: float, center: int, first: int, last: int) -> dict[int, float]:
+    """Return the law of a number with discrete Laplace noise, tails joined at `first` and `last`.
+
+    >>> round(laplace_law(1.0, 0, -2, 2)[0], 12) == round(math.tanh(0.5), 12)
+    True
+    """
+    return discrete_law(lambda z: math.exp(-abs(z) / scale), center, first, last)
+
+
+def difference_law(scale: float, center: int) -> dict[int, float]:
+    """Return the law of the difference of two numbers, each with discrete Laplace noise.
+
+    >>> law = difference_law(1.0, 3)
+    >>> max(law, key=lambda place: law[place])
+    3
+    """
+    return {center + z: chance for z, chance in convolved(laplace_law(scale, 0, -60, 60), 2).items()}
+
+
+def normalized(weights: dict[Outcome, float]) -> dict[Outcome, float]:
+    """Return chances in proportion to these weights.
+
+    >>> normalized({"a": 1.0, "b": 3.0})
+    {'a': 0.25, 'b': 0.75}
+    """
+    total = math.fsum(weights.values())
+    return {outcome: weight / total for outcome, weight in weights.items()}
+
+
+def laplace_above(x: float) -> float:
+    """Return the chance that standard Laplace noise lies above x >= 0.
+
+    >>> laplace_above(0.0)
+    0.5
+    """
+    return math.exp(-x) / 2
+
+
+def normal_above(x: float) -> float:
+    """Return the chance that standard normal noise lies above x.
+
+    >>> normal_above(0.0)
+    0.5
+    """
+    return math.erfc(x / math.sqrt(2)) / 2
 
 
 def rounded_law(above: Callable[[float], float], center: int, first: int, last: int) -> dict[int, float]:
@@ -76,11 +130,11 @@ def convolved(law: dict[int, float], times: int) -> dict[int, float]:
     """
     total = {0: 1.0}
     for _ in range(times):
-        found: dict[int, float] = {}
+        longer: dict[int, float] = {}
         for a, p in total.items():
             for b, q in law.items():
-                found[a + b] = found.get(a + b, 0.0) + p * q
-        total = found
+                longer[a + b] = longer.get(a + b, 0.0) + p * q
+        total = longer
     return total
 
 
@@ -90,8 +144,7 @@ def softmax(scores: Sequence[float], scale: float) -> list[float]:
     >>> softmax([0, 0], 1.0)
     [0.5, 0.5]
     """
-    weights = [math.exp((score - max(scores)) / scale) for score in scores]
-    return [weight / math.fsum(weights) for weight in weights]
+    return list(normalized({i: math.exp((score - max(scores)) / scale) for i, score in enumerate(scores)}).values())
 
 
 def flipped(scores: Sequence[float], scale: float) -> list[float]:
@@ -141,14 +194,14 @@ def ordered(
     >>> ordered([0, 0], 2, lambda left: softmax(left, 1.0))
     {(0, 1): 0.5, (1, 0): 0.5}
     """
-    found: dict[tuple[int, ...], float] = {}
+    law: dict[tuple[int, ...], float] = {}
     for order in permutations(range(len(scores)), count):
         left, chance = list(range(len(scores))), 1.0
         for i in order:
             chance *= choose([scores[j] for j in left])[left.index(i)]
             left.remove(i)
-        found[order] = chance
-    return found
+        law[order] = chance
+    return law
 
 
 def cells_law(above: Callable[[float], float], center: float, scale: float, edges: Sequence[float]) -> dict[int, float]:

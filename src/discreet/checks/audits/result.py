@@ -75,8 +75,8 @@ class Audit:
         >>> import discreet.privacy as p
         >>> from discreet.checks.audits import audit
         >>> same = lambda count, bits: [0] * count
-        >>> found = audit(same, same, claim=p.pure(epsilon=1))
-        >>> Audit.from_json(found.to_json()) == found
+        >>> audited = audit(same, same, claim=p.pure(epsilon=1))
+        >>> Audit.from_json(audited.to_json()) == audited
         True
         """
         record = self.record()

@@ -8,7 +8,7 @@ These numbers include a chance of 1 in 1,000,000 that the protection fails for y
 from __future__ import annotations
 
 from discreet.checks.reports.explanation import Audience, Explanation, explain
-from discreet.checks.reports.facts import Facts
-from discreet.checks.reports.wording import Statement
+from discreet.checks.reports.facts import PromiseFacts
+from discreet.checks.reports.wording import Paragraph
 
-__all__ = ["Audience", "Explanation", "Facts", "Statement", "explain"]
+__all__ = ["Audience", "Explanation", "Paragraph", "PromiseFacts", "explain"]

@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from discreet.checks.reports import engineer, policy, public
-from discreet.checks.reports.facts import Facts
+from discreet.checks.reports.facts import PromiseFacts
 from discreet.checks.reports.wording import promise
 from discreet.errors import ParameterError
 from discreet.exact import shown
 
 if TYPE_CHECKING:
-    from discreet.checks.reports.wording import Statement
+    from discreet.checks.reports.wording import Paragraph
     from discreet.exact import Number
 
 __all__ = ["REGISTERS", "Audience", "Explanation", "explain"]
@@ -50,8 +50,8 @@ class Explanation:
     """
 
     audience: Audience
-    facts: Facts
-    statements: tuple[Statement, ...]
+    facts: PromiseFacts
+    statements: tuple[Paragraph, ...]
 
     @property
     def title(self) -> str:
@@ -66,13 +66,13 @@ class Explanation:
             "delta": str(self.facts.delta),
             "n": self.facts.n,
             "statements": [
-                {"claim": each.claim, "text": each.text, "numbers": each.numbers} for each in self.statements
+                {"claim": said.claim, "text": said.text, "numbers": said.numbers} for said in self.statements
             ],
         }
 
     def text(self, width: int = 88) -> str:
         """Write it as paragraphs of lines that are no longer than `width`."""
-        return "\n\n".join([self.title, *(textwrap.fill(each.text, width) for each in self.statements)])
+        return "\n\n".join([self.title, *(textwrap.fill(statement.text, width) for statement in self.statements)])
 
     def __str__(self) -> str:
         return self.text()
@@ -87,7 +87,7 @@ def explain(
     the odds that a given record was used change by a factor of at most 2.72, up or down.
     """
     register = _read_audience(audience)
-    facts = Facts.of(epsilon, delta, n=n)
+    facts = PromiseFacts.of(epsilon, delta, n=n)
     return Explanation(register, facts, tuple(REGISTERS[register].statements(facts)))
 
 

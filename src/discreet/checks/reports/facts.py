@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.exact import integer
+from discreet.exact.rational import read_delta, read_nonnegative
 from discreet.privacy.curves import approximate, pure
 from discreet.privacy.meanings import (
     attacker_accuracy,
@@ -17,13 +18,12 @@ from discreet.privacy.meanings import (
     semantic_bound,
     true_positive_rate,
 )
-from discreet.privacy.readings import read_delta, read_nonnegative
 
 if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.curve import Curve
 
-__all__ = ["EXCEPTIONS", "Facts"]
+__all__ = ["EXCEPTIONS", "PromiseFacts"]
 
 EXCEPTIONS = 16
 """How many deltas of chance a bound on the odds is allowed to fail with; it costs ln(8/7) in log-odds."""
@@ -33,13 +33,13 @@ _MOST_NOISE = Fraction(1, 10**12)  # below it noise is larger than any count of 
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PromiseFacts:
     """What (epsilon, delta) means, as numbers; None where nothing is promised, or nothing useful can be said.
 
-    >>> facts = Facts.of("1", "1e-6", n=1000)
+    >>> facts = PromiseFacts.of("1", "1e-6", n=1000)
     >>> round(facts.accuracy, 3), round(facts.factor, 3), facts.exposed, facts.count_error
     (0.731, 3.107, 0.001, 3.0)
-    >>> Facts.of(1).factor < 2.7183, Facts.of(1, "0.1").factor
+    >>> PromiseFacts.of(1).factor < 2.7183, PromiseFacts.of(1, "0.1").factor
     (True, None)
     """
 
@@ -85,7 +85,7 @@ class Facts:
     def factor(self) -> float | None:
         """The factor on the odds; infinity beyond the range of floats.
 
-        >>> Facts.of(0).factor, Facts.of(10_000).factor
+        >>> PromiseFacts.of(0).factor, PromiseFacts.of(10_000).factor
         (1.0, inf)
         """
         if self.log_odds is None:
@@ -95,13 +95,13 @@ class Facts:
         return math.exp(self.log_odds) * (1 + 2**-50) if self.log_odds < 709 else math.inf
 
     @staticmethod
-    def of(epsilon: Number, delta: Number = 0, *, n: int | None = None) -> Facts:
+    def of(epsilon: Number, delta: Number = 0, *, n: int | None = None) -> PromiseFacts:
         """Compute them all; n is a public number of units."""
         size, chance = read_nonnegative(epsilon, "epsilon"), read_delta(delta)
         people = None if n is None else integer(n, name="n", least=1)
         curve = approximate(size, chance) if chance else pure(size)
         exception = EXCEPTIONS * chance
-        return Facts(
+        return PromiseFacts(
             epsilon=size,
             delta=chance,
             n=people,

@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet.privacy.readings import as_text, cost_text
+from discreet.exact.rational import as_text, cost_text
 
-__all__ = ["MILLION", "Statement", "chance", "count", "factor", "of_hundred", "promise", "whole"]
+__all__ = ["MILLION", "Paragraph", "chance", "count", "factor", "of_hundred", "promise", "whole"]
 
 MILLION = 10**6
 _UNCOUNTED = 10**15
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Paragraph:
     """One sentence or two about one claim, with the numbers that it uses.
 
-    >>> Statement("guess", "At most 73.2 of 100 guesses are right.", {"accuracy": 0.731}).claim
+    >>> Paragraph("guess", "At most 73.2 of 100 guesses are right.", {"accuracy": 0.731}).claim
     'guess'
     """
 

@@ -9,16 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from discreet.engines.duckdb.quiet import quiet
+from discreet.engines.duckdb.connecting import quiet
 from discreet.errors import ParameterError
 from discreet.exact import shown
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-__all__ = ["FILES", "arrow_table", "public_facts", "stored_columns"]
+__all__ = [
+    "DELIMITERS",
+    "FILES",
+    "arrow_table",
+    "declared_kind",
+    "header_of",
+    "public_facts",
+    "stored_columns",
+    "table_files",
+]
 
-FILES = (".parquet", ".arrow", ".feather", ".csv")
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".data": ","}
+"""What separates the cells of files of text, by their endings."""
+FILES = (".parquet", ".arrow", ".feather", *DELIMITERS)
 """Endings of files that hold one table, in the order in which they are looked for."""
 
 Columns = dict[str, str | None]
@@ -37,8 +48,7 @@ def stored_columns(path: str | Path) -> dict[str, Columns]:
     """
     found = Path(path)
     if found.is_dir():
-        files = {each.stem: each for ending in reversed(FILES) for each in sorted(found.glob(f"*{ending}"))}
-        return {name: _columns(files[name]) for name in sorted(files)}
+        return {name: _columns(file) for name, file in table_files(found).items()}
     if not found.is_file():
         msg = f"there is no file or folder {shown(str(path))}."
         raise ParameterError(msg)
@@ -47,15 +57,46 @@ def stored_columns(path: str | Path) -> dict[str, Columns]:
     return _database(found)
 
 
+def table_files(folder: Path) -> dict[str, Path]:
+    """Name the file of each table in a folder; of several with one name the first kind of `FILES` counts.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("a.csv", "a.parquet", "b.tsv"):
+    ...         (Path(folder) / name).touch()
+    ...     [file.name for file in table_files(Path(folder)).values()]
+    ['a.parquet', 'b.tsv']
+    """
+    listed = sorted(place for place in folder.iterdir() if place.is_file())
+    files = {place.stem: place for ending in reversed(FILES) for place in listed if place.suffix == ending}
+    return dict(sorted(files.items()))
+
+
 def _columns(file: Path) -> Columns:
-    if file.suffix == ".csv":
-        with file.open(newline="", encoding="utf-8-sig", errors="replace") as text:
-            return dict.fromkeys(next(csv.reader(text), []))
+    if file.suffix in DELIMITERS:
+        return dict.fromkeys(header_of(file))
     if file.suffix == ".parquet":
         with _connected() as connection:
             rows = _asked(connection, f"DESCRIBE FROM read_parquet({_text(file)}, hive_partitioning = false)", file)
         return {str(row[0]): str(row[1]) for row in rows}
-    return {field.name: _arrow_kind(str(field.type)) for field in arrow_table(file).schema}
+    return {field.name: declared_kind(str(field.type)) for field in arrow_table(file).schema}
+
+
+def header_of(file: Path) -> list[str]:
+    r"""Read the first line of a file of text: the names of its columns.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "people.tsv"
+    ...     _ = file.write_text("name\tage\nann\t31\n")
+    ...     header_of(file)
+    ['name', 'age']
+    """
+    # Bytes that are no text may stand in the rows that are read along with the header: they are no error there.
+    with file.open(newline="", encoding="utf-8-sig", errors="replace") as text, suppress(csv.Error):
+        return next(csv.reader(text, delimiter=DELIMITERS[file.suffix]), [])
+    msg = f"the first line of {file.name} is too long for column names; is a quotation mark left open?"
+    raise ParameterError(msg)
 
 
 def arrow_table(file: Path) -> Any:  # noqa: ANN401 - pyarrow is optional
@@ -75,11 +116,26 @@ def arrow_table(file: Path) -> Any:  # noqa: ANN401 - pyarrow is optional
     return found
 
 
-def _arrow_kind(text: str) -> str:
-    """Give an Arrow type by the SQL type that stands for it."""
-    starts = {"int": "BIGINT", "uint": "BIGINT", "float": "DOUBLE", "double": "DOUBLE", "half": "DOUBLE"}
-    starts |= {"decimal": "DOUBLE", "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
-    return next((kind for start, kind in starts.items() if text.startswith(start)), "VARCHAR")
+_KINDS = {
+    **dict.fromkeys(("int", "uint"), "BIGINT"),
+    **dict.fromkeys(("float", "double", "half", "decimal"), "DOUBLE"),
+    **dict.fromkeys(("timestamp", "datetime"), "TIMESTAMP"),
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    **dict.fromkeys(("str", "utf8", "large_str", "large_utf8", "categor", "dictionary", "enum"), "VARCHAR"),
+}
+
+
+def declared_kind(text: str) -> str | None:
+    """Give a type of Arrow, polars or pandas by the SQL type that stands for it; None for Python's objects.
+
+    >>> declared_kind("large_string"), declared_kind("datetime64[ns]"), declared_kind("object")
+    ('VARCHAR', 'TIMESTAMP', None)
+    """
+    found = text.lower()
+    if found in {"object", "null"}:
+        return None
+    return next((kind for start, kind in _KINDS.items() if found.startswith(start)), text)
 
 
 def _database(file: Path) -> dict[str, Columns]:

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
+from discreet.engines.duckdb.connecting import quiet, require_plain, undo
 from discreet.engines.duckdb.dialect import DuckDBDialect
-from discreet.engines.duckdb.files import require_plain
-from discreet.engines.duckdb.quiet import quiet
 from discreet.engines.duckdb.sources import attach, require_inside
 from discreet.engines.duckdb.store import Store, belongs, forget, is_store
-from discreet.engines.duckdb.undoing import undo
 from discreet.engines.keys import read_key
-from discreet.engines.sql.aside import Aside
 from discreet.engines.sql.checks import repeated, require_readable
-from discreet.engines.sql.columns import listed_rows
+from discreet.engines.sql.public import with_public_columns
 from discreet.engines.sql.relations import Emitter
-from discreet.engines.sql.running import SQLEngine
-from discreet.engines.sql.watch import Watch
+from discreet.engines.sql.running import Aside, SQLEngine, Watch
+from discreet.engines.sql.statements import BATCH, by_columns, listed_rows
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import integer, shown
 from discreet.files import PrivateFolder, narrowed, own_files
@@ -34,8 +31,8 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.running import Results
+    from discreet.engines.sql.statements import Columns, Take
     from discreet.plans.nodes import Node
     from discreet.tables import Policy, Table
 
@@ -130,17 +127,18 @@ class DuckDB(SQLEngine):
             self._kept = Store(self._connection, tables, policy, DuckDBDialect(), key, spare=spare)
             self._emitter = Emitter(DuckDBDialect(), self._kept, self._kept.key)
             require_readable(policy, self._emitter)
-            repeated(policy, self._emitter, self._checked)
+            self.policy = with_public_columns(policy, self._emitter, self._checked)
+            repeated(self.policy, self._emitter, self._checked)
             for setting in ("enable_external_access = false", "lock_configuration = true"):
                 self._connection.execute(f"SET {setting}")
             require_inside(self._connection, tables)
 
     def _checked(self, text: str) -> list[tuple[object, ...]]:
-        found = self._found([text])
-        if found is None:
+        answers = self._found([text])
+        if answers is None:
             msg = "DuckDB could not read a public table; check its file or view."
             raise EngineError(msg)
-        return list(listed_rows(found[0]))
+        return list(listed_rows(answers[0]))
 
     def alive(self) -> bool:
         """Tell whether the connection answers: it does if it answered last, in this process, and was not closed since.
@@ -175,36 +173,36 @@ class DuckDB(SQLEngine):
     def _is_small(self, table: Table) -> bool:
         source = self._kept.raw(table).source.sql("duckdb")
         text = f"SELECT COUNT(*) FROM (SELECT 1 FROM {source} LIMIT {_FEW + 1})"  # noqa: S608 - our name for it
-        found = self._results([text])
-        return found is not None and int(str(found[0][0][0])) <= _FEW
+        answers = self._results([text])
+        return answers is not None and int(str(answers[0][0][0])) <= _FEW
 
-    def _results(self, *questions: Sequence[str]) -> Results | None:
+    def _results(self, *questions: Sequence[str], take: Take | None = None) -> Results | None:
         """Run texts in one transaction; a single one is a transaction by itself."""
-        return self._watched(lambda: self._found(*questions))
+        return self._watched(lambda: self._found(*questions, take=take))
 
     def _watched(self, work: Callable[[], Found | None]) -> Found | None:
         """Do work beside the main thread, and remember whether it succeeded: None means that it failed."""
         self._sound = 0
-        found = self._aside.run(work)
-        if found is not None:
+        outcome = self._aside.run(work)
+        if outcome is not None:
             self._sound = os.getpid()
-        return found
+        return outcome
 
-    def _found(self, *questions: Sequence[str]) -> Results | None:
+    def _found(self, *questions: Sequence[str], take: Take | None = None) -> Results | None:
         try:
             if sum(map(len, questions)) == 1:
-                return self._executed(questions[0])
+                return self._executed(questions[0], take)
             try:
                 self._connection.execute("BEGIN TRANSACTION READ ONLY")
-                return [columns for texts in questions for columns in self._executed(texts)]
+                return [columns for texts in questions for columns in self._executed(texts, take)]
             finally:
                 undo(self._connection)
         except Exception:  # noqa: BLE001 - any error of the driver, and all its parents
             return None
 
-    def _executed(self, texts: Sequence[str]) -> Results:
+    def _executed(self, texts: Sequence[str], take: Take | None) -> Results:
         with self._watch.limited():
-            return [_columns(self._connection.execute(text)) for text in texts]
+            return [_columns(self._connection.execute(text), take) for text in texts]
 
     def drop_ranks(self) -> None:
         """Remove the stored rows."""
@@ -248,20 +246,24 @@ def _interrupt(engine: DuckDB | None, *, late: bool = False) -> None:
         connection.interrupt()
 
 
-def _columns(result: DuckDBPyConnection) -> Columns:
-    """Read a result by columns; integers that are all there stay an array."""
-    kinds = [str(each[1]) for each in result.description or ()]
-    found: Columns = []
+def _columns(result: DuckDBPyConnection, take: Take | None) -> Columns:
+    """Read a result by columns, or hand it over a few rows at a time; integers that are all there stay an array."""
+    columns: Columns = []
+    if take is not None:
+        while batch := result.fetchmany(BATCH):
+            take(by_columns(batch, 0))
+        return columns
+    kinds = [str(described[1]) for described in result.description or ()]
     for kind, column in zip(kinds, result.fetchnumpy().values(), strict=True):
         if kind in _WHOLE and not np.ma.isMaskedArray(column):
-            found.append(column.astype(np.int64, copy=False))
+            columns.append(column.astype(np.int64, copy=False))
         elif kind == "DATE":
-            found.append(column.astype("datetime64[D]").tolist())
+            columns.append(column.astype("datetime64[D]").tolist())
         elif kind in _READ:
-            found.append(column.tolist())
+            columns.append(column.tolist())
         else:  # among others HUGEINT, which would come as a rounded double
             raise TypeError(kind)
-    return found
+    return columns
 
 
 def _limits(memory: int | None, threads: int | None) -> tuple[int, int]:
@@ -308,15 +310,15 @@ def _connected(
         "temp_directory": str(spill),
     }
     if store is None:
-        found = _file(folder / "store.duckdb", config)
-        if found is None:
+        connection = _file(folder / "store.duckdb", config)
+        if connection is None:
             msg = f"a temporary store cannot be made in {str(folder.parent)!r}; nothing was spent. Free some space."
             raise EngineError(msg)
-        return found
-    found = _stored(store, config)
-    if fits(found):
-        return found
-    found.close()
+        return connection
+    connection = _stored(store, config)
+    if fits(connection):
+        return connection
+    connection.close()
     forget(store)
     return _stored(store, config)
 
@@ -331,13 +333,13 @@ def _stored(path: Path, config: _Settings) -> DuckDBPyConnection:
         if file.exists() and not narrowed(file, group=False):
             msg = f"store is {shown(str(path))}; others may read it, and this user cannot change that: chmod 600."
             raise ParameterError(msg)
-    found = _file(path, config)
-    if found is None or not is_store(found):
-        if found is not None:
-            found.close()
+    connection = _file(path, config)
+    if connection is None or not is_store(connection):
+        if connection is not None:
+            connection.close()
         msg = f"store is {shown(str(path))}; it must be a DuckDB file of this engine's own that nobody else has open."
         raise ParameterError(msg)
-    return found
+    return connection
 
 
 def _file(path: Path, config: _Settings) -> DuckDBPyConnection | None:

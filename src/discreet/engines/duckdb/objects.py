@@ -95,8 +95,8 @@ def _arrow_backed(column: Any) -> Any:  # noqa: ANN401 - pandas is optional
     import pyarrow as pa
 
     cells = pa.array(column.array)  # in one piece or several
-    found = _corrected(cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells]))
-    return column if found is None else pd.array(found.to_pylist(), dtype="string")
+    corrected = _corrected(cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells]))
+    return column if corrected is None else pd.array(corrected.to_pylist(), dtype="string")
 
 
 def _texts(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow is optional
@@ -107,8 +107,8 @@ def _texts(frame: Any, table: Table) -> Any:  # noqa: ANN401 - pyarrow is option
         frame = pa.Table.from_batches([frame])
     declared = {column.name for column in table.columns}
     for place, field in enumerate(frame.schema):
-        if field.name in declared and (found := _corrected(frame.column(place))) is not None:
-            frame = frame.set_column(place, field.name, found)
+        if field.name in declared and (corrected := _corrected(frame.column(place))) is not None:
+            frame = frame.set_column(place, field.name, corrected)
     return frame
 
 
@@ -139,8 +139,8 @@ def _bytes(chunk: Any) -> list[bytes | None]:  # noqa: ANN401 - pyarrow is optio
         return _bytes(compute.run_end_decode(chunk))
     wide = pa.large_binary() if pa.types.is_large_string(chunk.type) else pa.binary()
     plain = chunk.view(pa.binary_view()) if pa.types.is_string_view(chunk.type) else chunk.cast(wide)
-    found: list[bytes | None] = plain.to_pylist()
-    return found
+    values: list[bytes | None] = plain.to_pylist()
+    return values
 
 
 def _decoded(cell: bytes | None) -> str | None:

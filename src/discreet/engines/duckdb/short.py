@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.sql.ranks import PRIME
 from discreet.engines.sql.relations import UNIT, Emitter, Relation
-from discreet.engines.sql.statistics import count_rows
+from discreet.engines.sql.rows import count_rows
 from discreet.engines.sql.words import (
     SQL,
     alias,
@@ -45,7 +45,7 @@ from discreet.tables.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from discreet.plans.facts import Facts
+    from discreet.plans.expressions.expression import Facts
 
 __all__ = ["MARK", "Short"]
 
@@ -76,8 +76,8 @@ class Short:
         if own is None:
             return None
         ends = [call(end, column(of)) for of in integers.values() for end in ("min", "max")]
-        (found,) = run(select([alias(end, f"e{place}") for place, end in enumerate(ends)], child.query))
-        pairs = zip(integers, zip(found[::2], found[1::2], strict=True), strict=True)
+        (columns,) = run(select([alias(end, f"e{place}") for place, end in enumerate(ends)], child.query))
+        pairs = zip(integers, zip(columns[::2], columns[1::2], strict=True), strict=True)
         spans = {name: Bounds(*pair) for name, pair in pairs if None not in pair}
         if own not in spans:
             return None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from sqlglot import exp
 
-from discreet.engines.duckdb.describing import FILES, arrow_table
-from discreet.engines.duckdb.files import require_plain
+from discreet.engines.duckdb.connecting import require_plain
+from discreet.engines.duckdb.describing import DELIMITERS, FILES, arrow_table, header_of, table_files
 from discreet.engines.duckdb.objects import given_names, is_frame, typed
 from discreet.engines.sql.relations import Raw
 from discreet.engines.sql.words import table as named
@@ -35,23 +34,23 @@ _Found: TypeAlias = "dict[str, _Place]"
 def attach(connection: DuckDBPyConnection, policy: Policy, source: str | Path | Mapping[str, object]) -> dict[str, Raw]:
     """Make each table of a policy readable as a view, and forbid all other files."""
     if isinstance(source, Mapping):
-        found = _frames(connection, policy, source)
+        tables = _frames(connection, policy, source)
         paths: list[Path] = []
     else:
         root = Path(source)
         one = root.is_file() and root.suffix in FILES
-        folder = root.parent if one else root
         if one or root.is_dir():
-            found, paths = _files(connection, policy, folder, only=root.stem if one else None)
+            files = {root.stem: root} if one else table_files(root)
+            tables, paths = _files(connection, policy, files)
         else:
-            found, paths = _database(connection, policy, root)
+            tables, paths = _database(connection, policy, root)
     if any(path.suffix == ".parquet" for path in paths):
         _compare_as_read(connection)
     listed = exp.Array(expressions=[exp.Literal.string(str(path)) for path in paths])
     connection.execute(f"SET allowed_paths = {listed.sql('duckdb')}")
     return {
         name: Raw(named(*path), _columns(connection, policy.table(name), path, given))
-        for name, (path, given) in found.items()
+        for name, (path, given) in tables.items()
     }
 
 
@@ -67,12 +66,12 @@ def _compare_as_read(connection: DuckDBPyConnection) -> None:
 
 def _frames(connection: DuckDBPyConnection, policy: Policy, frames: Mapping[str, object]) -> _Found:
     """Register data frames; DuckDB reads pandas, polars and Arrow where they are, but for columns of Python objects."""
-    found: _Found = {}
+    tables: _Found = {}
     for table in policy.tables:
         if table.name not in frames:
             _missing(table.name, list(frames))
-        found[table.name] = _registered(connection, frames[table.name], table)
-    return found
+        tables[table.name] = _registered(connection, frames[table.name], table)
+    return tables
 
 
 def _registered(connection: DuckDBPyConnection, frame: object, table: Table) -> _Place:
@@ -95,20 +94,16 @@ def _registered(connection: DuckDBPyConnection, frame: object, table: Table) -> 
     raise ParameterError(msg)
 
 
-def _files(
-    connection: DuckDBPyConnection, policy: Policy, folder: Path, *, only: str | None
-) -> tuple[_Found, list[Path]]:
-    """Make a view of each table's file: NAME.parquet, .arrow, .feather or .csv; of one file alone, if it was named."""
-    found: _Found = {}
+def _files(connection: DuckDBPyConnection, policy: Policy, files: Mapping[str, Path]) -> tuple[_Found, list[Path]]:
+    """Make a view of each table's file."""
+    tables: _Found = {}
     paths = []
     for table in policy.tables:
-        path = next((each for end in FILES if (each := folder / f"{table.name}{end}").is_file()), None)
-        if path is None or only not in {None, table.name}:
-            there = {each.stem for each in folder.iterdir() if each.suffix in FILES} if only is None else {only}
-            _missing(table.name, sorted(there))
-        path = path.resolve()
+        if table.name not in files:
+            _missing(table.name, sorted(files))
+        path = files[table.name].resolve()
         if path.suffix in {".arrow", ".feather"}:
-            found[table.name] = _registered(connection, arrow_table(path), table)
+            tables[table.name] = _registered(connection, arrow_table(path), table)
             continue
         if any(mark in str(path) for mark in "*?["):  # DuckDB would look for other files, and may read none
             msg = f"the path of {path.name} holds one of * ? [, which stand for other names; rename the folder or file."
@@ -121,9 +116,9 @@ def _files(
         view = exp.to_identifier(f"file {table.name}", quoted=True).sql("duckdb")
         _read(connection, f"CREATE TEMP VIEW {view} AS SELECT * FROM {reader}", path)  # noqa: S608 - the owner's path
         given = _parquet_names(connection, text) if path.suffix == ".parquet" else None
-        found[table.name] = (_SCHEMA, f"file {table.name}"), given
+        tables[table.name] = (_SCHEMA, f"file {table.name}"), given
         paths.append(path)
-    return found, paths
+    return tables, paths
 
 
 def _read(connection: DuckDBPyConnection, statement: str, path: Path) -> None:
@@ -160,9 +155,7 @@ def _csv(path: Path, text: str) -> str:
     Missing cells are NULL, as are empty ones; cells beyond the header are left out. One thread reads the file: several
     fail at a quoted line break where cells may be missing, and one such cell would then refuse every question.
     """
-    # Bytes that are no text may stand in the rows that are read along with the header: they are no error there.
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        names = next(csv.reader(file), [])
+    names = header_of(path)
     if not names or len({name.casefold() for name in names}) < len(names) or not all(names):
         msg = (
             f"the file {path.name} must begin with a line of column names, each once (letters' case does not tell "
@@ -170,7 +163,8 @@ def _csv(path: Path, text: str) -> str:
         )
         raise ParameterError(msg)
     columns = ", ".join(f"{exp.Literal.string(name).sql('duckdb')}: 'VARCHAR'" for name in names)
-    options = "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"'"
+    delimiter = exp.Literal.string(DELIMITERS[path.suffix]).sql("duckdb")
+    options = f"header = true, auto_detect = false, delim = {delimiter}, quote = '\"', escape = '\"'"
     return (
         f"read_csv({text}, {options}, columns = {{{columns}}}, ignore_errors = true, null_padding = true, "
         "strict_mode = false, parallel = false, hive_partitioning = false)"
@@ -189,13 +183,13 @@ def _database(connection: DuckDBPyConnection, policy: Policy, path: Path) -> tup
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' UNION ALL "
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal"
     ).fetchall()
-    found: _Found = {}
+    attached: _Found = {}
     for table in policy.tables:
         schema, name = table.name.rsplit(".", 1) if "." in table.name else ("main", table.name)
         if (schema, name) not in tables:
-            _missing(table.name, sorted(each if place == "main" else f"{place}.{each}" for place, each in tables))
-        found[table.name] = ("source", schema, name), None
-    return found, [path.resolve(), path.resolve().with_name(path.name + ".wal")]
+            _missing(table.name, sorted(known if place == "main" else f"{place}.{known}" for place, known in tables))
+        attached[table.name] = ("source", schema, name), None
+    return attached, [path.resolve(), path.resolve().with_name(path.name + ".wal")]
 
 
 def _columns(
@@ -209,19 +203,19 @@ def _columns(
     if described is None:
         msg = f"table {table.name!r} cannot be read; it is a view of something that is not there, or a broken file."
         raise ParameterError(msg)
-    found = {str(row[0]): str(row[1]) for row in described}
+    types = {str(row[0]): str(row[1]) for row in described}
     for column in table.columns:
-        if column.name not in found:
-            msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(found))}"
+        if column.name not in types:
+            msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(types))}"
             raise ParameterError(msg)
-        place = [*found].index(column.name)
+        place = [*types].index(column.name)
         if given is not None and given[place] != column.name:
             msg = (
                 f"table {table.name!r} has columns whose names differ in the case of letters alone, and column "
                 f"{column.name!r} would be mistaken for another; rename them."
             )
             raise ParameterError(msg)
-    return found
+    return types
 
 
 def _described(connection: DuckDBPyConnection, source: SQL) -> list[tuple[object, ...]] | None:

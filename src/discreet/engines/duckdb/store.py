@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.duckdb.connecting import undo
 from discreet.engines.duckdb.short import MARK, Short
-from discreet.engines.duckdb.undoing import undo
 from discreet.engines.keys import fresh_key
-from discreet.engines.sql.keeping import described, kept_name, limits, visible
-from discreet.engines.sql.relations import UNIT, Emitter, Relation
-from discreet.engines.sql.statistics import count_rows
+from discreet.engines.sql.relations import UNIT, Emitter, Relation, described, kept_name, limits, visible
+from discreet.engines.sql.rows import count_rows
 from discreet.engines.sql.words import (
     SQL,
     alias,
@@ -128,11 +127,11 @@ class Store:
 
     def _stored(self) -> list[str]:
         """Name the kept rows in memory and in the file; a source may have tables of the same names."""
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND starts_with(table_name, 'kept_')"
             " AND database_name IN (current_database(), 'temp')"
         ).fetchall()
-        return [str(name) for (name,) in found]
+        return [str(name) for (name,) in rows]
 
     def lacks(self, node: Node) -> bool:
         """Tell whether a plan needs what is not stored."""
@@ -160,12 +159,12 @@ class Store:
         connection = self._connection
         try:
             connection.execute("BEGIN TRANSACTION")
-            found = emitter.late(scan)
-            guess = self._guess(found, limit)
-            size = guess.kept * sum(_TEXT if facts.kind is Kind.TEXT else _OTHER for facts in found.schema.values())
+            kept = emitter.late(scan)
+            guess = self._guess(kept, limit)
+            size = guess.kept * sum(_TEXT if facts.kind is Kind.TEXT else _OTHER for facts in kept.schema.values())
             quick = size <= self._spare
             target = f"{'TEMP ' if quick else ''}TABLE {table(name).sql('duckdb')}"
-            short = Short.of(found, _sampled(guess.share), limit, self._run) if guess.mostly_heavy else None
+            short = Short.of(kept, _sampled(guess.share), limit, self._run) if guess.mostly_heavy else None
             if not guess.mostly_heavy:
                 self._keep_light(emitter, scan, limit, target)
             elif short is None:
@@ -188,8 +187,8 @@ class Store:
         many = binary(">", n, most)
         parts = [n, case((many, n), default=number(0)), case((many, most), default=n)]
         sums = [alias(call("sum", part), f"r{place}") for place, part in enumerate(parts)]
-        (found,) = self._run(select(sums, counted))
-        return _Guess(*(_SAMPLED * int(each or 0) for each in found))
+        (sampled,) = self._run(select(sums, counted))
+        return _Guess(*(_SAMPLED * int(count or 0) for count in sampled))
 
     def _run(self, query: SQL) -> list[tuple[int | None, ...]]:
         """Ask for a few numbers."""
@@ -216,16 +215,16 @@ class Store:
             f"TEMP TABLE {units.sql('duckdb')}",
             select([alias(own, UNIT)], marked, where=column(MARK), group=[own]),
         )
-        stored = select([*(column(each) for each in child.names.values()), alias(own, UNIT)], marked)
+        stored = select([*(column(query) for query in child.names.values()), alias(own, UNIT)], marked)
         tied = emitter.limited(_of(replace(child, query=stored), units), limit)
         self._create(f"TEMP TABLE {again.sql('duckdb')}", visible(tied))
-        rows, few, found = (each.sql("duckdb") for each in (marked, units, again))
+        rows, few, rest = (query.sql("duckdb") for query in (marked, units, again))
         for text in (
             f"DELETE FROM {rows} WHERE {own.sql('duckdb')} IN (FROM {few})",  # noqa: S608 - our own names
             f"ALTER TABLE {rows} DROP COLUMN {MARK}",
-            f"INSERT INTO {rows} FROM {found}",
+            f"INSERT INTO {rows} FROM {rest}",
             f"DROP TABLE {few}",
-            f"DROP TABLE {found}",
+            f"DROP TABLE {rest}",
         ):
             self._connection.execute(text)
 
@@ -247,17 +246,17 @@ def _about(connection: DuckDBPyConnection) -> list[tuple[str, bytes]]:
     """Read what the rows of a store belong to, and the key of its ranks; nothing where it is new."""
     if "about" not in _tables(connection):
         return []
-    found = connection.execute("SELECT version, rank_key FROM about").fetchall()
-    return [(str(version), bytes(key)) for version, key in found]
+    lines = connection.execute("SELECT version, rank_key FROM about").fetchall()
+    return [(str(version), bytes(key)) for version, key in lines]
 
 
 def _tables(connection: DuckDBPyConnection) -> set[str]:
     """Name all that the file of a connection holds."""
-    found = connection.execute(
+    listed = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() UNION ALL "
         "SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal"
     ).fetchall()
-    return {str(name) for (name,) in found}
+    return {str(name) for (name,) in listed}
 
 
 def is_store(connection: DuckDBPyConnection) -> bool:
@@ -295,8 +294,8 @@ def forget(path: Path) -> None:
     >>> import pathlib
     >>> forget(pathlib.Path("nowhere.duckdb"))
     """
-    for each in (path.with_name(f"{path.name}.wal"), path):
-        each.unlink(missing_ok=True)
+    for file in (path.with_name(f"{path.name}.wal"), path):
+        file.unlink(missing_ok=True)
 
 
 def _sampled(share: int = _SAMPLED) -> SQL:

@@ -12,7 +12,7 @@ from discreet.plans.refusals import refuse
 from discreet.tables.kinds import LARGEST_FLOAT, SMALLEST_FLOAT, Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.binding import Binding
+    from discreet.engines.sql.dialect import Binding
     from discreet.plans.expressions import Like
 
 __all__ = ["PostgresDialect"]
@@ -95,10 +95,12 @@ class PostgresDialect(Dialect):
         """Compute in decimals of any length, and come back if it fits."""
         wide = self.widened(left), self.widened(right)
         if symbol in {"//", "%"}:
-            found = call("div" if symbol == "//" else "mod", wide[0], call("nullif", wide[1], self.widened(number(0))))
+            quotient = call(
+                "div" if symbol == "//" else "mod", wide[0], call("nullif", wide[1], self.widened(number(0)))
+            )
         else:
-            found = binary(symbol, *wide)
-        return self.narrowed(found, rows)
+            quotient = binary(symbol, *wide)
+        return self.narrowed(quotient, rows)
 
     def remainder(self, left: SQL, right: SQL) -> SQL:  # noqa: ARG002 - there is none
         """There is no exact remainder of doubles."""

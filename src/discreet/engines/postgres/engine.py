@@ -11,9 +11,10 @@ from discreet.engines.keys import read_key
 from discreet.engines.postgres.dialect import PostgresDialect
 from discreet.engines.postgres.store import PostgresStore
 from discreet.engines.sql.checks import repeated, require_readable
-from discreet.engines.sql.columns import Growing, listed_rows
+from discreet.engines.sql.public import with_public_columns
 from discreet.engines.sql.relations import Emitter, Raw
 from discreet.engines.sql.running import SQLEngine
+from discreet.engines.sql.statements import BATCH, Growing, by_columns, listed_rows
 from discreet.engines.sql.words import column as cell
 from discreet.engines.sql.words import select
 from discreet.engines.sql.words import table as named
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
     from psycopg import Connection, Cursor
 
-    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.running import Results
+    from discreet.engines.sql.statements import Columns, Take
     from discreet.engines.sql.words import SQL
     from discreet.plans.nodes import Node
     from discreet.tables import Policy, Table
 
-__all__ = ["Postgres"]
+__all__ = ["SETTINGS", "Postgres", "connected"]
 
-_SETTINGS = {
+SETTINGS = {
     "datestyle": "ISO, YMD",
     "default_transaction_read_only": "on",
     "default_transaction_isolation": "repeatable read",
@@ -43,8 +44,7 @@ _SETTINGS = {
     "TimeZone": "UTC",
     "log_parameter_max_length_on_error": "0",
 }
-_BATCH = 10_000
-_WRITING = _SETTINGS | {"default_transaction_read_only": "off"}
+_WRITING = SETTINGS | {"default_transaction_read_only": "off"}
 _COLUMNS = """
 SELECT a.attname, CASE t.typtype WHEN 'e' THEN 'enum' ELSE format_type(a.atttypid, a.atttypmod) END
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -87,10 +87,10 @@ class Postgres(SQLEngine):
     ) -> None:
         super().__init__(policy, seconds)
         with ExitStack() as opened:
-            self._connection = opened.enter_context(closing(_connected(address, self._seconds, _SETTINGS)))
+            self._connection = opened.enter_context(closing(connected(address, self._seconds, SETTINGS)))
             self._kept = None
             if store is not None:
-                writer = opened.enter_context(closing(_connected(store, self._seconds, _WRITING)))
+                writer = opened.enter_context(closing(connected(store, self._seconds, _WRITING)))
                 self._kept = _opened_store(writer, store_schema, policy, (self._connection, schema), rank_key)
             self._catalog = _Catalog(self._connection, policy, schema, self._kept)
             _require_granted(self._connection, policy, self._catalog, "address")
@@ -99,7 +99,8 @@ class Postgres(SQLEngine):
             key = read_key(rank_key) if self._kept is None else self._kept.key
             self._emitter = Emitter(PostgresDialect(), self._catalog, key)
             require_readable(policy, self._emitter)
-            repeated(policy, self._emitter, self._checked)
+            self.policy = with_public_columns(policy, self._emitter, self._checked)
+            repeated(self.policy, self._emitter, self._checked)
             self._opened = opened.pop_all()
 
     def _store(self, node: Node) -> bool:
@@ -122,13 +123,13 @@ class Postgres(SQLEngine):
                 raise EngineError(msg)
 
     def _checked(self, text: str) -> list[tuple[object, ...]]:
-        found = self._results([text])
-        if found is None:
+        answers = self._results([text])
+        if answers is None:
             msg = "PostgreSQL could not read a public table; check that the role may."
             raise EngineError(msg)
-        return list(listed_rows(found[0]))
+        return list(listed_rows(answers[0]))
 
-    def _results(self, *questions: Sequence[str]) -> Results | None:
+    def _results(self, *questions: Sequence[str], take: Take | None = None) -> Results | None:
         """Run texts in one read-only transaction."""
         import psycopg
 
@@ -136,19 +137,19 @@ class Postgres(SQLEngine):
             if self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self._connection.rollback()  # an interrupt left a transaction open, and its snapshot is old
             with self._connection.transaction(), self._connection.cursor() as cursor:
-                found: Results = []
+                results: Results = []
                 for texts in questions:
                     until = time.monotonic() + self._seconds
                     for text in texts:
-                        if found:  # the server limits each statement, and a question may have several
+                        if results:  # the server limits each statement, and a question may have several
                             left = max(1, int(1000 * (until - time.monotonic())))
                             cursor.execute(f"SET LOCAL statement_timeout = {left}".encode())
-                        found.append(_columns(cursor, text))
-                return found
+                        results.append(_columns(cursor, text, take))
+                return results
         except psycopg.errors.QueryCanceled:
             self._expired = True
             return None
-        except psycopg.Error:
+        except (psycopg.Error, OSError):  # or of who takes the rows: no space on the disk
             return None
 
     def close(self) -> None:
@@ -157,21 +158,24 @@ class Postgres(SQLEngine):
             self._opened.close()
 
 
-def _columns(cursor: Cursor[tuple[object, ...]], text: str) -> Columns:
-    """Read a result as it comes, a batch at a time, into arrays where integers are all there.
+def _columns(cursor: Cursor[tuple[object, ...]], text: str, take: Take | None) -> Columns:
+    """Read a result as it comes, a batch at a time, into arrays where integers are all there, or hand it over so.
 
     A stream and not a cursor on the server: for those PostgreSQL plans no parallel work. How many columns there are is
     asked before, of every text, as a stream of no rows does not tell: asked only then, the time would tell of no rows.
     """
     import psycopg
 
-    found = [Growing() for _ in range(_width(cursor.connection, text))]
-    size = _BATCH if psycopg.capabilities.has_stream_chunked() else 1
+    columns = [Growing() for _ in range(_width(cursor.connection, text))]
+    size = BATCH if psycopg.capabilities.has_stream_chunked() else 1
     rows = cursor.stream(text.encode(), size=size)
-    while batch := list(itertools.islice(rows, _BATCH)):
-        for column, cells in zip(found, zip(*batch, strict=True), strict=True):
+    while batch := list(itertools.islice(rows, BATCH)):
+        if take is not None:
+            take(by_columns(batch, len(columns)))
+            continue
+        for column, cells in zip(columns, zip(*batch, strict=True), strict=True):
             column.extend(cells)
-    return [column.whole() for column in found]
+    return [column.whole() for column in columns]
 
 
 def _width(connection: Connection[tuple[object, ...]], text: str) -> int:
@@ -180,13 +184,13 @@ def _width(connection: Connection[tuple[object, ...]], text: str) -> int:
 
     server = connection.pgconn
     server.send_prepare(b"", text.encode())
-    (found,) = connection.wait(generators.execute(server))
-    if found.status == pq.ExecStatus.COMMAND_OK:
+    (width,) = connection.wait(generators.execute(server))
+    if width.status == pq.ExecStatus.COMMAND_OK:
         server.send_describe_prepared(b"")
-        (found,) = connection.wait(generators.execute(server))
-    if found.status != pq.ExecStatus.COMMAND_OK:
-        raise errors.error_from_result(found)
-    return int(found.nfields)
+        (width,) = connection.wait(generators.execute(server))
+    if width.status != pq.ExecStatus.COMMAND_OK:
+        raise errors.error_from_result(width)
+    return int(width.nfields)
 
 
 class _Catalog:
@@ -205,15 +209,15 @@ class _Catalog:
             place, name = table.name.rsplit(".", 1) if "." in table.name else (schema, table.name)
             with connection.transaction():
                 rows = connection.execute(_COLUMNS, [place, name]).fetchall()
-            found = {str(row[0]): str(row[1]) for row in rows}
-            if not found:
+            types = {str(row[0]): str(row[1]) for row in rows}
+            if not types:
                 msg = f"the source has no table {name!r} in schema {place!r} that the role may see."
                 raise ParameterError(msg)
             for column in table.columns:
-                if column.name not in found:
-                    msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(found))}"
+                if column.name not in types:
+                    msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(types))}"
                     raise ParameterError(msg)
-            self._raw[table.name] = Raw(named(place, name), found)
+            self._raw[table.name] = Raw(named(place, name), types)
 
     def raw(self, table: Table) -> Raw:
         """Give a stored table."""
@@ -229,7 +233,7 @@ def _require_granted(connection: Connection[tuple[object, ...]], policy: Policy,
     import psycopg
 
     for table in policy.tables:
-        columns = select([cell(each.name) for each in table.columns], catalog.raw(table).source.copy())
+        columns = select([cell(described.name) for described in table.columns], catalog.raw(table).source.copy())
         with suppress(psycopg.Error):
             with connection.transaction():
                 connection.execute(f"{PostgresDialect().written(columns)} LIMIT 0".encode())
@@ -252,34 +256,35 @@ def _opened_store(
     import psycopg
 
     reading, source = reader
-    found = None
+    store = None
     with suppress(psycopg.Error):
         with reading.transaction():
             ((name,),) = reading.execute("SELECT current_user").fetchall()
-        found = PostgresStore(writer, schema, policy, (str(name), source), None if key is None else read_key(key))
-    if found is None:
+        store = PostgresStore(writer, schema, policy, (str(name), source), None if key is None else read_key(key))
+    if store is None:
         msg = f"store_schema is {schema!r}; the role of `store` must be able to create it, or own it."
         raise EngineError(msg)
-    return found
+    return store
 
 
-def _connected(address: str, seconds: int, common: dict[str, str]) -> Connection[tuple[object, ...]]:
+def connected(address: str, seconds: int, common: dict[str, str]) -> Connection[tuple[object, ...]]:
+    """Connect with the settings that every statement relies on; what the driver says may quote the address."""
     import psycopg
 
     settings = common | {"statement_timeout": f"{seconds}s"}
     options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in settings.items())
-    found = None
+    connection = None
     with suppress(psycopg.Error):
-        found = psycopg.connect(address, options=options, client_encoding="UTF8", prepare_threshold=None)
-    if found is None:
+        connection = psycopg.connect(address, options=options, client_encoding="UTF8", prepare_threshold=None)
+    if connection is None:
         msg = "PostgreSQL does not answer at the given address; check host, port, database, role and password."
         raise EngineError(msg)
-    encoding = found.info.parameter_status("server_encoding")
+    encoding = connection.info.parameter_status("server_encoding")
     if encoding not in _ENCODINGS:
-        found.close()
+        connection.close()
         msg = (
             f"the database holds texts as {encoding}, of which some are no Unicode: one such row would fail every "
             "question that reads it. Restore a dump into a database made with ENCODING 'UTF8'."
         )
         raise ParameterError(msg)
-    return found
+    return connection

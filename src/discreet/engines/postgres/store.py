@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.engines.keys import fresh_key
-from discreet.engines.sql.keeping import described, kept_mark, kept_name, limits, visible
-from discreet.engines.sql.relations import Emitter
+from discreet.engines.sql.relations import Emitter, described, kept_mark, kept_name, limits, visible
 from discreet.engines.sql.words import SQL
 from discreet.engines.sql.words import table as named
 
@@ -53,8 +52,8 @@ class PostgresStore:
             self._run(f"LOCK TABLE {about}")
             self._run(f"REVOKE ALL ON SCHEMA {place} FROM PUBLIC")
             self._revoke(about)
-            found = connection.execute(f"SELECT version, encode(rank_key, 'hex') FROM {about}".encode()).fetchall()  # noqa: S608
-            known = {str(each): bytes.fromhex(str(text)) for each, text in found}
+            lines = connection.execute(f"SELECT version, encode(rank_key, 'hex') FROM {about}".encode()).fetchall()  # noqa: S608
+            known = {str(stored): bytes.fromhex(str(text)) for stored, text in lines}
             if set(known) == {version} and key in {None, known[version]}:
                 self.key = known[version]
             else:
@@ -144,8 +143,8 @@ class PostgresStore:
                 self._run(f"DROP TABLE {self._text(named(self._schema, name))}")
 
     def _tables(self) -> set[str]:
-        found = self._connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [self._schema])
-        return {str(name) for (name,) in found.fetchall()}
+        listed = self._connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [self._schema])
+        return {str(name) for (name,) in listed.fetchall()}
 
     def _run(self, text: str) -> None:
         self._connection.execute(text.encode())

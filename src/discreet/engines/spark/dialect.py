@@ -11,7 +11,7 @@ from discreet.plans.expressions.text import piece_pattern
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.binding import Binding
+    from discreet.engines.sql.dialect import Binding
     from discreet.plans.expressions import Like
 
 __all__ = ["SparkDialect"]
@@ -132,8 +132,8 @@ class SparkDialect(Dialect):
 
     def read_text(self, value: SQL, kind: Kind, rows: Binding) -> SQL:
         """TRY_CAST; the year 0 is a year to Spark."""
-        found = try_cast(value, self.types[kind])
-        return self.in_calendar(rows.bind(found), kind) if kind.temporal else found
+        number = try_cast(value, self.types[kind])
+        return self.in_calendar(rows.bind(number), kind) if kind.temporal else number
 
     def trimmed(self, value: SQL) -> SQL:
         """Without U+0020 at both ends."""
@@ -162,8 +162,8 @@ class SparkDialect(Dialect):
         """One function for each part."""
         name, more = _PARTS[part]
         moment = cast(value, "TIMESTAMP_NTZ") if kind is Kind.DATE else value
-        found = cast(call(name, moment), "BIGINT")
-        return binary("+", found, number(more)) if more else found
+        whole = cast(call(name, moment), "BIGINT")
+        return binary("+", whole, number(more)) if more else whole
 
     def date_trunc(self, unit: str, value: SQL, kind: Kind) -> SQL:
         """Weeks start on Monday here too; the session's zone is UTC."""

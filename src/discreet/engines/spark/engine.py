@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.engines.keys import read_key
 from discreet.engines.spark.dialect import SparkDialect
 from discreet.engines.spark.store import SparkStore
-from discreet.engines.sql.aside import Aside
 from discreet.engines.sql.checks import repeated, require_readable
-from discreet.engines.sql.columns import listed_rows
+from discreet.engines.sql.public import with_public_columns
 from discreet.engines.sql.relations import Emitter, Raw
-from discreet.engines.sql.running import SQLEngine
-from discreet.engines.sql.watch import Watch
+from discreet.engines.sql.running import Aside, SQLEngine, Watch
+from discreet.engines.sql.statements import BATCH, by_columns, listed_rows
 from discreet.engines.sql.words import table as named
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import shown
@@ -27,8 +26,8 @@ from discreet.tables.nearest import hint
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from discreet.engines.sql.columns import Columns
     from discreet.engines.sql.running import Results
+    from discreet.engines.sql.statements import Columns, Take
     from discreet.engines.sql.words import SQL
     from discreet.plans.nodes import Node
     from discreet.tables import Policy, Table
@@ -112,33 +111,34 @@ class Spark(SQLEngine):
                 SparkDialect(), self._catalog, read_key(key) if self._kept is None else self._kept.key
             )
             require_readable(policy, self._emitter)
-            repeated(policy, self._emitter, self._checked)
+            self.policy = with_public_columns(policy, self._emitter, self._checked)
+            repeated(self.policy, self._emitter, self._checked)
         except BaseException:
             self.close()
             raise
 
     def _checked(self, text: str) -> list[tuple[object, ...]]:
-        found = self._results([text])
-        if found is None:
+        answers = self._results([text])
+        if answers is None:
             msg = "Spark could not read a public table; check that it exists and can be read."
             raise EngineError(msg)
-        return list(listed_rows(found[0]))
+        return list(listed_rows(answers[0]))
 
-    def _results(self, *questions: Sequence[str]) -> Results | None:
+    def _results(self, *questions: Sequence[str], take: Take | None = None) -> Results | None:
         """Run texts under the settings that they are written for."""
-        return self._aside.run(lambda: self._found(*questions))
+        return self._aside.run(lambda: self._found(*questions, take=take))
 
-    def _found(self, *questions: Sequence[str]) -> Results | None:
+    def _found(self, *questions: Sequence[str], take: Take | None = None) -> Results | None:
         try:
             with self._settled():
-                found = []
+                results = []
                 for texts in questions:
                     with self._watch.limited():
                         for text in texts:
                             if self._expired:  # what is canceled is a job, and one may have ended just before
                                 return None
-                            found.append(_columns_of(self._session.sql(text).toArrow()))
-                return found
+                            results.append(_columns_of(self._session.sql(text), take))
+                return results
         except Exception:  # noqa: BLE001 - any error of the driver or of the workers
             return None
 
@@ -221,11 +221,20 @@ class _Jobs:
         self.mark, self.unmark, self.cancel = (partial(getattr(place, name), tag) for name in marks)
 
 
-def _columns_of(table: Any) -> Columns:  # noqa: ANN401 - Arrow's table, which has no types
-    """Read a result by columns: it came in batches; 64-bit integers that are all there stay an array."""
+def _columns_of(frame: Any, take: Take | None) -> Columns:  # noqa: ANN401 - of either kind of session
+    """Read a result by columns, 64-bit integers that are all there as an array; or hand it over a few rows at a time.
+
+    What is handed over comes in parts of the last column, by which it is ordered: the driver holds one part at a time.
+    """
+    if take is not None:
+        by = frame.columns[-1]
+        rows = map(tuple, frame.repartitionByRange(by).sortWithinPartitions(by).toLocalIterator())
+        while batch := list(itertools.islice(rows, BATCH)):
+            take(by_columns(batch, 0))
+        return []
     return [
         column.to_numpy() if str(column.type) == "int64" and not column.null_count else column.to_pylist()
-        for column in table.columns
+        for column in frame.toArrow().columns
     ]
 
 
@@ -249,16 +258,16 @@ class _Catalog:
         self.alike = False
         for table in policy.tables:
             path = table.name.split(".") if folder is None else [_viewed(session, table, folder, prefix)]
-            found = _columns(session, path)
-            if found is None:
+            types = _columns(session, path)
+            if types is None:
                 msg = f"the source has no table {table.name!r}, or it cannot be read."
                 raise ParameterError(msg)
             for column in table.columns:
-                if column.name not in found:
-                    msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(found))}"
+                if column.name not in types:
+                    msg = f"table {table.name!r} has no column {column.name!r}.{hint(column.name, list(types))}"
                     raise ParameterError(msg)
-            self.alike |= len({name.lower() for name in found}) < len(found)
-            self._raw[table.name] = Raw(named(*path), found)
+            self.alike |= len({name.lower() for name in types}) < len(types)
+            self._raw[table.name] = Raw(named(*path), types)
 
     def raw(self, table: Table) -> Raw:
         """Give a stored table."""
@@ -280,7 +289,7 @@ def _columns(session: Any, path: list[str]) -> dict[str, str] | None:  # noqa: A
 
 def _viewed(session: Any, table: Table, folder: Path, prefix: str) -> str:  # noqa: ANN401 - of either kind
     """Make a view of a table's file; cells of CSV files are texts."""
-    path = next((each for end in ("parquet", "csv") if (each := folder / f"{table.name}.{end}").exists()), None)
+    path = next((stored for end in ("parquet", "csv") if (stored := folder / f"{table.name}.{end}").exists()), None)
     if path is None:
         msg = f"the folder has no {table.name}.parquet and no {table.name}.csv."
         raise ParameterError(msg)
@@ -306,14 +315,14 @@ def _session(address: str) -> tuple[Any, bool]:
     """Open a session, and tell whether it is a new one: only such a session is stopped with the engine."""
     from pyspark.sql import SparkSession
 
-    found, new = None, SparkSession.getActiveSession() is None
+    session, new = None, SparkSession.getActiveSession() is None
     try:
         builder = SparkSession.builder.appName("discreet")
         builder = builder.remote(address) if address.startswith("sc://") else builder.master(address)
-        found = builder.getOrCreate()
+        session = builder.getOrCreate()
     except Exception:  # noqa: BLE001, S110 - whatever the driver says
         pass
-    if found is None:
+    if session is None:
         msg = "Spark does not answer at the given address; check that the master or server runs, and Java 17."
         raise EngineError(msg)
-    return found, new
+    return session, new

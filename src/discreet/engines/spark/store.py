@@ -14,8 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.keys import fresh_key
-from discreet.engines.sql.keeping import described, kept_mark, kept_name, limits, visible
-from discreet.engines.sql.relations import Emitter
+from discreet.engines.sql.relations import Emitter, described, kept_mark, kept_name, limits, visible
 from discreet.engines.sql.words import SQL
 from discreet.engines.sql.words import table as named
 from discreet.errors import ParameterError
@@ -36,8 +35,8 @@ __all__ = ["SparkStore"]
 def _described(about: Path) -> dict[str, str]:
     """Read what a store belongs to; nothing, where it is none yet or was left half written."""
     try:
-        found = json.loads(about.read_text())
-        return {"version": str(found["version"]), "rank_key": bytes.fromhex(found["rank_key"]).hex()}
+        described = json.loads(about.read_text())
+        return {"version": str(described["version"]), "rank_key": bytes.fromhex(described["rank_key"]).hex()}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -56,9 +55,9 @@ class SparkStore:
             raise ParameterError(msg)
         sweep(folder)
         about, version = folder / "about.json", described(policy)
-        found = _described(about)
-        if found.get("version") == version and key in {None, bytes.fromhex(found["rank_key"])}:
-            self.key = bytes.fromhex(found["rank_key"])
+        known = _described(about)
+        if known.get("version") == version and key in {None, bytes.fromhex(known["rank_key"])}:
+            self.key = bytes.fromhex(known["rank_key"])
         else:
             self.drop()
             self.key = fresh_key() if key is None else key

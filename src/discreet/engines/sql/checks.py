@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.engines.sql.statistics import count_rows
+from discreet.engines.sql.rows import count_rows
 from discreet.engines.sql.words import alias, all_of, column, not_null, select
 from discreet.errors import ParameterError
 from discreet.exact import counted
@@ -44,13 +44,13 @@ def declared_facts(policy: Policy) -> tuple[Declared, ...]:
     >>> [str(each) for each in declared_facts(Policy([Table("people", unit="id", unique=["id"])], epsilon=1))]
     ['people: at most 1 row with the same id']
     """
-    found: dict[Declared, None] = {}
+    declared: dict[Declared, None] = {}
     for table in policy.tables:
         for unique in table.unique:
-            found[Declared(table.name, unique, 1)] = None
+            declared[Declared(table.name, unique, 1)] = None
         if table.unit is not None and table.rows_per_unit is not None:
-            found[Declared(table.name, (table.unit,), table.rows_per_unit)] = None
-    return tuple(found)
+            declared[Declared(table.name, (table.unit,), table.rows_per_unit)] = None
+    return tuple(declared)
 
 
 def require_readable(policy: Policy, emitter: Emitter) -> None:

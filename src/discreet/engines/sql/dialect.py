@@ -1,14 +1,14 @@
-"""What an engine's SQL dialect must offer, and what all of them write alike."""
+"""What an engine's SQL dialect must offer, what all of them write alike, and what their rules work with."""
 
 from __future__ import annotations
 
 import datetime as dt
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 from sqlglot import exp
 
-from discreet.engines.sql.text import written
 from discreet.engines.sql.words import (
     SQL,
     all_of,
@@ -24,22 +24,75 @@ from discreet.engines.sql.words import (
     number,
     over,
     string,
+    written,
 )
 from discreet.exact import float_down, float_up
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import EARLIEST, LARGEST_FLOAT, LATEST, SMALLEST_FLOAT, Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.binding import Binding, Cell, Unread
-    from discreet.plans.expressions import Like
-    from discreet.plans.facts import Facts
+    from collections.abc import Callable, Hashable
+
+    from discreet.engines.sql.words import SQL
+    from discreet.plans.expressions import Expression, Like
+    from discreet.plans.expressions.expression import Facts
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
 
-__all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Dialect"]
+__all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Binding", "Cell", "Dialect", "Unread", "Writing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An expression as SQL, with its facts."""
+
+    sql: SQL
+    facts: Facts
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the value."""
+        return self.facts.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A stored double as it is, and the ends that reading clamps it into."""
+
+    sql: SQL
+    low: float
+    high: float
+
+
+class Binding(Protocol):
+    """Somewhere to bind values."""
+
+    def bind(self, value: SQL) -> SQL:
+        """Give a value a name."""
+
+
+class Writing(Binding, Protocol):
+    """The rows of a relation, over which expressions are written."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the engine writes."""
+
+    def once(self, key: Hashable, value: Callable[[], SQL]) -> SQL:
+        """Bind a value under a key; the same key gives the same column again."""
+
+    def shared(self, key: Hashable) -> SQL | None:
+        """Give the column that was bound under a key, if there is one."""
+
+    def cell(self, expression: Expression) -> Cell:
+        """Give the SQL of an expression."""
+
+    def unread(self, expression: Expression) -> Unread | None:
+        """Give the stored double behind an expression that is nothing but a bounded column, if it is at hand."""
+
 
 INTEGER = "[+-]?[0-9]{1,18}"
-FLOAT = "[+-]?[0-9]{1,18}([.][0-9]{1,18})?([eE][+-]?[0-9]{1,2})?"
+FLOAT = "[+-]?[0-9]{1,18}([.][0-9]{1,24})?([eE][+-]?[0-9]{1,2})?"
 DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TIMESTAMP = DATE + "([ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?)?"
 """The spellings that `discreet.plans.expressions.Cast` reads; everything else is NULL."""
@@ -213,8 +266,8 @@ class Dialect(ABC):
 
     def placed(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
         """What `steps` gives for rows that have a place on the grid, and the condition that leaves others out."""
-        found = rows.bind(self.steps(cell, unread, factor, rows))
-        return found, not_null(found)
+        stepped = rows.bind(self.steps(cell, unread, factor, rows))
+        return stepped, not_null(stepped)
 
     def signed(self, value: SQL) -> SQL:
         """What `steps` gives, as a number to compute with."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlglot import exp
 
-from discreet.engines.sql.binding import Cell
-from discreet.engines.sql.dialect import DATE, FLOAT, INTEGER, TIMESTAMP
+from discreet.engines.sql.dialect import DATE, FLOAT, INTEGER, TIMESTAMP, Cell
 from discreet.engines.sql.words import (
     SQL,
     all_of,
@@ -25,13 +24,13 @@ from discreet.engines.sql.words import (
     string,
 )
 from discreet.plans import expressions as e
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts
 from discreet.tables.kinds import EARLIEST, LATEST, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.engines.sql.writing import Writing
+    from discreet.engines.sql.dialect import Writing
 
 __all__ = ["below", "converted", "emitted"]
 
@@ -185,11 +184,11 @@ def _exp(_: e.Exp, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
 
 def _power(operation: e.Power, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     """Bind and settle each product, so that no text grows; nothing is known about those on the way."""
-    x = found = rows.bind(_double(cells[0], rows))
+    x = power = rows.bind(_double(cells[0], rows))
     unknown = Facts(Kind.FLOAT)
     for with_base in operation.by_base:
-        found = rows.bind(rows.dialect.settled(binary("*", found, x if with_base else found), unknown, rows))
-    return found
+        power = rows.bind(rows.dialect.settled(binary("*", power, x if with_base else power), unknown, rows))
+    return power
 
 
 def below(x: SQL, edges: tuple[float, ...], rows: Writing) -> SQL:
@@ -252,11 +251,13 @@ def converted(value: SQL, given: Kind, wanted: Kind, rows: Writing) -> SQL:  # n
             words = [(binary("=", x, string(word)), exp.Boolean(this=word == "true")) for word in ("true", "false")]
             return case(*words, default=nothing)
         fitting = case((dialect.matches(x, _SPELLING[wanted]), x), default=dialect.literal(None, Kind.TEXT))
-        found = dialect.read_text(rows.bind(fitting), wanted, rows)
+        read = dialect.read_text(rows.bind(fitting), wanted, rows)
         # '-0' is a double that equals 0: which of the two names a group would be told by the order of its rows.
-        return dialect.settled(found, Facts(Kind.FLOAT), rows) if wanted is Kind.FLOAT else found
+        return dialect.settled(read, Facts(Kind.FLOAT), rows) if wanted is Kind.FLOAT else read
     if given is Kind.BOOLEAN:
-        yes, no = (dialect.literal(each, wanted) for each in ((1, 0) if wanted is Kind.INTEGER else ("true", "false")))
+        yes, no = (
+            dialect.literal(literal, wanted) for literal in ((1, 0) if wanted is Kind.INTEGER else ("true", "false"))
+        )
         return case((x, yes), (negated(x), no), default=nothing)
     if wanted is Kind.BOOLEAN:
         return binary("<>", x, dialect.literal(0, Kind.INTEGER))
@@ -308,8 +309,8 @@ _RULES: dict[type, _Rule] = {
     e.Concat: lambda _, cells, __, ___: binary("||", cells[0].sql, cells[1].sql),
     e.Substring: _substring,
     e.Like: _like,
-    e.DatePart: lambda each, cells, _, rows: rows.dialect.date_part(each.part, cells[0].sql, cells[0].kind),
-    e.DateTrunc: lambda each, cells, _, rows: rows.dialect.date_trunc(each.unit, cells[0].sql, cells[0].kind),
+    e.DatePart: lambda node, cells, _, rows: rows.dialect.date_part(node.part, cells[0].sql, cells[0].kind),
+    e.DateTrunc: lambda node, cells, _, rows: rows.dialect.date_trunc(node.unit, cells[0].sql, cells[0].kind),
     e.DaysBetween: _days_between,
     e.AddDays: _add_days,
     e.Cast: _cast,

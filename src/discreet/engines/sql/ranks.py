@@ -36,8 +36,7 @@ from discreet.tables.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.engines.sql.binding import Cell
-    from discreet.engines.sql.writing import Writing
+    from discreet.engines.sql.dialect import Cell, Writing
 
 __all__ = ["LIMB_BITS", "PRIME", "lead", "multiplier", "rank"]
 
@@ -95,12 +94,12 @@ class _Ranks:
         weights: dict[SQL, int] = {}
         parts = []
         for place, (cell, limbs) in enumerate(places):
-            found = [(limb, self._secret(f"{lane} {place} {digit}")) for digit, limb in enumerate(limbs)]
+            weighed = [(limb, self._secret(f"{lane} {place} {digit}")) for digit, limb in enumerate(limbs)]
             if cell.facts.nullable:
-                total = join("+", [self._weighed(*each) for each in found])
-                parts.append((len(found), call("coalesce", total, self._real(self._secret(f"{lane} {place} null")))))
+                total = join("+", [self._weighed(*pair) for pair in weighed])
+                parts.append((len(weighed), call("coalesce", total, self._real(self._secret(f"{lane} {place} null")))))
                 continue
-            for limb, weight in found:
+            for limb, weight in weighed:
                 weights[limb] = weights.get(limb, 0) + weight
         for limb, weight in weights.items():
             count = 1 + weight // _MULTIPLIERS

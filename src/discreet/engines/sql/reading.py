@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.engines.sql.binding import Unread
+from discreet.engines.sql.dialect import Unread
 from discreet.engines.sql.expressions import converted
 from discreet.engines.sql.words import SQL, all_of, binary, call, case, clamp, is_null, listed, not_null
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import float_down, float_up
 from discreet.plans.expressions import Cast
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts
 from discreet.tables.kinds import Kind, as_date, as_timestamp
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.writing import Writing
+    from discreet.engines.sql.dialect import Writing
     from discreet.tables import Column, Table, Value
 
-__all__ = ["castable", "conditions", "read_cell", "unread_cell"]
+__all__ = ["castable", "conditions", "read_cell", "read_number", "unread_cell"]
 
 _DECIMALS = ("decimal", "numeric")
 
@@ -27,23 +27,24 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
 
     A unit is not rounded: 1.4 is no unit where units are whole numbers.
     """
-    found = rows.dialect.stored(raw, stored, rows)
-    if found is None or not castable(found[1], column.kind):
+    read = rows.dialect.stored(raw, stored, rows)
+    if read is None or not castable(read[1], column.kind):
         msg = (
             f"column {column.name!r} is stored as {stored} and declared as {column.kind.value}; such values cannot be "
             "read. Declare another type, or store the column as text."
         )
         raise ParameterError(msg)
-    value, kind = found
+    value, kind = read
     low, high = column.bounds.lower, column.bounds.upper
     if unit and kind is Kind.FLOAT and stored.lower().startswith(_DECIMALS):
         return _whole_decimal(raw, rows)
     if kind is Kind.FLOAT and column.kind is Kind.FLOAT and low is not None and high is not None:
         return rows.dialect.read_bounded(value, float_up(low), float_down(high), rows)
-    if kind is Kind.TEXT and (number := _number(column, value, rows, unit=unit)) is not None:
+    if kind is Kind.TEXT and (number := read_number(column, value, rows, unit=unit)) is not None:
         return _listed(column, _clamped(column, number, rows), rows)
-    if kind is Kind.TEXT and column.trimmed and not unit:
+    if kind is Kind.TEXT and not unit and (column.trimmed or column.kind is not Kind.TEXT):
         value = rows.dialect.trimmed(value)
+        value = rows.dialect.lower(value) if column.kind is Kind.BOOLEAN else value  # pandas writes True and False
     if kind is Kind.FLOAT:
         value = rows.dialect.read_float(value, rows)
         if unit and column.kind is Kind.INTEGER:  # rounding would make one unit of two
@@ -59,7 +60,7 @@ _SHORT_EXPONENT = "[+-]?[0-9]([.][0-9]{1,14})?[eE][+]?[0-9]{1,2}"
 _LARGEST_EXACT = 2.0**53
 
 
-def _number(column: Column, value: SQL, rows: Writing, *, unit: bool) -> SQL | None:
+def read_number(column: Column, value: SQL, rows: Writing, *, unit: bool) -> SQL | None:
     """Read a text as a number by its value, however it is written: '15400.0', '1e3' and ' 7 ' are integers.
 
     A fraction is rounded to the nearest integer, halves to even; a unit is not, as two would become one: it is a whole
@@ -97,11 +98,11 @@ def _whole_decimal(raw: SQL, rows: Writing) -> SQL:
 
 def unread_cell(column: Column, raw: SQL, stored: str, rows: Writing) -> Unread | None:
     """Give a stored double that `read_cell` reads into bounds, for rules that do both at once."""
-    found = rows.dialect.stored(raw, stored, rows) if column.kind is Kind.FLOAT else None
+    number = rows.dialect.stored(raw, stored, rows) if column.kind is Kind.FLOAT else None
     low, high = column.bounds.lower, column.bounds.upper
-    if found is None or found[1] is not Kind.FLOAT or low is None or high is None or not rows.dialect.reads_late:
+    if number is None or number[1] is not Kind.FLOAT or low is None or high is None or not rows.dialect.reads_late:
         return None
-    return Unread(found[0], float_up(low), float_down(high))
+    return Unread(number[0], float_up(low), float_down(high))
 
 
 def castable(given: Kind, wanted: Kind) -> bool:
@@ -157,5 +158,5 @@ def _listed(column: Column, value: SQL, rows: Writing) -> SQL:
 
 def conditions(table: Table, cells: dict[str, SQL]) -> list[SQL]:
     """What a row must fulfill to be there: a unit, and a value in these cells wherever NULL is not allowed."""
-    needed = [each.name for each in table.columns if not each.nullable or each.name == table.unit]
+    needed = [described.name for described in table.columns if not described.nullable or described.name == table.unit]
     return [not_null(cells[name]) for name in needed if name in cells]

@@ -6,17 +6,17 @@ except those of stored tables and their columns, which are quoted.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from discreet.engines.sql.binding import Cell, Unread
+from discreet.engines.sql.dialect import Cell, Unread
 from discreet.engines.sql.expressions import aligned
 from discreet.engines.sql.ranks import lead, rank
 from discreet.engines.sql.reading import conditions, read_cell, unread_cell
-from discreet.engines.sql.rows import Rows
-from discreet.engines.sql.statistics import count_rows, finished, unit_statistic_sql
+from discreet.engines.sql.rows import Rows, count_rows, finished, unit_statistic_sql
 from discreet.engines.sql.words import (
     SQL,
     alias,
@@ -32,7 +32,7 @@ from discreet.engines.sql.words import (
     select,
 )
 from discreet.plans.expressions import Column
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts
 from discreet.plans.nodes import (
     BoundGroups,
     BoundRows,
@@ -51,13 +51,14 @@ from discreet.plans.refusals import refuse
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from discreet.engines.sql.dialect import Dialect
-    from discreet.plans.facts import Schema
-    from discreet.tables import Table
+    from discreet.plans.expressions.expression import Schema
+    from discreet.plans.nodes import Node
+    from discreet.tables import Policy, Table
 
-__all__ = ["UNIT", "Catalog", "Emitter", "Raw", "Relation"]
+__all__ = ["UNIT", "Catalog", "Emitter", "Raw", "Relation", "described", "kept_mark", "kept_name", "limits", "visible"]
 
 UNIT = "u"
 
@@ -112,7 +113,7 @@ class Relation:
     @property
     def carried(self) -> list[str]:
         """All SQL names, and those of stored doubles."""
-        return [*self.columns, *(each.sql.name for each in self.unread.values())]
+        return [*self.columns, *(cell.sql.name for cell in self.unread.values())]
 
 
 def _unsettled(schema: Schema, pending: Collection[str]) -> Schema:
@@ -123,8 +124,8 @@ def _unsettled(schema: Schema, pending: Collection[str]) -> Schema:
 def _of_all_rows(schema: Schema, known: Iterable[Facts]) -> Schema:
     """What is known of columns while rows that a condition drops are still there: `GREATEST(x, y)` of them may be x."""
     return {
-        name: replace(facts, bounds=each.bounds, nullable=facts.nullable or each.nullable)
-        for (name, facts), each in zip(schema.items(), known, strict=True)
+        name: replace(facts, bounds=bounded.bounds, nullable=facts.nullable or bounded.nullable)
+        for (name, facts), bounded in zip(schema.items(), known, strict=True)
     }
 
 
@@ -152,6 +153,10 @@ class Emitter:
             BoundGroups: self._bound_groups,
         }
 
+    def raw(self, table: Table) -> Raw:
+        """Give a stored table."""
+        return self._catalog.raw(table)
+
     def relation(self, node: Node) -> Relation:
         """Write a relation."""
         return self.settled(self.late(node))
@@ -160,14 +165,14 @@ class Emitter:
         """Write a relation in which it may be pending to drop some rows; a sum that passes over NULL need not wait."""
         return self._rules[type(node)](node)
 
-    def settled(self, found: Relation) -> Relation:
+    def settled(self, relation: Relation) -> Relation:
         """Drop the rows that are to be dropped."""
-        if not found.pending:
-            return found
-        present = [negated(self.dialect.is_nan(found.unread[name].sql)) for name in sorted(found.pending)]
-        query = select([column(name) for name in found.carried], found.query, where=all_of(present))
-        known = {name: replace(found.schema[name], nullable=False) for name in found.pending}
-        return replace(found, query=query, schema={**found.schema, **known}, pending=frozenset())
+        if not relation.pending:
+            return relation
+        present = [negated(self.dialect.is_nan(relation.unread[name].sql)) for name in sorted(relation.pending)]
+        query = select([column(name) for name in relation.carried], relation.query, where=all_of(present))
+        known = {name: replace(relation.schema[name], nullable=False) for name in relation.pending}
+        return replace(relation, query=query, schema={**relation.schema, **known}, pending=frozenset())
 
     def rows(self, relation: Relation) -> Rows:
         """Start to compute with the rows of a relation."""
@@ -175,32 +180,34 @@ class Emitter:
 
     def _scan(self, node: Scan) -> Relation:
         """Write a table once: all questions read it alike."""
-        table, raw = node.table, self._catalog.raw(node.table)
-        found = self._scans.get(table.name)
-        if found is None or found[0] is not table or found[1] is not raw:
-            found = self._scans[table.name] = table, raw, self._scanned(node, raw)
-        return found[2]
+        table, raw = node.table, self.raw(node.table)
+        scanned = self._scans.get(table.name)
+        if scanned is None or scanned[0] is not table or scanned[1] is not raw:
+            scanned = self._scans[table.name] = table, raw, self._scanned(node, raw)
+        return scanned[2]
 
     def _scanned(self, node: Scan, raw: Raw) -> Relation:
         table = node.table
-        given = [alias(column(each.name), f"x{place}") for place, each in enumerate(table.columns)]
+        given = [alias(column(declared.name), f"x{place}") for place, declared in enumerate(table.columns)]
         rows = Rows(select(given, raw.source), {}, {}, self.dialect)
         cells = {
-            each.name: rows.bind(
-                read_cell(each, column(f"x{place}"), raw.columns[each.name], rows, unit=each.name == table.unit)
+            declared.name: rows.bind(
+                read_cell(
+                    declared, column(f"x{place}"), raw.columns[declared.name], rows, unit=declared.name == table.unit
+                )
             )
-            for place, each in enumerate(table.columns)
+            for place, declared in enumerate(table.columns)
         }
         columns = [alias(cell, f"c{place}") for place, cell in enumerate(cells.values())]
         if table.unit is not None:
             columns.append(alias(cells[table.unit], UNIT))
         unread = {}
-        for place, each in enumerate(table.columns):
-            found = unread_cell(each, column(f"x{place}"), raw.columns[each.name], rows)
-            if found is not None:
-                columns.append(alias(found.sql, f"d{place}"))
-                unread[each.name] = replace(found, sql=column(f"d{place}"))
-        strict = {each.name for each in table.columns if not each.nullable and each.name != table.unit}
+        for place, declared in enumerate(table.columns):
+            lost = unread_cell(declared, column(f"x{place}"), raw.columns[declared.name], rows)
+            if lost is not None:
+                columns.append(alias(lost.sql, f"d{place}"))
+                unread[declared.name] = replace(lost, sql=column(f"d{place}"))
+        strict = {declared.name for declared in table.columns if not declared.nullable and declared.name != table.unit}
         pending = strict & frozenset(unread)
         needed = conditions(table, {name: cell for name, cell in cells.items() if name not in pending})
         query = select(columns, rows.computed(), where=all_of(needed) if needed else None)
@@ -219,18 +226,20 @@ class Emitter:
 
     def _project(self, node: Project) -> Relation:
         child = self.late(node.child)
-        if not child.pending <= {each.name for _, each in node.columns if isinstance(each, Column)}:
+        if not child.pending <= {
+            expression_of.name for _, expression_of in node.columns if isinstance(expression_of, Column)
+        }:
             child = self.settled(child)  # a column that is left out can no longer tell which rows to drop
         rows = self.rows(child)
         cells = [rows.cell(expression) for _, expression in node.columns]
         columns = [alias(cell.sql, f"c{place}") for place, cell in enumerate(cells)]
         unread = {}
         for place, (name, expression) in enumerate(node.columns):
-            found = rows.unread(expression)
-            if found is not None:
-                columns.append(alias(found.sql, f"d{place}"))
-                unread[name] = replace(found, sql=column(f"d{place}"))
-        given = {name: each.name for name, each in node.columns if isinstance(each, Column)}
+            lost = rows.unread(expression)
+            if lost is not None:
+                columns.append(alias(lost.sql, f"d{place}"))
+                unread[name] = replace(lost, sql=column(f"d{place}"))
+        given = {name: expression_of.name for name, expression_of in node.columns if isinstance(expression_of, Column)}
         pending = frozenset(name for name, of in given.items() if of in child.pending)
         schema = _unsettled(_of_all_rows(node.schema, (cell.facts for cell in cells)), pending)
         return replace(self._carrying(columns, rows, schema, child.unit), unread=unread, pending=pending)
@@ -252,20 +261,22 @@ class Emitter:
             pairs.append(aligned([one, other], rows))
         return pairs
 
-    def _alone(self, found: Relation, columns: Collection[str]) -> Relation:
+    def _alone(self, relation: Relation, columns: Collection[str]) -> Relation:
         """Leave out rows that are alike in some columns.
 
         Rows of a public table can be repeated after they were checked: each private row must meet one at most.
         """
-        names = found.names
+        names = relation.names
         cells = [
-            alias(column(name) if of in columns else self.dialect.smallest(column(name), found.schema[of].kind), name)
+            alias(
+                column(name) if of in columns else self.dialect.smallest(column(name), relation.schema[of].kind), name
+            )
             for of, name in names.items()
         ]
-        keys = [column(names[each]) for each in columns]
-        query = select([*cells, alias(count_rows(), "n")], found.query, group=keys)
+        keys = [column(names[shown]) for shown in columns]
+        query = select([*cells, alias(count_rows(), "n")], relation.query, group=keys)
         once = binary("=", column("n"), number(1))
-        return Relation(select([column(name) for name in names.values()], query, where=once), found.schema, None)
+        return Relation(select([column(name) for name in names.values()], query, where=once), relation.schema, None)
 
     def _join(self, node: Join) -> Relation:
         left, right = self.relation(node.left), self.relation(node.right)
@@ -283,7 +294,9 @@ class Emitter:
         pairs = self._all_rows(left.query, right.query, columns, condition)
         wanted = [_OURS] if node.how is JoinKind.LEFT else [_OURS, _THEIRS]
         query = select(
-            [column(each.alias) for each in columns], pairs, where=all_of([not_null(column(each)) for each in wanted])
+            [column(carried.alias) for carried in columns],
+            pairs,
+            where=all_of([not_null(column(carried)) for carried in wanted]),
         )
         sides = (*left.schema.values(), *right.schema.values())
         return Relation(query, _of_all_rows(node.schema, sides), unit)
@@ -306,8 +319,8 @@ class Emitter:
         left, right = self.relation(node.left), self.relation(node.right)
         pairs = self._equalities(node, left, right, None)
         keys = [alias(theirs, f"k{place}") for place, (_, theirs) in enumerate(pairs)]
-        found = [column(key.alias) for key in keys]
-        values = select(found, select(keys, right.query), group=found)
+        shown = [column(key.alias) for key in keys]
+        values = select(shown, select(keys, right.query), group=shown)
         equal = [binary("=", ours, column(key.alias, "b")) for (ours, _), key in zip(pairs, keys, strict=True)]
         columns = [alias(column(name, "a"), name) for name in left.carried]
         met = (is_null if node.keep is Keep.UNMATCHED else not_null)(column(_THEIRS))
@@ -328,18 +341,18 @@ class Emitter:
 
     def _with_unit(self, node: Node, what: str) -> Relation:
         """Write a relation whose unit has a name; a row that is its own unit gets a number, once."""
-        found = self.relation(node)
-        if found.unit is not None:
-            return found
+        relation = self.relation(node)
+        if relation.unit is not None:
+            return relation
         if node.rows != 1:
             refuse(
                 what,
                 why="Each row is a unit of its own here, and rows that were read twice cannot be told to be the same.",
                 instead="the table once, or a unit column in the policy.",
             )
-        columns = [column(name) for name in found.columns]
-        query = select([*columns, alias(self.dialect.row_number(), UNIT)], found.query)
-        return Relation(query, found.schema, Facts(Kind.INTEGER))
+        columns = [column(name) for name in relation.columns]
+        query = select([*columns, alias(self.dialect.row_number(), UNIT)], relation.query)
+        return Relation(query, relation.schema, Facts(Kind.INTEGER))
 
     def _unit(self, relation: Relation) -> Cell:
         assert relation.unit is not None  # noqa: S101 - by `_with_unit`
@@ -349,18 +362,18 @@ class Emitter:
         child = self._with_unit(node.child, "a result per unit")
         rows = self.rows(child)
         keys = [rows.cell(Column(name)).sql for name in node.keys]
-        parts = [unit_statistic_sql(each, node.child.schema, rows) for _, each in node.statistics]
+        parts = [unit_statistic_sql(statistic, node.child.schema, rows) for _, statistic in node.statistics]
         columns = [alias(key, f"c{place}") for place, key in enumerate(keys)]
-        names = [[f"a{place}_{part}" for part in range(len(each))] for place, each in enumerate(parts)]
-        for some, each in zip(names, parts, strict=True):
-            columns += [alias(part, name) for name, part in zip(some, each, strict=True)]
+        names = [[f"a{place}_{part}" for part in range(len(sums))] for place, sums in enumerate(parts)]
+        for some, sums in zip(names, parts, strict=True):
+            columns += [alias(part, name) for name, part in zip(some, sums, strict=True)]
         unit = column(UNIT)
         query = select([*columns, unit], rows.computed(), group=[unit, *keys])
         above = Rows(query, {}, {}, self.dialect)
         results = [column(f"c{place}") for place in range(len(keys))]
         for (name, statistic), some in zip(node.statistics, names, strict=True):
-            found = [column(each) for each in some]
-            results.append(finished(statistic, found, node.child.schema, node.schema[name], above))
+            shown = [column(total) for total in some]
+            results.append(finished(statistic, shown, node.child.schema, node.schema[name], above))
         columns = [alias(result, f"c{place}") for place, result in enumerate(results)]
         # A condition on the keys above may be tried on rows that one below drops.
         known = (child.schema[name] if name in node.keys else facts for name, facts in node.schema.items())
@@ -419,8 +432,8 @@ class Emitter:
 
     def _hashed(self, child: Relation, by: Callable[..., SQL]) -> exp.Select:
         rows = self.rows(child)
-        found = alias(by("row", self._unit(child), self._ranked_cells(child, rows), self._key, rows), "r")
-        return select([*(column(name) for name in child.columns), found], rows.computed())
+        ranked = alias(by("row", self._unit(child), self._ranked_cells(child, rows), self._key, rows), "r")
+        return select([*(column(name) for name in child.columns), ranked], rows.computed())
 
     def _ranked_cells(self, child: Relation, rows: Rows) -> list[Cell]:
         """Give the cells that a row's rank depends on; the unit's column by the unit's name, to be weighed once."""
@@ -448,3 +461,36 @@ class Emitter:
             wanted.append(binary("<=", column("m"), number(node.limit)))
         numbered = select([*columns, *places], ranked)
         return Relation(select(columns, numbered, where=all_of(wanted)), child.schema, child.unit)
+
+
+def limits(node: Node) -> Iterator[tuple[Scan, int]]:
+    """Give each limit on the rows of a stored table whose unit has a name, where there may be something to drop."""
+    for part in node.walk():
+        if isinstance(part, BoundRows) and isinstance(part.child, Scan) and part.child.table.unit is not None:
+            below = part.child.rows
+            if below is None or below > part.limit:
+                yield part.child, part.limit
+
+
+def visible(relation: Relation) -> SQL:
+    """Leave the hidden unit out: it is one of the columns."""
+    return select([column(name) for name in relation.names.values()], relation.query)
+
+
+def described(policy: Policy) -> str:
+    """What stored rows belong to: a dataset, its version and a policy."""
+    return f"{policy.dataset}\n{policy.version}\n{policy.hash}"
+
+
+def kept_name(policy: Policy, table: str, limit: int) -> str:
+    """Name the stored rows of a table under a limit."""
+    return f"kept_{[known.name for known in policy.tables].index(table)}_{limit}"
+
+
+def kept_mark(policy: Policy, key: bytes, place: str = "") -> str:
+    """Give an end for names of stored rows, from all that decides which rows they are, to tell those of engines apart.
+
+    An engine with an earlier policy may still have the same store open. Under a common name it would read the rows of
+    the later one, whose columns stand elsewhere: another column would pass for the unit, which the limit is not for.
+    """
+    return hashlib.sha256(key + f"{described(policy)}\n{place}".encode()).hexdigest()[:16]

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.mechanisms.additive import read_positive
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.release import Release
-from discreet.mechanisms.selection import (
+from discreet.mechanisms.choosing.scores import (
     checked_candidates,
     gap_bound,
     listed_candidates,
@@ -18,6 +15,9 @@ from discreet.mechanisms.selection import (
     scored,
     selection_scale,
 )
+from discreet.mechanisms.inputs.parameters import read_positive
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.release import Release
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, lottery
 from discreet.privacy import NeighborRelation, Pure, curves
@@ -144,8 +144,8 @@ class Exponential(Mechanism["ArrayLike", object]):
         """Return the chosen candidate, or its index; `value` holds the scores, `weights` a public measure."""
         scores = private_scores(value)
         names = checked_candidates(candidates, scores.size)
-        found = lottery(scores, self.scale, weights, bits)
-        return Release(names[found], self, MappingProxyType({"candidates": scores.size}))
+        winner = lottery(scores, self.scale, weights, bits)
+        return Release(names[winner], self, MappingProxyType({"candidates": scores.size}))
 
 
 def exponential(  # noqa: PLR0913  each is a public fact of the release

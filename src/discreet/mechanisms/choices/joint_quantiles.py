@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import Grid, Interval
-from discreet.mechanisms.additive import assign, read_positive
 from discreet.mechanisms.choices.quantiles import points_of, read_shares
-from discreet.mechanisms.columns import Clamp, default_grid, read_bounds
+from discreet.mechanisms.choosing.joint import toss_product
+from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds
+from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, lottery, uniform_integer
-from discreet.noise.lazy import LazyUniform, bernoulli
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import group_size, require_relation
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.exact import Number
+    from discreet.exact import Grid, Number
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
@@ -42,8 +41,6 @@ _STEEPEST = Fraction(10) ** 200
 _SLACK = 2.0**-20
 _UP = 1 - 2.0**-48  # a rate a little too small makes scores a little too large
 _FARTHEST = -700.0
-_NEAR = 2.0**-28
-_NEVER = Fraction(-(10**6))  # exp of it is 0 in floats
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -168,9 +165,9 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
         chain = _Chain(self._shares, self.scale, below + counts, int(steps.size))
         drawn = [point >> ties for point in chain.draw(bits)]
         order = sorted(range(len(self.qs)), key=self.qs.__getitem__)
-        found = np.zeros(len(order), dtype=np.int64)
-        found[order] = drawn
-        return Release(points_of(found, clamp), self)
+        places = np.zeros(len(order), dtype=np.int64)
+        places[order] = drawn
+        return Release(points_of(places, clamp), self)
 
 
 class _Chain:
@@ -226,8 +223,8 @@ class _Chain:
         costs = np.abs(self._places[first:] - start - self._wanted[step]) + after.whole[first:]
         least = costs.min()
         most = float(after.rest[first:].max())
-        found = (after.rest[first:] - most) - (costs - least).astype(np.float64) * (self._rate * _UP)
-        return np.maximum(found, _FARTHEST), Fraction(most) - int(least) / self._scale
+        scores = (after.rest[first:] - most) - (costs - least).astype(np.float64) * (self._rate * _UP)
+        return np.maximum(scores, _FARTHEST), Fraction(most) - int(least) / self._scale
 
     def draw(self, bits: BitSource) -> list[int]:
         """Return a tuple with probability proportional to its weight."""
@@ -262,7 +259,8 @@ class _Chain:
             else:
                 exponent -= below
             start, first = end, point
-        return _toss(exponent - self._cost(len(self._wanted) - 1, start, self._whole) / self._scale, sums, bits)
+        exponent -= self._cost(len(self._wanted) - 1, start, self._whole) / self._scale
+        return toss_product(exponent, Fraction(1), sums, bits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,39 +278,22 @@ class _Costs:
         least = np.where(np.isneginf(self.rest), other.whole, np.minimum(self.whole, other.whole))
         least = np.where(np.isneginf(other.rest), self.whole, least)
         ours, theirs = (
-            np.where(np.isneginf(each.rest), -np.inf, each.rest - (each.whole - least).astype(np.float64) * rate)
-            for each in (self, other)
+            np.where(np.isneginf(costs.rest), -np.inf, costs.rest - (costs.whole - least).astype(np.float64) * rate)
+            for costs in (self, other)
         )
         return _Costs(least, np.logaddexp(ours, theirs))
 
     def over(self, starts: NDArray[np.int64], ends: NDArray[np.int64], rate: float) -> _Costs:
         """Return the sums over stretches of points, from each start up to before its end."""
-        found = _Costs(np.zeros(starts.size, dtype=self.whole.dtype), np.full(starts.size, -np.inf))
+        total = _Costs(np.zeros(starts.size, dtype=self.whole.dtype), np.full(starts.size, -np.inf))
         table, length, at = self, 1, starts
         while length <= starts.size:
             taken = ((ends - starts) & length) > 0
             inside = np.minimum(at, table.rest.size - 1)
             piece = _Costs(table.whole[inside], np.where(taken, table.rest[inside], -np.inf))
-            found, at = found.joined(piece, rate), at + np.where(taken, length, 0)
+            total, at = total.joined(piece, rate), at + np.where(taken, length, 0)
             if table.rest.size > length:
                 left = _Costs(table.whole[:-length], table.rest[:-length])
                 table = left.joined(_Costs(table.whole[length:], table.rest[length:]), rate)
             length *= 2
-        return found
-
-
-def _toss(exponent: Fraction, sums: list[NDArray[np.float64]], bits: BitSource) -> bool:
-    """Toss a coin with chance exp(exponent) times the product of the sums of exp of each array."""
-    chance = LazyUniform(bits, bits.integer(64), 64)
-    near = math.exp(float(max(exponent, _NEVER)) + sum(math.log(np.exp(each).sum()) for each in sums))
-    if abs(chance.digits * 2.0**-64 - near) > _NEAR:
-        return chance.digits * 2.0**-64 < near
-
-    def enclosed(precision: int) -> Interval:
-        found = Interval.of(exponent, precision).exp()
-        for each in sums:
-            terms = [Interval.of(Fraction(float(score)), precision).exp() for score in each]
-            found = found * Interval(sum(t.lo for t in terms), sum(t.hi for t in terms), precision)
-        return found
-
-    return bernoulli(enclosed, bits, chance)
+        return total

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.mechanisms.additive import read_positive
 from discreet.mechanisms.choices.noisy_max import NoisyMax
+from discreet.mechanisms.choosing.scores import read_names
+from discreet.mechanisms.inputs.parameters import read_positive
+from discreet.mechanisms.inputs.rows import codes, listed
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.rows import codes, listed
-from discreet.mechanisms.selection import read_names
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import group_size, require_relation
@@ -111,5 +111,5 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
         """Return a value; `value` holds the rows."""
         places = codes(listed(value), self.candidates)
         counts = np.bincount(places[places >= 0], minlength=len(self.candidates))
-        found = self._race.release(counts, bits=bits)
-        return Release(self.candidates[int(str(found.value))], self)
+        winner = self._race.release(counts, bits=bits)
+        return Release(self.candidates[int(str(winner.value))], self)

@@ -9,16 +9,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.exact import float_up, integer
-from discreet.mechanisms.additive import miss, read_choice, read_positive
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.release import Release
-from discreet.mechanisms.selection import (
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.choosing.scores import (
     checked_candidates,
     gap_bound,
     private_scores,
     require_monotone,
     selection_scale,
 )
+from discreet.mechanisms.inputs.parameters import miss, read_positive
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.release import Release
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, exponential_race, gumbel_race, laplace_race
 from discreet.privacy import NeighborRelation, Pure, curves
@@ -173,5 +174,5 @@ class NoisyMax(Mechanism["ArrayLike", object]):
         """Return the winner, or its index; `value` holds the scores."""
         scores = private_scores(value)
         names = checked_candidates(candidates, scores.size)
-        found = _RACES[self.noise](scores, self.scale, bits=bits)
-        return Release(names[found], self, MappingProxyType({"candidates": scores.size}))
+        winner = _RACES[self.noise](scores, self.scale, bits=bits)
+        return Release(names[winner], self, MappingProxyType({"candidates": scores.size}))

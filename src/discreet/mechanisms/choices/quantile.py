@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from discreet.errors import ParameterError
 from discreet.exact import Grid, float_up, rational, shown
-from discreet.mechanisms.additive import read_positive
-from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, read_column, whole_numbers
+from discreet.mechanisms.choosing.ranks import RankTarget, choose_point, ranked_rows
+from discreet.mechanisms.choosing.scores import gap_bound
+from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds, whole_numbers
+from discreet.mechanisms.inputs.parameters import read_positive
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.ranks import RankTarget, SortedRows, UnsortedRows, choose_point
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.selection import gap_bound
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
@@ -132,11 +130,10 @@ class Quantile(Mechanism["ArrayLike", "float | int"]):
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float | int]:
         """Return the private quantile; `value` holds the rows. Only the rows near the rank are sorted."""
-        clamp = Clamp.of(self.lower, self.upper, self.grid)
-        column = read_column(value)
-        rows = SortedRows(np.sort(clamp.steps(column))) if column.dtype.kind == "O" else UnsortedRows(column, clamp)
-        scale = self._target.scale(self.epsilon, self.neighbors)
-        return Release(clamp.point(choose_point(rows, self._target, clamp.width, scale, bits)), self)
+        clamp, scale = Clamp.of(self.lower, self.upper, self.grid), self._target.scale(self.epsilon, self.neighbors)
+        return Release(
+            clamp.point(choose_point(ranked_rows(value, clamp), self._target, clamp.width, scale, bits)), self
+        )
 
 
 def read_share(q: Number) -> Fraction:

@@ -10,11 +10,11 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, rational, shown
-from discreet.mechanisms.additive import exactly_one, read_positive
 from discreet.mechanisms.choices.quantile import read_share
-from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, whole_numbers
+from discreet.mechanisms.choosing.ranks import RankTarget, SortedRows, choose_point
+from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds, whole_numbers
+from discreet.mechanisms.inputs.parameters import exactly_one, read_positive
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.ranks import RankTarget, SortedRows, choose_point
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 from discreet.privacy import Approximate, NeighborRelation, Pure, calibrate_largest, curves
@@ -98,15 +98,15 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
         exactly_one(epsilon=epsilon, level_epsilon=level_epsilon)
         if epsilon is not None:
             total = read_positive(epsilon, "epsilon", zero="every point would be equally likely")
-            each = _per_level(len(shares).bit_length(), total, chance)
+            per_level = _per_level(len(shares).bit_length(), total, chance)
         else:
-            each = read_positive(level_epsilon, "level_epsilon", zero="every point would be equally likely")
+            per_level = read_positive(level_epsilon, "level_epsilon", zero="every point would be equally likely")
         for name, value in (
             ("qs", shares),
             ("lower", low),
             ("upper", high),
             ("grid", Clamp.of(low, high, points).grid),
-            ("level_epsilon", each),
+            ("level_epsilon", per_level),
             ("delta", chance),
             ("neighbors", require_relation(neighbors)),
         ):
@@ -150,7 +150,7 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
         clamp = Clamp.of(self.lower, self.upper, self.grid)
         rows, ties = spread_ties(clamp.steps(value), clamp.width, bits)
         order = sorted(range(len(self.qs)), key=self.qs.__getitem__)
-        found = np.zeros(len(order), dtype=np.int64)
+        places = np.zeros(len(order), dtype=np.int64)
         parts = [(0, len(order), 0, ((clamp.width + 1) << ties) - 1, Fraction(0), Fraction(1))]
         for first, last, left, right, low, high in parts:  # the list grows behind the part at hand
             if first == last:
@@ -160,10 +160,10 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
             inside = rows[np.searchsorted(rows, left) : np.searchsorted(rows, right, side="right")]
             share = ((q - low) / (high - low)).limit_denominator(_MOST_DENOMINATOR) if high > low else q
             point = left + self._part(inside - left, share, right - left, bits)
-            found[order[middle]] = point >> ties
+            places[order[middle]] = point >> ties
             parts.append((first, middle, left, point - 1, low, q))  # without points if point is the leftmost
             parts.append((middle + 1, last, point, right, q, high))
-        return Release(points_of(found, clamp), self)
+        return Release(points_of(places, clamp), self)
 
     def _part(self, rows: NDArray[np.int64], share: Fraction, width: int, bits: BitSource) -> int:
         """Choose one quantile of one part; a part without points has no rows, and its end stands for it."""
@@ -207,24 +207,27 @@ def spread_ties(steps: NDArray[np.int64], width: int, bits: BitSource) -> tuple[
     return np.sort((steps << ties) + uniform_integer(1 << ties, steps.size, bits)), ties
 
 
-def points_of(found: NDArray[np.int64], clamp: Clamp) -> NDArray[np.float64] | NDArray[np.int64]:
+def points_of(places: NDArray[np.int64], clamp: Clamp) -> NDArray[np.float64] | NDArray[np.int64]:
     """Return grid points by their numbers, as an array of integers where the grid has only whole numbers.
 
     >>> from fractions import Fraction
     >>> points_of(np.array([1, 2]), Clamp.of(Fraction(5), Fraction(9), Grid(1)))
     array([6, 7])
     """
-    return np.array([clamp.point(int(each)) for each in found])
+    return np.array([clamp.point(int(place)) for place in places])
 
 
 def _per_level(levels: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest epsilon per level whose composition keeps (epsilon, delta)."""
     if delta == 0 or levels == 1:
         return epsilon / levels
-    found = calibrate_largest(
-        lambda each: curves.exponential(each) * levels, epsilon=epsilon, delta=delta, start=float(epsilon) / levels
+    largest = calibrate_largest(
+        lambda per_level: curves.exponential(per_level) * levels,
+        epsilon=epsilon,
+        delta=delta,
+        start=float(epsilon) / levels,
     )
-    return max(rational(found), epsilon / levels)
+    return max(rational(largest), epsilon / levels)
 
 
 def quantiles(  # noqa: PLR0913

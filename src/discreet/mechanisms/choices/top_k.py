@@ -12,15 +12,16 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import float_up, integer, log_upper, rational, shown
-from discreet.mechanisms.additive import exactly_one, miss, read_choice, read_positive
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.release import Release
-from discreet.mechanisms.selection import (
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.choosing.scores import (
     checked_candidates,
     private_scores,
     require_monotone,
     selection_scale,
 )
+from discreet.mechanisms.inputs.parameters import exactly_one, miss, read_positive
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.release import Release
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, exponential_race, gumbel_race
 from discreet.privacy import Approximate, NeighborRelation, Pure, calibrate_largest, curves
@@ -114,14 +115,14 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
         wanted = None if method is None else read_choice(TopKMethod, method, "method")
         if epsilon is not None:
             total = read_positive(epsilon, "epsilon", zero="every order would be equally likely")
-            wanted, each = _best_method(rounds, total, chance, wanted)
+            wanted, per_round = _best_method(rounds, total, chance, wanted)
         else:
-            each = read_positive(round_epsilon, "round_epsilon", zero="every order would be equally likely")
+            per_round = read_positive(round_epsilon, "round_epsilon", zero="every order would be equally likely")
             wanted = wanted or (TopKMethod.GUMBEL if chance else TopKMethod.PEELING)
         for name, value in (
             ("k", rounds),
             ("sensitivity", read_positive(sensitivity, "sensitivity", zero="scores that no unit moves need no noise")),
-            ("round_epsilon", each),
+            ("round_epsilon", per_round),
             ("delta", chance),
             ("method", wanted),
             ("monotone", require_monotone(relation, monotone=monotone)),
@@ -182,10 +183,10 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
             raise ParameterError(msg)
         names = checked_candidates(candidates, scores.size)
         if self.method is TopKMethod.GUMBEL:
-            found = gumbel_race(scores, self.scale, self.k, bits).tolist()
+            winners = gumbel_race(scores, self.scale, self.k, bits).tolist()
         else:
-            found = _peeled(scores, self.scale, self.k, bits)
-        return Release([names[i] for i in found], self, MappingProxyType({"candidates": scores.size}))
+            winners = _peeled(scores, self.scale, self.k, bits)
+        return Release([names[i] for i in winners], self, MappingProxyType({"candidates": scores.size}))
 
 
 def _round(method: TopKMethod, epsilon: Number, neighbors: Relation) -> Curve:
@@ -199,21 +200,21 @@ def _best_method(k: int, epsilon: Fraction, delta: Fraction, wanted: TopKMethod 
         return wanted or TopKMethod.PEELING, epsilon / k
 
     def largest(method: TopKMethod) -> Fraction:
-        def build(each: float) -> Curve:
-            return _round(method, each, NeighborRelation.ADD_REMOVE) * k
+        def build(per_round: float) -> Curve:
+            return _round(method, per_round, NeighborRelation.ADD_REMOVE) * k
 
-        found = calibrate_largest(build, epsilon=epsilon, delta=delta, start=float(epsilon) / k)
-        return max(rational(found), epsilon / k)
+        calibrated = calibrate_largest(build, epsilon=epsilon, delta=delta, start=float(epsilon) / k)
+        return max(rational(calibrated), epsilon / k)
 
     options = [wanted] if wanted else [TopKMethod.PEELING, TopKMethod.GUMBEL]
-    return max(((each, largest(each)) for each in options), key=lambda item: item[1])
+    return max(((option, largest(option)) for option in options), key=lambda item: item[1])
 
 
 def _peeled(scores: NDArray[Any], scale: Fraction, k: int, bits: BitSource) -> list[int]:
     """Run k races, each without the earlier winners."""
-    left, found = np.arange(scores.size), []
+    left, peeled = np.arange(scores.size), []
     for _ in range(k):
         winner = exponential_race(scores[left], scale, bits=bits)
-        found.append(int(left[winner]))
+        peeled.append(int(left[winner]))
         left = np.delete(left, winner)
-    return found
+    return peeled

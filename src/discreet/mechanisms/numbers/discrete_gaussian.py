@@ -10,28 +10,23 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from discreet.exact import rational, sqrt_upper
-from discreet.mechanisms.additive import (
-    added,
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.adding.grids import Norm, added, converted, ends, largest_within, read_whole_move, require_size
+from discreet.mechanisms.adding.reach import discrete_gaussian_reach
+from discreet.mechanisms.inputs.parameters import (
     assign,
-    ends,
     exactly_one,
-    largest_within,
     miss,
-    read_choice,
     read_dimensions,
     read_optional_delta,
     read_positive,
-    read_whole_move,
-    require_size,
 )
+from discreet.mechanisms.inputs.values import exact_integers, is_integer, limited
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.norms import Norm, converted
-from discreet.mechanisms.reach import discrete_gaussian_reach
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import exact_integers, is_integer, limited
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_gaussian
-from discreet.noise.scale import checked_scale
+from discreet.noise.bits import checked_scale
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, calibrate, curves
 from discreet.privacy.relations import require_relation
 
@@ -163,8 +158,8 @@ class DiscreteGaussian(Mechanism["int | Sequence[int] | NDArray[np.integer]", "i
 
     def _curve(self, sigma: Number) -> Curve:
         if self.norm is Norm.LINF and self.dimensions:
-            each = math.floor(self.sensitivity)
-            return curves.discrete_gaussian(sigma, each, neighbors=self.neighbors) * self.dimensions
+            per_number = math.floor(self.sensitivity)
+            return curves.discrete_gaussian(sigma, per_number, neighbors=self.neighbors) * self.dimensions
         if self.dimensions == 1 or self.moved**2 < 2:
             return curves.discrete_gaussian(sigma, int(self._whole), neighbors=self.neighbors)
         return curves.zcdp(self.moved**2 / (2 * rational(sigma) ** 2), neighbors=self.neighbors)

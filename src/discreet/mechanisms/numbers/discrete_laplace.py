@@ -9,28 +9,25 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from discreet.mechanisms.additive import (
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.adding.grids import (
+    Norm,
     added,
-    assign,
+    converted,
     ends,
-    exactly_one,
     largest_within,
-    miss,
-    read_choice,
-    read_dimensions,
-    read_positive,
     read_whole_move,
     require_size,
     unbounded_laplace,
 )
+from discreet.mechanisms.adding.reach import discrete_laplace_reach
+from discreet.mechanisms.inputs.parameters import assign, exactly_one, miss, read_dimensions, read_positive
+from discreet.mechanisms.inputs.values import exact_integers, is_integer
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.norms import Norm, converted
-from discreet.mechanisms.reach import discrete_laplace_reach
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import exact_integers, is_integer
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
-from discreet.noise.scale import checked_scale
+from discreet.noise.bits import checked_scale
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
 
@@ -154,10 +151,10 @@ class DiscreteLaplace(Mechanism["int | Sequence[int] | NDArray[np.integer]", "in
         more than 4096, for which that is an upper bound.
         """
         times = self.dimensions if self.norm is Norm.LINF and self.dimensions else 1
-        each = self.moved // times
-        if each == 1 or each > _LARGEST_EXACT:
-            return curves.pure(each / self.scale, neighbors=self.neighbors) * times
-        return curves.discrete_laplace(self.scale, each, neighbors=self.neighbors) * times
+        per_number = self.moved // times
+        if per_number == 1 or per_number > _LARGEST_EXACT:
+            return curves.pure(per_number / self.scale, neighbors=self.neighbors) * times
+        return curves.discrete_laplace(self.scale, per_number, neighbors=self.neighbors) * times
 
     @property
     def assumed(self) -> tuple[str, ...]:

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, log_upper, rational, shown, sqrt_upper
-from discreet.mechanisms.additive import (
-    Inputs,
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.adding.gridded import GridNoise
+from discreet.mechanisms.adding.grids import Inputs, Norm, converted, largest_within, place
+from discreet.mechanisms.adding.reach import rounded_gaussian_reach
+from discreet.mechanisms.inputs.parameters import (
     assign,
     exactly_one,
-    largest_within,
-    place,
-    read_choice,
     read_dimensions,
     read_optional_delta,
     read_positive,
 )
-from discreet.mechanisms.gridded import GridNoise
-from discreet.mechanisms.norms import Norm, converted
-from discreet.mechanisms.reach import rounded_gaussian_reach
 from discreet.noise import BitSource, gaussian_steps
 from discreet.noise.laplace import checked_ratio
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, curves, gaussian_sigma

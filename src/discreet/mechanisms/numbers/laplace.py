@@ -5,19 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from discreet.mechanisms.additive import (
-    Inputs,
-    assign,
-    exactly_one,
-    largest_within,
-    place,
-    read_choice,
-    read_dimensions,
-    read_positive,
-)
-from discreet.mechanisms.gridded import GridNoise
-from discreet.mechanisms.norms import Norm, converted
-from discreet.mechanisms.reach import rounded_laplace_reach
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.adding.gridded import GridNoise
+from discreet.mechanisms.adding.grids import Inputs, Norm, converted, largest_within, place
+from discreet.mechanisms.adding.reach import rounded_laplace_reach
+from discreet.mechanisms.inputs.parameters import assign, exactly_one, read_dimensions, read_positive
 from discreet.noise import BitSource, laplace_steps
 from discreet.noise.laplace import checked_ratio
 from discreet.privacy import NeighborRelation, Pure, curves
@@ -152,8 +144,8 @@ class Laplace(GridNoise):
     def privacy(self) -> Curve:
         """The curve of one number that moves by the whole distance; of d numbers, if each may move so far."""
         if self.norm is Norm.LINF:
-            each = self.moved / self.dimensions
-            return curves.laplace(self.scale, each, neighbors=self.neighbors) * self.dimensions
+            per_number = self.moved / self.dimensions
+            return curves.laplace(self.scale, per_number, neighbors=self.neighbors) * self.dimensions
         return curves.laplace(self.scale, self.moved, neighbors=self.neighbors)
 
     @property

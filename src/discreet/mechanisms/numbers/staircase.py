@@ -11,25 +11,16 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, exp_lower, exp_upper, float_up, integer, shown
-from discreet.mechanisms.additive import (
-    Inputs,
-    assign,
-    ends,
-    largest_within,
-    miss,
-    read_choice,
-    read_grid,
-    read_positive,
-    require_size,
-    steps_moved,
-)
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.adding.grids import Inputs, ends, largest_within, require_size, steps_moved
+from discreet.mechanisms.adding.reach import staircase_reach
+from discreet.mechanisms.inputs.parameters import assign, miss, read_grid, read_positive
+from discreet.mechanisms.inputs.values import exact_integers, limited, snapped
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.reach import staircase_reach
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import exact_integers, limited, snapped
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, staircase
-from discreet.noise.scale import checked_scale
+from discreet.noise.bits import checked_scale
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
 
@@ -192,4 +183,4 @@ def _best(epsilon: Fraction, width: int) -> int:
         return (width * period * fall / rest + inner) / (2 * period - rest)
 
     middle = math.floor(width / (1 + math.exp(min(rate / 2, 700.0))))
-    return min({max(1, min(each, width)) for each in range(middle - 2, middle + 4)}, key=magnitude)
+    return min({max(1, min(tried, width)) for tried in range(middle - 2, middle + 4)}, key=magnitude)

@@ -12,12 +12,12 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Interval, integer, log_upper, rational, shown
-from discreet.mechanisms.additive import assign, exactly_one, miss, read_positive
+from discreet.mechanisms.inputs.parameters import assign, exactly_one, miss, read_positive
+from discreet.mechanisms.inputs.values import exact_integers
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import exact_integers
 from discreet.noise import SYSTEM, BitSource, uniform_integer
-from discreet.noise.table import Table
+from discreet.noise.tables import Table
 from discreet.privacy import NeighborRelation, Pure, curves
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
         truth = np.clip(exact_integers(value), 0, self.answers - 1)
         lies = _coin(self.answers, self.epsilon, self.truth).draw(truth.size, bits)[0].reshape(truth.shape)
         others = uniform_integer(self.answers - 1, size=truth.shape, bits=bits) if self.answers > 2 else 0
-        found = np.where(lies == 1, (truth + 1 + others) % self.answers, truth)
-        return Release(int(found) if np.ndim(found) == 0 else found, self)
+        answers = np.where(lies == 1, (truth + 1 + others) % self.answers, truth)
+        return Release(int(answers) if np.ndim(answers) == 0 else answers, self)
 
     def estimate(self, responses: ArrayLike) -> Shares:
         """Estimate how often each answer is true; this is post-processing and costs nothing.

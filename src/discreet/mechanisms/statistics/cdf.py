@@ -12,11 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet.exact import integer, sqrt_upper
-from discreet.mechanisms.additive import assign, exactly_one, miss
-from discreet.mechanisms.columns import points_below, read_column, read_points
-from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
-from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import (
+from discreet.mechanisms.adding.sums import (
     Moved,
     Noise,
     NoisySums,
@@ -26,7 +22,12 @@ from discreet.mechanisms.sums import (
     read_size,
     require_kind,
     require_rows,
+    variance_of,
 )
+from discreet.mechanisms.inputs.columns import points_below, read_column, read_points
+from discreet.mechanisms.inputs.parameters import assign, exactly_one, miss
+from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size, require_relation
@@ -106,12 +107,12 @@ class Cdf(NoisySums["ArrayLike", "NDArray[np.float64]"]):
         if noise is not None:
             require_kind(noise)
         made = [
-            (each, noise if noise is not None else best_noise(
-                _moved(cells, each, relation), neighbors=relation, epsilon=epsilon, delta=delta, rho=rho
+            (number, noise if noise is not None else best_noise(
+                _moved(cells, number, relation), neighbors=relation, epsilon=epsilon, delta=delta, rho=rho
             ))
-            for each in wanted
+            for number in wanted
         ]  # fmt: skip
-        best, chosen = min(made, key=lambda pair: _variance(pair[1]) * _mean_nodes(cells, pair[0]))
+        best, chosen = min(made, key=lambda pair: float(variance_of(pair[1])) * _mean_nodes(cells, pair[0]))
         _moved(cells, best, relation).require(chosen, relation)
         assign(self, points=cuts, branching=best, noise=chosen, size=read_size(size, relation), neighbors=relation)
 
@@ -186,8 +187,8 @@ def _rising(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     from scipy.optimize import isotonic_regression
 
-    found: NDArray[np.float64] = np.clip(isotonic_regression(shares).x, 0.0, 1.0)
-    return found
+    rising: NDArray[np.float64] = np.clip(isotonic_regression(shares).x, 0.0, 1.0)
+    return rising
 
 
 def _nodes(ends: NDArray[np.int64], branching: int, levels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -212,10 +213,6 @@ def _moved(cells: int, branching: int, neighbors: Relation) -> Moved:
     nodes = sum(branching ** (levels - level) for level in range(levels))
     moves = 1 if adds_rows(neighbors) else 2  # a row leaves one node per level and enters another
     return Moved(moves * levels * size, size * sqrt_upper(Fraction(moves * levels)), nodes)
-
-
-def _variance(noise: Noise) -> float:
-    return float(2 * noise.scale**2 if isinstance(noise, DiscreteLaplace) else noise.sigma**2)
 
 
 def _mean_nodes(cells: int, branching: int) -> float:

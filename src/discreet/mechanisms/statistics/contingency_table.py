@@ -11,10 +11,10 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import counted, shown
-from discreet.mechanisms.additive import assign, exactly_one
+from discreet.mechanisms.adding.sums import Moved, Noise, NoisySums, noisy_counts, read_noise
+from discreet.mechanisms.inputs.parameters import assign
+from discreet.mechanisms.inputs.rows import codes, listed, read_rows
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.rows import codes, listed, read_rows
-from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy_counts
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
@@ -70,9 +70,8 @@ class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int
         noise: Noise | None = None,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
         try:
-            axes = tuple(tuple(listed(each)) for each in categories)
+            axes = tuple(tuple(listed(values)) for values in categories)
             good = bool(axes) and all(axis and len(set(axis)) == len(axis) for axis in axes)
         except (ParameterError, TypeError):  # no lists, or categories that cannot be hashed
             good = False
@@ -84,9 +83,7 @@ class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int
             msg = f"categories make {cells} cells; at most {_MOST_CELLS} are released at once. Join some categories."
             raise ParameterError(msg)
         moved = Moved.by_row(1, cells, require_relation(neighbors))
-        if noise is None:
-            noise = best_noise(moved, neighbors=neighbors, epsilon=epsilon, delta=delta, rho=rho)
-        moved.require(noise, neighbors)
+        noise = read_noise(moved, neighbors, noise=noise, epsilon=epsilon, delta=delta, rho=rho)
         assign(self, categories=axes, noise=noise, neighbors=neighbors)
 
     @property
@@ -109,8 +106,8 @@ class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int
             msg = f"the data must be {counted(len(shape), 'column')}, all with the same number of rows."
             raise ParameterError(msg)
         places = [codes(column, axis) for column, axis in zip(columns, self.categories, strict=True)]
-        there = np.logical_and.reduce([each >= 0 for each in places])
-        flat = np.ravel_multi_index([each[there] for each in places], shape)
+        there = np.logical_and.reduce([coded >= 0 for coded in places])
+        flat = np.ravel_multi_index([coded[there] for coded in places], shape)
         counts = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
         return Release(noisy_counts(counts.astype(np.int64), self.noise, bits), self)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.bernstein import PairedColumns
+from discreet.mechanisms.adding.bounded import PairedColumns, around_middles
+from discreet.mechanisms.adding.ratios import correlated
+from discreet.mechanisms.inputs.parameters import miss
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from discreet.privacy.relations import Relation
 
 __all__ = ["Correlation", "correlation"]
+
+_PRODUCTS = ((0, 1), (0, 0), (1, 1))  # the covariance, and both variances
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -56,31 +58,34 @@ class Correlation(PairedColumns):
     degree: ClassVar[int] = 2
 
     def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> float:
-        """Return the error of one release, from its noisy moments.
-
-        With m a bound on all nine noises over the noisy total: a mean of products of weights at most 1 in magnitude is
-        off by at most 9 m from the noise and 9 m from the total, so both means by 18 m, a second moment too, and a
-        variance or a covariance by 18 m (1 + 2) + (18 m)**2.
-        """
-        total, s, t, both = (float(cast("float", details[name])) for name in ("total", "first", "second", "both"))
-        if total <= 0:
+        """Return the error of one release, from its noisy moments; records without means have them at a bound."""
+        del value
+        total, *shares = (float(cast("float", details[name])) for name in ("total", "both", "first", "second"))
+        if total <= 0 or min(shares[1:]) <= 0:
             return 2.0
-        m = 18 * self.reach(total, confidence) * (1 if self.size is None else 2)
-        off = 3 * m + m**2 + sum(1 / clamp.width for clamp in self._clamps)  # the last: rows moved by half a step
-        if min(s, t) <= off:
-            return 2.0
-        signs = itertools.product((-1, 1), repeat=3)
-        ends = [(both + a * off) / math.sqrt((s + b * off) * (t + c * off)) for a, b, c in signs]
-        found = float(cast("float", value))
-        return min(2.0, max(abs(min(max(end, -1.0), 1.0) - found) for end in ends))
+        means = [float(cast("float", details.get(name, 1.0))) for name in ("mean_first", "mean_second")]
+        spans, single = [clamp.span for clamp in self._clamps], 1 - float(miss(confidence)) / 3
+        estimates = []
+        for (one, other), share in zip(_PRODUCTS, shares, strict=True):
+            away = (means[one] - 0.5) * spans[one], (means[other] - 0.5) * spans[other]
+            error = self._product(*self._columns(one, other)).error(total / self._unit, away, single)
+            estimates.append((share * spans[one] * spans[other], error))
+        return correlated(*estimates)[1]
 
     def release(self, value: tuple[ArrayLike, ArrayLike], *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private correlation; `value` is a pair of columns."""
-        shares = self.noisy_shares(value, bits)
-        s, t, both = float(shares.variance(0)), float(shares.variance(1)), float(shares.covariance)
-        found = min(max(both / math.sqrt(s * t), -1.0), 1.0) if min(s, t) > 0 else 0.0
-        details = {"total": shares.total, "count": shares.total / self._unit, "first": s, "second": t, "both": both}
-        return Release(found, self, MappingProxyType(details))
+        total, split = self._noisy_sums(self._sums(value), bits)
+        shares, means, spans = [0.0] * 3, [0.5] * 2, [clamp.span for clamp in self._clamps]
+        for number, (one, other) in enumerate(_PRODUCTS if total > 0 else ()):
+            columns, count = self._columns(one, other), float(split[0])
+            product, totals = self._product(*columns), around_middles(split, *columns)
+            shares[number] = product.centered(totals, count) / (spans[one] * spans[other])
+            means[other] = product.away(totals, count)[1] / spans[other] + 0.5
+        both, first, second = shares
+        correlation = correlated((both, 0.0), (first, 0.0), (second, 0.0))[0] if min(first, second) > 0 else 0.0
+        details = {"total": total, "count": total / self._unit, "first": first, "second": second, "both": both}
+        details |= {"mean_first": means[0], "mean_second": means[1]}
+        return Release(correlation, self, MappingProxyType(details))
 
 
 def correlation(  # noqa: PLR0913

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.mechanisms.additive import assign, exactly_one
+from discreet.mechanisms.adding.sums import Moved, Noise, NoisySums, noisy, read_noise
+from discreet.mechanisms.inputs.parameters import assign
+from discreet.mechanisms.inputs.rows import present
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.rows import present
-from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size, require_relation
@@ -57,12 +57,9 @@ class Count(NoisySums["Sequence[object] | NDArray[np.generic]", int]):
         noise: Noise | None = None,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
         size = group_size(require_relation(neighbors))
         moved = Moved(size, Fraction(size), 1)
-        if noise is None:
-            noise = best_noise(moved, neighbors=neighbors, epsilon=epsilon, delta=delta, rho=rho)
-        moved.require(noise, neighbors)
+        noise = read_noise(moved, neighbors, noise=noise, epsilon=epsilon, delta=delta, rho=rho)
         assign(self, noise=noise, neighbors=neighbors)
 
     @property
@@ -76,8 +73,8 @@ class Count(NoisySums["Sequence[object] | NDArray[np.generic]", int]):
 
     def release(self, value: Sequence[object] | NDArray[np.generic], *, bits: BitSource = SYSTEM) -> Release[int]:
         """Return the private count; `value` holds the rows."""
-        (found,) = noisy([present(value)], self.noise, bits)
-        return Release(found, self)
+        (count,) = noisy([present(value)], self.noise, bits)
+        return Release(count, self)
 
 
 def count(

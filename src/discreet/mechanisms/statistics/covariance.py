@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.bernstein import PairedColumns
+from discreet.mechanisms.adding.bounded import PairedColumns, around_middles
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from numpy.typing import ArrayLike
 
@@ -35,10 +35,7 @@ class Covariance(PairedColumns):
     Rows that miss one of two numbers are left out under add/remove; under change-one a missing number counts as the
     middle of its bounds, and the public number of rows corrects the four sums.
 
-    The error. With m a bound on all four noises over the noisy total, and w_i the value of (s - mean)(t - mean) at the
-    four corners for the released means, the covariance is off by at most m (|w_0| + … + |w_3| + 1) + (1 + 4 m)(2 m)^2
-    times the product of the widths: fixed weights against the noise, the total's noise times a covariance of at most
-    1/4, and the product of what both means are off. Derived here.
+    The error is that of a `Product`: of the mean product around the middles of the bounds, and of both means.
 
     Dwork, McSherry, Nissim & Smith 2006 (doi:10.1007/11681878_14).
 
@@ -54,7 +51,9 @@ class Covariance(PairedColumns):
         "The sums of the four products of distances to the bounds, which one row moves by 1 together under add/remove "
         "and by 2 under change-one, with noise for that, are private; the covariance is computed from them."
     )
-    accuracy: ClassVar[str] = "(m (sum of |w| + 1) + (1 + 4m)(2m)^2) times the widths, m = noise's reach / noisy total"
+    accuracy: ClassVar[str] = (
+        "the ± of the mean product, and |x| f + |y| e + e f for means x ± e and y ± f from the middle"
+    )
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
 
     @property
@@ -71,19 +70,21 @@ class Covariance(PairedColumns):
         most = (float(self._scale) + wide[0] * wide[1]) / 4
         if total <= 0:
             return most
-        m = self.reach(total, confidence) * (1 if self.size is None else 2)
-        weights = sum(abs((i - s) * (j - t)) for i in (0, 1) for j in (0, 1))
-        steps = [float(grid.step) for grid in self.grids]
-        snapping = (steps[0] * wide[1] + steps[1] * wide[0] + steps[0] * steps[1]) / 2
-        return min(most, (m * (weights + 1) + (1 + 4 * m) * (2 * m) ** 2) * float(self._scale) + snapping)
+        away = [(share - 0.5) * clamp.span for share, clamp in zip((s, t), self._clamps, strict=True)]
+        return min(most, self._product(*self._columns(0, 1)).error(total / self._unit, (away[0], away[1]), confidence))
 
     def release(self, value: tuple[ArrayLike, ArrayLike], *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private covariance; `value` is a pair of columns."""
-        shares = self.noisy_shares(value, bits)
-        kept = min(max(shares.covariance, Fraction(-1, 4)), Fraction(1, 4))
-        means = {"first": float(shares.moment(1, 0)), "second": float(shares.moment(0, 1))}
-        details = {"total": shares.total, "count": shares.total / self._unit, **means}
-        return Release(float(kept * self._scale), self, MappingProxyType(details))
+        total, split = self._noisy_sums(self._sums(value), bits)
+        details = {"total": total, "count": total / self._unit, "first": 0.5, "second": 0.5}
+        if total <= 0:
+            return Release(0.0, self, MappingProxyType(details))
+        columns, count = self._columns(0, 1), float(split[0])
+        product, totals = self._product(*columns), around_middles(split, *columns)
+        most = float(self._scale) / 4
+        for name, away, clamp in zip(("first", "second"), product.away(totals, count), self._clamps, strict=True):
+            details[name] = away / clamp.span + 0.5
+        return Release(min(max(product.centered(totals, count), -most), most), self, MappingProxyType(details))
 
 
 def covariance(  # noqa: PLR0913

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from discreet.exact import Grid, integer
-from discreet.mechanisms.additive import assign, read_positive
-from discreet.mechanisms.columns import Clamp, default_grid, read_bounds, read_column, whole_numbers
+from discreet.mechanisms.choosing.ranks import RankTarget, choose_point, ranked_rows
+from discreet.mechanisms.choosing.scores import gap_bound
+from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds, whole_numbers
+from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.ranks import RankTarget, SortedRows, UnsortedRows, choose_point
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.selection import gap_bound
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
@@ -134,11 +132,10 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float | int]:
         """Return the private value; `value` holds the rows."""
-        clamp = Clamp.of(self.lower, self.upper, self.grid)
-        column = read_column(value)
-        rows = SortedRows(np.sort(clamp.steps(column))) if column.dtype.kind == "O" else UnsortedRows(column, clamp)
-        scale = self._target.scale(self.epsilon, self.neighbors)
-        return Release(clamp.point(choose_point(rows, self._target, clamp.width, scale, bits)), self)
+        clamp, scale = Clamp.of(self.lower, self.upper, self.grid), self._target.scale(self.epsilon, self.neighbors)
+        return Release(
+            clamp.point(choose_point(ranked_rows(value, clamp), self._target, clamp.width, scale, bits)), self
+        )
 
 
 @dataclass(frozen=True, slots=True, init=False)

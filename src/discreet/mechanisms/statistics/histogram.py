@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.additive import assign, exactly_one
-from discreet.mechanisms.columns import points_below, read_column, read_points
+from discreet.mechanisms.adding.sums import Moved, Noise, NoisySums, noisy_counts, read_noise
+from discreet.mechanisms.inputs.columns import points_below, read_column, read_points
+from discreet.mechanisms.inputs.parameters import assign
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.statistics.contingency_table import ContingencyTable
-from discreet.mechanisms.sums import Moved, Noise, NoisySums, best_noise, noisy_counts
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
@@ -67,12 +67,9 @@ class Histogram(NoisySums["ArrayLike", "NDArray[np.int64]"]):
         noise: Noise | None = None,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        exactly_one(epsilon=epsilon, rho=rho, noise=noise)  # type: ignore[arg-type]
         points = read_points(edges, name="edges", least=2)
         moved = Moved.by_row(1, len(points) - 1, require_relation(neighbors))
-        if noise is None:
-            noise = best_noise(moved, neighbors=neighbors, epsilon=epsilon, delta=delta, rho=rho)
-        moved.require(noise, neighbors)
+        noise = read_noise(moved, neighbors, noise=noise, epsilon=epsilon, delta=delta, rho=rho)
         assign(self, edges=points, noise=noise, neighbors=neighbors)
 
     @property

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.columns import read_column
+from discreet.mechanisms.adding.bounded import BoundedColumn
+from discreet.mechanisms.adding.ratios import Average
+from discreet.mechanisms.adding.sums import Moved, adds_rows, noisy, require_rows
+from discreet.mechanisms.inputs.columns import read_column
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size
@@ -42,8 +44,7 @@ class Mean(BoundedColumn):
     Privacy, change-one: n is public and stated as `size`. Only A is released; it moves by at most R. Missing rows count
     as the middle of the bounds then; under add/remove they are left out.
 
-    The error. With noise z on A and z' on B, and f = A / (A + B), the released share is off by exactly
-    ((1 - f) z - f z') / (noisy A + noisy B), at most max(|z|, |z'|) over it: the noisy number of rows gives the ±.
+    The error is that of an `Average`: the noisy number of rows gives the ±.
 
     Kulesza, Suresh & Wang 2024, "Mean estimation in the add-remove model of differential privacy" (arXiv:2312.06658).
 
@@ -59,56 +60,50 @@ class Mean(BoundedColumn):
         "a distance of R, keep the noise's promise under add/remove; the mean is computed from them. Under change-one, "
         "with public n, the sum moves by R."
     )
-    accuracy: ClassVar[str] = "noise.error(confidence, together=2) / noisy count * (upper - lower) / R, and half a step"
+    accuracy: ClassVar[str] = "what the noise of A and of B exceeds at half the miss, over the noisy count; half a step"
     source: ClassVar[str] = "Kulesza, Suresh & Wang 2024, arXiv:2312.06658; Dwork et al. 2006, doi:10.1007/11681878_14"
 
     def _moved(self) -> Moved:
-        width = self._clamp.width
         if adds_rows(self.neighbors):
-            return Moved.by_row(width, 2, self.neighbors)
-        return Moved(group_size(self.neighbors) * width, Fraction(group_size(self.neighbors) * width), 1)
+            return self.split.moved(self.neighbors)
+        width = group_size(self.neighbors) * self._clamp.width
+        return Moved(width, Fraction(width), 1)
+
+    @property
+    def _average(self) -> Average:
+        """The sum of steps over the count, or over a public number of rows.
+
+        The mean lies between the bounds, what is released between the snapped ones, up to half a step further out.
+        """
+        clamp, step = self._clamp, self.grid.step
+        terms = self.split.terms(0) if self.size is None else {0: (), 1: ((0, 0, Fraction(1)),)}
+        farthest = max(self.upper, clamp.high * step) - min(self.lower, clamp.low * step)
+        about = float(clamp.low * step), float(step), float(step) / 2, float(farthest)
+        return Average(self._noisy, terms[1], terms[0], (0, clamp.width), *about)
 
     def error(self, confidence: float = 0.95) -> float | None:
         """Return the error where the number of rows is public; None under add/remove."""
-        return None if self.size is None else self._bound(self.size * self._clamp.width, confidence)
-
-    @property
-    def no_error_because(self) -> str:
-        """The number of rows is private."""
-        return "the error depends on the number of rows, which is private; a release has a ± from its noisy number."
+        return None if self.size is None else self._average.error(self.size, confidence)
 
     def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> float:
         """Return the error of one release, from its noisy number of rows."""
         del value
-        total = self.size * self._clamp.width if self.size is not None else details["total"]
-        return self._bound(total, confidence)  # type: ignore[arg-type]
-
-    def _bound(self, total: int, confidence: float) -> float:
-        """Half a step for snapping, and the noise's reach over the total; never more than from bound to snapped bound.
-
-        The mean lies between the bounds, what is released between the snapped ones, up to half a step further out.
-        """
-        reach = self.noise.error(confidence, together=self._moved().dimensions)
-        share = reach / total if total > 0 else 1.0
-        low, high = self._clamp.low * self.grid.step, self._clamp.high * self.grid.step
-        farthest = float(max(self.upper, high) - min(self.lower, low))
-        return min(farthest, share * self._snapped_span + float(self.grid.step) / 2)
+        average, rows = self._average, self.size or cast("int", details["total"]) / self._clamp.width
+        return average.error(rows, confidence) if rows > 0 else average.widest
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
-        """Return the private mean; `value` holds the rows."""
+        """Return the private mean; `value` holds the rows. Where the noisy count is not above 0 it is the middle."""
         clamp, column = self._clamp, read_column(value)
         require_rows(column.size, self.size)
         if self.size is not None:
-            steps = clamp.steps(column, missing=clamp.width // 2)
-            (above,), total = noisy([clamp.sum(steps)], self.noise, bits), self.size * clamp.width
+            (noisy_sum,) = noisy([clamp.sum(clamp.steps(column, missing=self._missing))], self.noise, bits)
+            total, sums = self.size * clamp.width, {0: Fraction(self.size), 1: Fraction(noisy_sum)}
         else:
             steps = clamp.steps(column)
-            first = clamp.sum(steps)
-            above, below = noisy([first, steps.size * clamp.width - first], self.noise, bits)
-            total = above + below
-        share = min(max(Fraction(above, total), Fraction(0)), Fraction(1)) if total > 0 else Fraction(1, 2)
-        found = float((clamp.low + share * clamp.width) * self.grid.step)
-        return Release(found, self, MappingProxyType({"total": total, "count": total / clamp.width}))
+            total, sums = self._noisy_sums([steps.size, clamp.sum(steps)], bits)
+        count, above = (sums[0], sums[1]) if total > 0 else (Fraction(2), Fraction(clamp.width))
+        mean = self._average.mean(float(above), float(count))
+        return Release(mean, self, MappingProxyType({"total": total, "count": total / clamp.width}))
 
 
 def mean(  # noqa: PLR0913

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from discreet.mechanisms.adding.ratios import rooted
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.statistics.variance import Variance
 from discreet.noise import SYSTEM, BitSource
@@ -57,14 +58,12 @@ class StandardDeviation(Variance):
         """Return the error of one release, from its value and its noisy sums."""
         known = Variance.error(self, confidence)
         bound = Variance.error_of(self, value, details, confidence) if known is None else known
-        square = float(cast("float", value)) ** 2
-        root = math.sqrt(square)
-        return max(math.sqrt(square + bound) - root, root - math.sqrt(max(square - bound, 0.0)))
+        return rooted((float(cast("float", value)) ** 2, bound))[1]
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private standard deviation; `value` holds the rows."""
-        found = Variance.release(self, value, bits=bits)
-        return Release(math.sqrt(found.value), self, found.details)
+        variance = Variance.release(self, value, bits=bits)
+        return Release(math.sqrt(variance.value), self, variance.details)
 
 
 def std(  # noqa: PLR0913

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.mechanisms.columns import default_grid, read_bounds, read_column, whole_numbers
+from discreet.mechanisms.adding.bounded import BoundedColumn
+from discreet.mechanisms.adding.sums import Moved, adds_rows, noisy, require_rows
+from discreet.mechanisms.inputs.columns import default_grid, read_bounds, read_column, whole_numbers
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import BoundedColumn, Moved, adds_rows, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size
@@ -65,9 +66,9 @@ class Sum(BoundedColumn):
         clamp, column = self._clamp, read_column(value)
         require_rows(column.size, self.size)
         steps = clamp.steps(column)
-        (found,) = noisy([clamp.sum(steps) + clamp.low * steps.size], self.noise, bits)
-        total = found * self.grid.step
-        return Release(int(total) if self.grid.step >= 1 else self.grid.value(found), self)
+        (noised,) = noisy([clamp.sum(steps) + clamp.low * steps.size], self.noise, bits)
+        total = noised * self.grid.step
+        return Release(int(total) if self.grid.step >= 1 else self.grid.value(noised), self)
 
 
 def sum(  # noqa: A001, PLR0913  called as dp.sum, the name that everybody looks for

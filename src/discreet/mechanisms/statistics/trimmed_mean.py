@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
-from discreet.mechanisms.additive import assign, read_positive
-from discreet.mechanisms.columns import read_bounds, read_column
-from discreet.mechanisms.instances.trimmed_mean import TrimmedMean
+from discreet.mechanisms.adding.sums import adds_rows
+from discreet.mechanisms.data_dependent.trimmed_mean import TrimmedMean
+from discreet.mechanisms.inputs.columns import read_bounds, read_column
+from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.smooth import changes_one
+from discreet.mechanisms.sensitivity.smooth_mechanism import changes_one
 from discreet.mechanisms.statistics.count import Count
-from discreet.mechanisms.sums import adds_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
@@ -141,8 +141,8 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
         column = read_column(value)
         rows = self._count.release(column, bits=bits).value
         made = self.trimmed(rows)
-        found = made.release(column, bits=bits).value
-        return Release(found, self, MappingProxyType({"count": rows, "trim": made.trim}))
+        mean = made.release(column, bits=bits).value
+        return Release(mean, self, MappingProxyType({"count": rows, "trim": made.trim}))
 
 
 def _rounded(rows: int) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from discreet.mechanisms.columns import exact_sum, read_column
+from discreet.errors import ParameterError
+from discreet.mechanisms.adding.bounded import BoundedColumn, around_middles
+from discreet.mechanisms.adding.sums import Moved, Partition, noisy, require_rows, squares
+from discreet.mechanisms.inputs.columns import exact_sum, read_column
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sums import BoundedColumn, Moved, noisy, require_rows
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from discreet.privacy.relations import Relation
 
 __all__ = ["Variance", "variance"]
+
+_MOST_TO_SQUARE = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -40,10 +44,7 @@ class Variance(BoundedColumn):
     (b - a)((n - 1)(a + b) - 2 s). With 0 <= s <= (n - 1) R and d = |b - a| that is at most (n - 1) d (2R - d) <=
     (n - 1) R^2. Missing rows count as the middle of the bounds then; under add/remove they are left out.
 
-    The error. With m a bound on all three noises, w_i the weights of $\sum (t - \mu)^2$ in the B_i at the released
-    mean, and T the noisy total, the variance of t is off by at most m (|w_0| + |w_1| + |w_2| + 3/4) / T + (1 + 3 m /
-    T)(3 m / (2 T))^2: the noise against fixed weights, the noise of T times a variance of at most 1/4, and the square
-    of what the mean is off. Derived here.
+    The error is that of a `Product`: of the mean square around the middle of the bounds, and of the square of the mean.
 
     >>> import numpy as np
     >>> answer = Variance(lower=0, upper=100, epsilon=1).release(np.arange(10_000) % 100)
@@ -57,16 +58,25 @@ class Variance(BoundedColumn):
         "on each, keep the noise's promise under add/remove; the variance is computed from them. Under "
         "change-one n^2 times the variance moves by at most (n - 1)(upper - lower)^2."
     )
-    accuracy: ClassVar[str] = "m (|w0| + |w1| + |w2| + 3/4) / T + (1 + 3m/T)(3m/2T)^2, times (upper - lower)^2"
+    accuracy: ClassVar[str] = "the ± of the mean square, and 2 |mean| e + e^2 for the mean's ± e, around the middle"
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
 
     _bits: ClassVar[int] = 20
 
+    @property
+    def split(self) -> Partition:
+        """The Bernstein polynomials of degree 2; grids so fine that squares do not fit into 64 bits are refused."""
+        width = self._clamp.width
+        if width >= _MOST_TO_SQUARE:
+            msg = f"the grid is {self.grid.step}; squares of rows need fewer than 2**31 steps between the bounds."
+            raise ParameterError(msg)
+        return squares(0, 1, 2, (0, width))
+
     def _moved(self) -> Moved:
-        square = self._squares()
+        split = self.split
         if self.size is None:
-            return Moved.by_row(square, 3, self.neighbors)
-        total = group_size(self.neighbors) * max(1, self.size - 1) * square
+            return split.moved(self.neighbors)
+        total = group_size(self.neighbors) * max(1, self.size - 1) * split.unit
         return Moved(total, Fraction(total), 1)
 
     def error(self, confidence: float = 0.95) -> float | None:
@@ -77,13 +87,8 @@ class Variance(BoundedColumn):
         return min(self._most, self.noise.error(confidence) * unit + self._snapping)
 
     @property
-    def no_error_because(self) -> str:
-        """The number of rows is private."""
-        return "the error depends on the number of rows, which is private; a release has a ± from its noisy number."
-
-    @property
     def _most(self) -> float:
-        return max(self._span, self._snapped_span) ** 2 / 4
+        return max(self._span, self._clamp.span) ** 2 / 4
 
     @property
     def _snapping(self) -> float:
@@ -97,39 +102,34 @@ class Variance(BoundedColumn):
         if known is not None:
             return known
         del value
-        total, mean = float(details["total"]), float(details["share"])  # type: ignore[arg-type]
+        clamp, total = self._clamp, cast("int", details["total"])
         if total <= 0:
             return self._most
-        reach = self.noise.error(confidence, together=3) / total
-        weights = mean**2 + mean * (1 - mean) + (1 - mean) ** 2
-        bound = reach * (weights + 0.75) + (1 + 3 * reach) * (1.5 * reach) ** 2
-        return min(self._most, bound * self._snapped_span**2 + self._snapping)
+        away = (cast("float", details["share"]) - 0.5) * clamp.span
+        column, rows = (clamp, 1), total / clamp.width**2
+        return min(self._most, self._product(column, column, 2).error(rows, (away, away), confidence))
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
-        """Return the private variance; `value` holds the rows."""
+        """Return the private variance, between 0 and its most; `value` holds the rows."""
         clamp, column = self._clamp, read_column(value)
         require_rows(column.size, self.size)
+        steps = clamp.steps(column, missing=None if self.size is None else self._missing)
+        sums = [steps.size, exact_sum(steps, clamp.width), exact_sum(steps**2, clamp.width**2)]
         if self.size is not None:
-            steps = clamp.steps(column, missing=clamp.width // 2)
-            first, second = exact_sum(steps, clamp.width), exact_sum(steps**2, clamp.width**2)
-            (found,) = noisy([self.size * second - first**2], self.noise, bits)
-            return self._released(Fraction(found, self.size**2 * clamp.width**2), {})
-        steps = clamp.steps(column)
-        first, second = exact_sum(steps, clamp.width), exact_sum(steps**2, clamp.width**2)
-        middle = 2 * (clamp.width * first - second)
-        low, middle, high = noisy([steps.size * clamp.width**2 - middle - second, middle, second], self.noise, bits)
-        total = low + middle + high
+            (spread,) = noisy([self.size * sums[2] - sums[1] ** 2], self.noise, bits)
+            return self._released(float(spread * self.grid.step**2 / self.size**2), {})
+        total, split = self._noisy_sums(sums, bits)
         if total <= 0:
-            return self._released(Fraction(1, 12), {"total": total, "share": 0.5, "count": 0.0})
-        mean = Fraction(middle + 2 * high, 2 * total)
-        share = min(max(float(mean), 0.0), 1.0)
-        count = total / clamp.width**2
-        return self._released(Fraction(high, total) - mean**2, {"total": total, "share": share, "count": count})
+            return self._released(clamp.span**2 / 12, {"total": total, "share": 0.5, "count": 0.0})
+        axis, count = (clamp, 1), float(split[0])
+        product, totals = self._product(axis, axis, 2), around_middles(split, axis, axis, 2)
+        share = product.away(totals, count)[0] / clamp.span + 0.5
+        details = {"total": total, "share": share, "count": total / clamp.width**2}
+        return self._released(product.centered(totals, count), details)
 
-    def _released(self, found: Fraction, details: dict[str, object]) -> Release[float]:
-        """Bring the variance of t into [0, 1/4], where it is known to lie, and into the unit of the column."""
-        kept = min(max(found, Fraction(0)), Fraction(1, 4))
-        return Release(float(kept * (self._clamp.width * self.grid.step) ** 2), self, MappingProxyType(details))
+    def _released(self, variance: float, details: Mapping[str, object]) -> Release[float]:
+        """Bring the variance to where it is known to lie: from 0 to a quarter of the square of the width."""
+        return Release(min(max(variance, 0.0), self._clamp.span**2 / 4), self, MappingProxyType(details))
 
 
 def variance(  # noqa: PLR0913

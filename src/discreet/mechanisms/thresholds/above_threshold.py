@@ -11,24 +11,16 @@ import numpy as np
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import Grid, float_up, integer, rational, shown
-from discreet.mechanisms.additive import (
-    Inputs,
-    added,
-    assign,
-    miss,
-    read_choice,
-    read_grid,
-    read_positive,
-    steps_moved,
-    unbounded_laplace,
-)
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.adding.grids import Inputs, added, steps_moved, unbounded_laplace
+from discreet.mechanisms.choosing.scores import require_monotone
+from discreet.mechanisms.inputs.parameters import assign, miss, read_grid, read_positive
+from discreet.mechanisms.inputs.values import FARTHEST, limited, snapped
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.selection import require_monotone
-from discreet.mechanisms.values import FARTHEST, limited, snapped
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
-from discreet.noise.scale import checked_scale
+from discreet.noise.bits import checked_scale
 from discreet.privacy import NeighborRelation, Pure, curves
 from discreet.privacy.relations import require_relation
 
@@ -185,10 +177,10 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
         if -FARTHEST < bar <= FARTHEST:  # then clamping the sums changes no comparison
             seen = added(answers, discrete_laplace(scale, size=answers.shape, bits=bits)) >= bar
         else:  # the noise alone may take it there, once in exp(2**62 / scale) runs
-            seen = np.array([int(each) + unbounded_laplace(scale, bits) >= bar for each in answers], dtype=bool)
+            seen = np.array([int(answer) + unbounded_laplace(scale, bits) >= bar for answer in answers], dtype=bool)
         ends = np.flatnonzero(seen)[: self.above]
         shown_until = int(ends[-1]) + 1 if ends.size == self.above else seen.size
-        return Release(tuple(bool(each) for each in seen[:shown_until]), self)
+        return Release(tuple(bool(answer) for answer in seen[:shown_until]), self)
 
     def bar(self, bits: BitSource) -> int:
         """Draw a noisy threshold, in steps: private, and drawn once per run."""
@@ -229,9 +221,9 @@ class Watch:
         if steps.size != 1:
             msg = f"value holds {steps.size} numbers; ask about one answer at a time, or give `release` all of them."
             raise ParameterError(msg)
-        found = int(steps.item()) + unbounded_laplace(self.mechanism.scales[1], self._bits) >= self._bar
-        self._left -= found
-        return found
+        above = int(steps.item()) + unbounded_laplace(self.mechanism.scales[1], self._bits) >= self._bar
+        self._left -= above
+        return above
 
 
 def _best_share(above: int, *, monotone: bool) -> Fraction:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.exact import integer
-from discreet.mechanisms.additive import assign, require_single
+from discreet.mechanisms.inputs.parameters import assign, require_single
+from discreet.mechanisms.inputs.rows import identity, listed
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.rows import identity, listed
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure
 
@@ -94,6 +94,6 @@ class CountDistinct(Mechanism["Iterable[object]", int]):
 
     def release(self, value: Iterable[object], *, bits: BitSource = SYSTEM) -> Release[int]:
         """Return the number of different values, with noise."""
-        distinct = {identity(each) for each in listed(value)} - {None}
+        distinct = {identity(row) for row in listed(value)} - {None}
         noisy = self.noise.release(len(distinct), bits=bits).value
         return Release(int(noisy), self)

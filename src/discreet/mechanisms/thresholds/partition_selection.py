@@ -13,14 +13,16 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import Interval, counted, integer, rational, shown
-from discreet.mechanisms.additive import added, assign, miss, read_choice, read_positive, require_single
+from discreet.exact.rational import read_choice
+from discreet.mechanisms.adding.grids import added
+from discreet.mechanisms.adding.reach import discrete_gaussian_above, discrete_laplace_above
+from discreet.mechanisms.choosing.optimal_chances import optimal_chances
+from discreet.mechanisms.inputs.parameters import assign, miss, read_positive, require_single
+from discreet.mechanisms.inputs.values import whole_number
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.optimal_chances import optimal_chances
-from discreet.mechanisms.reach import discrete_gaussian_above, discrete_laplace_above
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.values import whole_number
 from discreet.noise import SYSTEM, BitSource, discrete_gaussian, discrete_laplace
-from discreet.noise.scale import checked_scale
+from discreet.noise.bits import checked_scale
 from discreet.privacy import Approximate, NeighborRelation, calibrate, curves
 
 if TYPE_CHECKING:
@@ -204,8 +206,8 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
             chosen = self.select(counts, bits=bits).tolist()
             return Release(tuple(sorted((present[place] for place in chosen), key=_place)), self)
         places, noisy = self._above(counts, bits)
-        found = [(present[place], each) for place, each in zip(places.tolist(), noisy.tolist(), strict=True)]
-        return Release(dict(sorted(found, key=lambda each: (_place(each[0]), each[1]))), self)
+        shown = [(present[place], count) for place, count in zip(places.tolist(), noisy.tolist(), strict=True)]
+        return Release(dict(sorted(shown, key=lambda count: (_place(count[0]), count[1]))), self)
 
     def select(self, counts: NDArray[np.int64], *, bits: BitSource = SYSTEM) -> NDArray[np.int64]:
         """Return the places of the selected keys, by the number of units that hold each: whole numbers, in an array.

@@ -7,17 +7,20 @@
 
 from __future__ import annotations
 
-from discreet.plans.aggregates.count import Count, CountDistinct, count, count_distinct
-from discreet.plans.aggregates.measure import Measure
-from discreet.plans.aggregates.moments import (
+from discreet.plans.aggregates.measure import (
     Correlation,
+    Count,
+    CountDistinct,
     Covariance,
     Divisor,
     Mean,
+    Measure,
     StdDev,
     Sum,
     Variance,
     corr,
+    count,
+    count_distinct,
     covar,
     mean,
     std,
@@ -41,7 +44,7 @@ _SQL = {"avg": "mean", "average": "mean", "stddev": "std", "variance": "var", "q
 
 def __getattr__(name: str) -> object:
     """Say which aggregate is meant by a name that there is not."""
-    words = [each for each in __all__ if each.islower()]
+    words = [word for word in __all__ if word.islower()]
     near = f" Did you mean '{_SQL[name]}'?" if name in _SQL else hint(name, words)
     message = f"there is no aggregate {name}; there are {', '.join(words)}.{near}"
     raise AttributeError(message)

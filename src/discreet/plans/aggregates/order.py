@@ -14,13 +14,13 @@ from discreet.exact import rational, shown
 from discreet.plans.aggregates.measure import Measure, expression_of, require_numbers
 from discreet.plans.refusals import refuse
 from discreet.plans.statistics import BinCounts, RankedCells, Snapped, Statistic
-from discreet.plans.statistics.ranked import RANK_BITS
+from discreet.plans.statistics.exact import RANK_BITS
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Schema
+    from discreet.plans.expressions.expression import Schema
     from discreet.plans.terms import Term
     from discreet.tables.bounds import Bounds
 
@@ -129,14 +129,14 @@ def quantile(operand: str | Expression | Term, *levels: Number | list[Number] | 
     (Fraction(1, 10), Fraction(9, 10))
     """
     listed = levels[0] if len(levels) == 1 and isinstance(levels[0], list | tuple) else levels
-    found = tuple(rational(level, name="level") for level in listed)  # type: ignore[arg-type]  # a list is refused
-    if not found or not all(0 <= level <= 1 and level.denominator <= _MOST_DENOMINATOR for level in found):
+    read = tuple(rational(level, name="level") for level in listed)  # type: ignore[arg-type]  # a list is refused
+    if not read or not all(0 <= level <= 1 and level.denominator <= _MOST_DENOMINATOR for level in read):
         msg = (
             f"levels are {', '.join(map(shown, listed)) or 'missing'}; give one or more from 0 to 1, such as 0.5, with "
             "at most six decimals."
         )
         raise ParameterError(msg)
-    return Quantiles((expression_of(operand),), found)
+    return Quantiles((expression_of(operand),), read)
 
 
 def median(operand: str | Expression | Term) -> Quantiles:
@@ -175,8 +175,8 @@ def histogram(operand: str | Expression | Term, edges: Iterable[Number]) -> Hist
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         msg = f"edges are {shown(edges)}; write a list of numbers, such as [20, 40, 60]."
         raise ParameterError(msg)
-    found = tuple(float(rational(edge, name="edge")) for edge in edges)
-    if not 1 <= len(found) <= _MOST_EDGES or any(a >= b for a, b in itertools.pairwise(found)):
-        msg = f"edges must be 1 to {_MOST_EDGES} numbers, each above the last; {len(found)} were given."
+    read = tuple(float(rational(edge, name="edge")) for edge in edges)
+    if not 1 <= len(read) <= _MOST_EDGES or any(a >= b for a, b in itertools.pairwise(read)):
+        msg = f"edges must be 1 to {_MOST_EDGES} numbers, each above the last; {len(read)} were given."
         raise ParameterError(msg)
-    return Histogram((expression_of(operand),), found)
+    return Histogram((expression_of(operand),), read)

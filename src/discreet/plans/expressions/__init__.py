@@ -1,7 +1,7 @@
 """Expressions: one small class each, with its interval rule and its total meaning.
 
 >>> from discreet.plans.expressions import Add, Column, Literal
->>> from discreet.plans.facts import Facts
+>>> from discreet.plans.expressions.expression import Facts
 >>> from discreet.tables import Bounds, Kind
 >>> older = Add((Column("age"), Literal(1, Kind.INTEGER)))
 >>> older.facts({"age": Facts(Kind.INTEGER, Bounds(0, 120))}).bounds
@@ -17,8 +17,7 @@ from discreet.plans.expressions.casts import Cast
 from discreet.plans.expressions.choice import Case, Coalesce, Greatest, Least, NullIf
 from discreet.plans.expressions.comparison import Equal, IsNull, Less, LessOrEqual, NotEqual
 from discreet.plans.expressions.dates import AddDays, DatePart, DateTrunc, DaysBetween
-from discreet.plans.expressions.expression import Expression, Operation, Strict
-from discreet.plans.expressions.leaves import Column, Literal
+from discreet.plans.expressions.expression import Column, Expression, Literal, Operation, Strict
 from discreet.plans.expressions.logic import And, In, Not, Or
 from discreet.plans.expressions.numeric import Abs, Bucket, Ceil, Exp, Floor, Ln, Power, Round, Sign, Sqrt
 from discreet.plans.expressions.text import Concat, Length, Like, Lower, Substring, Trim, Upper

@@ -12,8 +12,7 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.plans.expressions.expression import Strict, require_kind
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts, Strict, require_kind
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import INT64, LARGEST_FLOAT, SMALLEST_FLOAT, Kind
 
@@ -42,8 +41,10 @@ def numeric_facts(kind: Kind, bounds: Bounds, *, nullable: bool) -> Facts:
     if kind is Kind.INTEGER:
         overflows = not bounds.within(INT64)
         return Facts(kind, UNBOUNDED if overflows else bounds, nullable=nullable or overflows)
-    found = bounds.outward()
-    low, high = (end if end is not None and abs(end) <= LARGEST_FLOAT else None for end in (found.lower, found.upper))
+    outward = bounds.outward()
+    low, high = (
+        end if end is not None and abs(end) <= LARGEST_FLOAT else None for end in (outward.lower, outward.upper)
+    )
     if low is not None and 0 < low < SMALLEST_FLOAT:  # such a float is settled to 0
         low = Fraction(0)
     if high is not None and -SMALLEST_FLOAT < high < 0:

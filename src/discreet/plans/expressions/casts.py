@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.plans.expressions.arithmetic import as_floats, held, numeric_facts
-from discreet.plans.expressions.expression import Strict, refuse_kinds
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts, Strict, refuse_kinds
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import INT64, LONGEST_TEXT, Kind
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Cast"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_FLOAT = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?")
+_FLOAT = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,2})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
 _DAY = 24 * 60 * 60 * 10**6
@@ -75,7 +74,7 @@ _MEANING: dict[tuple[Kind, Kind], Callable[..., Value]] = {
 class Cast(Strict):
     """x as another kind; texts are read in one spelling only, everything else is NULL.
 
-    Integers: an optional sign and up to 18 digits. Floats: up to 18 digits before and after a point, an exponent of
+    Integers: an optional sign and up to 18 digits. Floats: up to 18 digits before a point and 24 after, an exponent of
     up to two digits. Dates: YYYY-MM-DD. Timestamps: the same, a space or T, HH:MM:SS, up to six decimals; or a date.
     Truth values: true, false. A float becomes the nearest integer, halves to even.
 
@@ -126,9 +125,9 @@ def _rounded(facts: Facts) -> Facts:
     bounds = held(facts)
     low = None if bounds.lower is None else Fraction(round(bounds.lower))
     high = None if bounds.upper is None else Fraction(round(bounds.upper))
-    found = Bounds(low, high)
-    inside = found.within(INT64)
-    return Facts(Kind.INTEGER, found if inside else UNBOUNDED, nullable=facts.nullable or not inside)
+    rounded = Bounds(low, high)
+    inside = rounded.within(INT64)
+    return Facts(Kind.INTEGER, rounded if inside else UNBOUNDED, nullable=facts.nullable or not inside)
 
 
 def _in_days(bounds: Bounds, kind: Kind) -> Bounds:

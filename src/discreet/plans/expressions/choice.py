@@ -1,6 +1,6 @@
 """CASE, COALESCE, NULLIF, GREATEST and LEAST: expressions that pass one of their operands on.
 
-All branches are of one kind; `discreet.plans.alignment` puts a cast around integers that stand beside floats.
+All branches are of one kind; `discreet.plans.normal` puts a cast around integers that stand beside floats.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.plans.expressions.comparison import aligned, comparable
-from discreet.plans.expressions.expression import Operation, refuse_kinds, require_kind
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts, Operation, refuse_kinds, require_kind
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 

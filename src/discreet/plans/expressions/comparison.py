@@ -9,8 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.plans.expressions.expression import Operation, Strict, refuse_kinds
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts, Operation, Strict, refuse_kinds
 from discreet.tables.bounds import UNBOUNDED
 from discreet.tables.kinds import Kind
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.plans.expressions.expression import Strict, require_kind
-from discreet.plans.facts import ENUMERABLE, Facts
+from discreet.plans.expressions.expression import ENUMERABLE, Facts, Strict, require_kind
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import Kind, as_date, as_number, as_timestamp
@@ -139,15 +138,15 @@ class DateTrunc(Strict):
     def _starts(self, first: dt.date, last: dt.date) -> tuple[Value, ...] | None:
         """List the starts of periods from the first to the last, if there are at most so many."""
         step = dt.timedelta(**{_STEPS[self.unit]: 1}) if isinstance(first, dt.datetime) else dt.timedelta(days=1)
-        found, moment = [first], first
+        starts, moment = [first], first
         try:
-            while moment < last and len(found) <= ENUMERABLE:
+            while moment < last and len(starts) <= ENUMERABLE:
                 # The next start is the cut of a moment safely inside the next period.
                 moment = self._cut(moment + _LENGTHS.get(self.unit, 1) * step)
-                found.append(moment)
+                starts.append(moment)
         except OverflowError:  # the last period of year 9999
             return None
-        return tuple(found) if len(found) <= ENUMERABLE else None
+        return tuple(starts) if len(starts) <= ENUMERABLE else None
 
 
 _LENGTHS = {

@@ -1,4 +1,4 @@
-"""What every expression offers: its operands, its facts, its total meaning, its canonical form."""
+"""What every expression offers: its operands, public facts, total meaning, canonical form; and the leaves."""
 
 from __future__ import annotations
 
@@ -6,21 +6,135 @@ import dataclasses
 import itertools
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
-from discreet.plans.facts import ENUMERABLE, Facts, Narrowed
-from discreet.plans.limits import require_small
+from discreet.plans.limits import DEEPEST, MOST_PARTS
 from discreet.plans.refusals import refuse
-from discreet.tables.kinds import LARGEST_FLOAT, SMALLEST_FLOAT, Kind
+from discreet.tables.bounds import UNBOUNDED, Bounds
+from discreet.tables.kinds import LARGEST_FLOAT, LONGEST_TEXT, SMALLEST_FLOAT, Kind, Value, as_date, as_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    import datetime as dt
+    from collections.abc import Hashable, Iterator
 
-    from discreet.plans.facts import Schema
-    from discreet.tables.kinds import Value
+__all__ = [
+    "ENUMERABLE",
+    "Column",
+    "Expression",
+    "Facts",
+    "Literal",
+    "Narrowed",
+    "Operation",
+    "Schema",
+    "Strict",
+    "refuse_kinds",
+    "require_kind",
+    "require_small",
+    "settled",
+]
 
-__all__ = ["Expression", "Operation", "Strict", "refuse_kinds", "require_kind", "settled"]
+ENUMERABLE = 4096
+"""A bounded integer, or a bounded date, has known keys if it can take at most so many values."""
+
+
+MISFIT = "This operation does not fit its operands"
+"""How the refusal of an operation on wrong kinds starts; it is named by a symbol that the question may not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Public facts about the values of one expression.
+
+    `bounds` are of numbers, of days since 1970 for dates, of microseconds since 1970 for timestamps. They hold for
+    every value that is not NULL. `nullable` is False only where no row can hold NULL. `domain` lists known values, in
+    key order; it says which groups exist, never that no other value occurs: grouping drops what it does not list.
+    `unit` marks a column that equals the unit of its row, `single` one that has at most one value besides NULL in all
+    rows of a unit: a column that is the unit, or NULL. `length` bounds the code points of a text; it says nothing about
+    other kinds. `declared` are the keys that the policy lists, whatever conditions leave of them.
+
+    >>> Facts(Kind.INTEGER, Bounds(1, 4), nullable=False).keys
+    (1, 2, 3, 4)
+    >>> Facts(Kind.TEXT).keys is None
+    True
+    """
+
+    kind: Kind
+    bounds: Bounds = UNBOUNDED
+    nullable: bool = True
+    domain: tuple[Value, ...] | None = None
+    unit: bool = False
+    single: bool = False
+    length: int = LONGEST_TEXT
+    declared: tuple[Value, ...] | None = None
+
+    @property
+    def keys(self) -> tuple[Value, ...] | None:
+        """The known values: the domain, both truth values, or the whole numbers or dates within narrow bounds."""
+        if self.domain is not None:
+            return self.domain
+        if self.kind is Kind.BOOLEAN:
+            return (False, True)
+        low, high = self.bounds.lower, self.bounds.upper
+        if low is None or high is None or high - low >= ENUMERABLE or self.kind not in {Kind.INTEGER, Kind.DATE}:
+            return None
+        numbers = range(-int(-low // 1), int(high // 1) + 1)
+        return tuple(map(as_date, numbers)) if self.kind is Kind.DATE else tuple(numbers)
+
+    @property
+    def size(self) -> int:
+        """How many steps it takes to look at a value: one for each character of a text, else one."""
+        return max(1, self.length) if self.kind is Kind.TEXT else 1
+
+    def computed(self) -> Facts:
+        """The same facts for a copy that is no longer the unit."""
+        return replace(self, unit=False)
+
+    def or_null(self) -> Facts:
+        """The same facts for values that may be missing, such as the right side of a left join."""
+        return replace(self, nullable=True)
+
+    def merged(self, other: Facts) -> Facts:
+        """What holds for values of one kind that come from either side: the weaker of each fact.
+
+        >>> one, two = Facts(Kind.INTEGER, Bounds(0, 1)), Facts(Kind.INTEGER, Bounds(3, 4), nullable=False)
+        >>> one.merged(two)
+        Facts(kind=<Kind.INTEGER: 'integer'>, bounds=Bounds(0, 4), nullable=True, domain=None, ...)
+        """
+        domain, declared = (
+            None if one is None or two is None else tuple(dict.fromkeys((*one, *two)))
+            for one, two in ((self.domain, other.domain), (self.declared, other.declared))
+        )
+        bounds, nullable = self.bounds.hull(other.bounds), self.nullable or other.nullable
+        if self.domain == (None,) or other.domain == (None,):  # a NULL constant says nothing about the other values
+            there = other if self.domain == (None,) else self
+            bounds, domain, declared = there.bounds, there.domain, there.declared
+        unit = self.unit and other.unit  # two columns with one value per unit each may have two together
+        return Facts(self.kind, bounds, nullable, domain, unit, unit, max(self.length, other.length), declared)
+
+
+Schema: TypeAlias = Mapping[str, Facts]
+"""The columns of a relation in their order, each with its facts."""
+
+
+class Narrowed(dict[str, Facts]):
+    """The columns of rows that were chosen by conditions, and what those say about values computed from them.
+
+    `computed` holds the facts of expressions that a condition compares with a constant: `a - b` in rows for which
+    `a - b <= 60`. An expression that stands there has these facts wherever it is computed from these rows.
+
+    >>> Narrowed({"x": Facts(Kind.TEXT)}).computed
+    {}
+    """
+
+    __slots__ = ("computed",)
+
+    def __init__(self, columns: Schema) -> None:
+        super().__init__(columns)
+        self.computed: dict[Hashable, Facts] = dict(columns.computed) if isinstance(columns, Narrowed) else {}
 
 
 class Expression(ABC):
@@ -127,9 +241,9 @@ class Operation(Expression):
         if isinstance(schema, Narrowed) and schema.computed and self in schema.computed:
             return schema.computed[self]
         given = tuple(operand.facts(schema) for operand in self.operands)
-        found = self.derive(given)
-        image = self._image(given, found) if found.domain is None else None
-        return found if image is None else dataclasses.replace(found, domain=image)
+        facts = self.derive(given)
+        image = self._image(given, facts) if facts.domain is None else None
+        return facts if image is None else dataclasses.replace(facts, domain=image)
 
     def evaluate(self, row: Mapping[str, Value]) -> Value:
         """Apply the operation to the operands' values."""
@@ -146,15 +260,15 @@ class Operation(Expression):
     def canonical(self) -> list[object]:
         """The symbol, the fixed parameters, the operands."""
         if "canonical" not in self.memo:
-            fixed = [each.name for each in dataclasses.fields(self) if each.init and each.name != "operands"]
+            fixed = [field.name for field in dataclasses.fields(self) if field.init and field.name != "operands"]
             settings = [_plain(getattr(self, name)) for name in fixed]
             self.memo["canonical"] = [self.symbol, *settings, *(operand.canonical() for operand in self.operands)]
-        found: list[object] = self.memo["canonical"]
-        return found
+        written: list[object] = self.memo["canonical"]
+        return written
 
-    def _image(self, given: tuple[Facts, ...], found: Facts) -> tuple[Value, ...] | None:
+    def _image(self, given: tuple[Facts, ...], derived: Facts) -> tuple[Value, ...] | None:
         """Enumerate the results over the operands' known values; numbers have keys by their bounds already."""
-        if found.kind not in {Kind.TEXT, Kind.DATE} or not given:
+        if derived.kind not in {Kind.TEXT, Kind.DATE} or not given:
             return None
         choices = [facts.keys for facts in given]
         if any(keys is None for keys in choices) or math.prod(len(keys or ()) for keys in choices) > ENUMERABLE:
@@ -190,6 +304,30 @@ class Strict(Operation):
         return self.partial or any(facts.nullable for facts in given)
 
 
+def require_small(parts: int, depth: int) -> None:
+    """Refuse what is too large to be planned, written or run.
+
+    >>> require_small(5_000, 100)
+    >>> require_small(5_001, 9)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.QueryRefused: the question: With every computed column written out where it is used, it has more \
+than 5000 parts. Write instead: fewer steps that use a computed column several times, or several questions.
+    """
+    if depth > DEEPEST:
+        refuse(
+            "the question",
+            why=f"More than {DEEPEST} operations or subqueries stand within each other; each term of a sum is one.",
+            instead="a flatter question: (a + b) + (c + d) for a + b + c + d, one WHERE for several.",
+        )
+    if parts > MOST_PARTS:
+        refuse(
+            "the question",
+            why=f"With every computed column written out where it is used, it has more than {MOST_PARTS} parts.",
+            instead="fewer steps that use a computed column several times, or several questions.",
+        )
+
+
 def settled(value: Value) -> Value:
     """Bring a computed number into its kind: overflow and NaN are NULL, huge floats the largest, tiny ones 0.
 
@@ -215,10 +353,6 @@ def require_kind(given: tuple[Facts, ...], allowed: set[Kind], symbol: str) -> N
             refuse_kinds(symbol, f"it takes {names}, not {facts.kind.value}")
 
 
-MISFIT = "This operation does not fit its operands"
-"""How the refusal of an operation on wrong kinds starts; it is named by a symbol that the question may not hold."""
-
-
 def refuse_kinds(symbol: str, why: str) -> None:
     """Refuse an operation on kinds that it does not take."""
     refuse(
@@ -231,7 +365,106 @@ def refuse_kinds(symbol: str, why: str) -> None:
 def _plain(value: object) -> object:
     """Write a fixed parameter as plain values."""
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if isinstance(value, Kind):
         return value.value
     return value if value is None or isinstance(value, bool | int | str) else repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Expression):
+    """The value of a column of the relation below, by its name there.
+
+    >>> Column("age").evaluate({"age": 41})
+    41
+    """
+
+    symbol: ClassVar[str] = "column"
+
+    name: str
+    operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
+    parts: int = field(default=1, init=False, repr=False, compare=False)
+    depth: int = field(default=1, init=False, repr=False, compare=False)
+
+    def with_operands(self, operands: tuple[Expression, ...]) -> Expression:  # noqa: ARG002 - there are none
+        """A column has no operands."""
+        return self
+
+    def facts(self, schema: Schema) -> Facts:
+        """What the relation below knows about the column."""
+        if self.name not in schema:
+            refuse(
+                self.name, why="There is no such column here.", instead=f"one of {', '.join(sorted(schema)) or 'none'}."
+            )
+        return schema[self.name]
+
+    def evaluate(self, row: Mapping[str, Value]) -> Value:
+        """The cell."""
+        return row[self.name]
+
+    def canonical(self) -> list[object]:
+        """The name."""
+        return [self.symbol, self.name]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expression):
+    """A constant of the question; NULL needs its kind said.
+
+    >>> Literal(3, Kind.INTEGER).facts({}).bounds
+    Bounds(3, 3)
+    """
+
+    symbol: ClassVar[str] = "literal"
+
+    value: Value
+    kind: Kind
+    operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
+    parts: int = field(default=1, init=False, repr=False, compare=False)
+    depth: int = field(default=1, init=False, repr=False, compare=False)
+
+    def with_operands(self, operands: tuple[Expression, ...]) -> Expression:  # noqa: ARG002 - there are none
+        """A constant has no operands."""
+        return self
+
+    def facts(self, schema: Schema) -> Facts:  # noqa: ARG002 - a constant is the same everywhere
+        """Everything is known about a constant."""
+        if self.value is None:
+            return Facts(self.kind, UNBOUNDED, nullable=True, domain=(None,), length=0)
+        length = len(self.value) if isinstance(self.value, str) else LONGEST_TEXT
+        if length > LONGEST_TEXT:
+            refuse(
+                "a text constant",
+                why=f"It has {length} characters, and no text here has more than {LONGEST_TEXT}.",
+                instead="a shorter one.",
+            )
+        return Facts(self.kind, _point(self.value), nullable=False, domain=(self.value,), length=length)
+
+    def evaluate(self, row: Mapping[str, Value]) -> Value:  # noqa: ARG002 - a constant is the same everywhere
+        """The constant."""
+        return self.value
+
+    def canonical(self) -> list[object]:
+        """The kind and the value; floats by their shortest decimal, dates in ISO form."""
+        plain = self.value if isinstance(self.value, bool | int | str | None) else _text(self.value)
+        return [self.symbol, self.kind.value, plain]
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _point(value: bool | float | str | dt.date) -> Bounds:  # noqa: FBT001 - a cell, not a switch
+    """The bounds of a constant."""
+    if isinstance(value, bool | str):
+        return UNBOUNDED
+    if isinstance(value, float):
+        return _exactly(value)
+    number = value if isinstance(value, int) else as_number(value)
+    return Bounds(number, number)
+
+
+def _exactly(value: float) -> Bounds:
+    """Take the float as the binary number that the engine computes with, not as the decimal that it prints as."""
+    return Bounds(Fraction(value), Fraction(value))
+
+
+def _text(value: float | dt.date) -> str:
+    return repr(value) if isinstance(value, float) else value.isoformat()

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.plans.expressions.comparison import aligned, comparable
-from discreet.plans.expressions.expression import Operation, Strict, refuse_kinds, require_kind
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts, Operation, Strict, refuse_kinds, require_kind
 from discreet.plans.limits import MOST_CONDITIONS
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Schema
+    from discreet.plans.expressions.expression import Schema
     from discreet.tables.kinds import Value
 
 __all__ = ["And", "In", "Not", "Or"]

@@ -16,7 +16,7 @@ from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Facts
+    from discreet.plans.expressions.expression import Facts
     from discreet.tables.kinds import Value
 
 __all__ = ["Abs", "Bucket", "Ceil", "Exp", "Floor", "Ln", "Power", "Round", "Sign", "Sqrt"]
@@ -279,18 +279,18 @@ class Power(Strict):
             )
         base = as_floats(given[0])
         base = base.absolute() if self.exponent % 2 == 0 else base
-        found = base
+        bounds = base
         for with_base in self.by_base:
-            other = base if with_base else found
-            found = Bounds(_product(found.lower, other.lower), _product(found.upper, other.upper)).outward()
-        return numeric_facts(Kind.FLOAT, found, nullable=given[0].nullable)
+            other = base if with_base else bounds
+            bounds = Bounds(_product(bounds.lower, other.lower), _product(bounds.upper, other.upper)).outward()
+        return numeric_facts(Kind.FLOAT, bounds, nullable=given[0].nullable)
 
     def compute(self, *values: float) -> Value:
         """Multiply, settling on the way as every product is settled."""
-        x = found = float(values[0])
+        x = power = float(values[0])
         for with_base in self.by_base:
-            found = float(settled(found * (x if with_base else found)) or 0.0)  # type: ignore[arg-type]  # a float
-        return found
+            power = float(settled(power * (x if with_base else power)) or 0.0)  # type: ignore[arg-type]  # a float
+        return power
 
     @property
     def by_base(self) -> tuple[bool, ...]:

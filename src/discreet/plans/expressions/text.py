@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.plans.expressions.expression import Strict, require_kind
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts, Strict, require_kind
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import LONGEST_TEXT, Kind
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Schema
+    from discreet.plans.expressions.expression import Schema
     from discreet.tables.kinds import Value
 
 __all__ = ["Concat", "Length", "Like", "Lower", "Substring", "Trim", "Upper", "piece_pattern"]
@@ -131,8 +130,8 @@ class Substring(_TextToText):
                 why=f"Engines differ on other positions; start is from 1 and length from 0 to {_LONGEST}.",
                 instead="SUBSTRING(x, 1, 3)",
             )
-        found = _TextToText.derive(self, given)
-        return replace(found, length=min(self.length, max(0, found.length - self.start + 1)))
+        derived = _TextToText.derive(self, given)
+        return replace(derived, length=min(self.length, max(0, derived.length - self.start + 1)))
 
     def compute(self, *values: str) -> Value:
         """The characters from `start` on."""

@@ -9,15 +9,11 @@
 
 from __future__ import annotations
 
-from discreet.plans.nodes.aggregate import Aggregate, GroupKey, Sensitivity
-from discreet.plans.nodes.bound_groups import BoundGroups
-from discreet.plans.nodes.bound_rows import BoundRows
+from discreet.plans.nodes.aggregate import Aggregate, BoundGroups, BoundRows, GroupKey, Sensitivity
 from discreet.plans.nodes.filter import Filter
 from discreet.plans.nodes.join import Join, JoinKind
-from discreet.plans.nodes.node import Node, Spread
+from discreet.plans.nodes.node import Node, Project, Scan, Spread
 from discreet.plans.nodes.per_unit import PerUnit
-from discreet.plans.nodes.project import Project
-from discreet.plans.nodes.scan import Scan
 from discreet.plans.nodes.semi_join import Keep, SemiJoin
 from discreet.plans.nodes.union import UnionAll
 

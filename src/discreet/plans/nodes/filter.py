@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.plans.expressions import And, Column, Equal, Expression, In, IsNull, Less, LessOrEqual, Literal, Not
-from discreet.plans.facts import Facts, Narrowed
-from discreet.plans.nodes.node import Node, Spread
+from discreet.plans.expressions.expression import Facts, Narrowed
+from discreet.plans.nodes.node import Node, Part
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import Kind, as_number
@@ -39,7 +39,7 @@ def require_truth(kind: Kind) -> None:
 
 
 @dataclass(frozen=True)
-class Filter(Node):
+class Filter(Part):
     """The rows of the child for which the predicate is true; rows where it is false or NULL are dropped.
 
     Stability. The predicate looks at one row, so a unit keeps a part of its rows: `rows`, uniqueness and
@@ -69,11 +69,6 @@ class Filter(Node):
         require_truth(self.predicate.facts(self.child.schema).kind)
 
     @property
-    def children(self) -> tuple[Node, ...]:
-        """The relation that is filtered."""
-        return (self.child,)
-
-    @property
     def expressions(self) -> tuple[Expression, ...]:
         """The predicate."""
         return (self.predicate,)
@@ -81,37 +76,19 @@ class Filter(Node):
     @cached_property
     def schema(self) -> dict[str, Facts]:
         """The child's columns, narrowed by conditions that compare a column or an expression with a constant."""
-        found = Narrowed(self.child.schema)
-        known = [narrowing for each in _conditions(self.predicate) if (narrowing := _narrowing(each)) is not None]
+        narrowed = Narrowed(self.child.schema)
+        known = [
+            narrowing for condition in _conditions(self.predicate) if (narrowing := _narrowing(condition)) is not None
+        ]
         # Columns first: what is computed from them is the narrower for it.
-        for narrowing in sorted(known, key=lambda each: not isinstance(each.subject, Column)):
-            facts = narrowing.of(narrowing.subject.facts(found))
-            found = Narrowed(found)  # another schema: what was derived from this one is remembered
+        for narrowing in sorted(known, key=lambda tried: not isinstance(tried.subject, Column)):
+            facts = narrowing.of(narrowing.subject.facts(narrowed))
+            narrowed = Narrowed(narrowed)  # another schema: what was derived from this one is remembered
             if isinstance(narrowing.subject, Column):
-                found[narrowing.subject.name] = facts
+                narrowed[narrowing.subject.name] = facts
             else:
-                found.computed[narrowing.subject] = facts
-        return found
-
-    @cached_property
-    def unit_kind(self) -> str | None:
-        """The child's."""
-        return self.child.unit_kind
-
-    @cached_property
-    def rows(self) -> int | None:
-        """No unit gains rows."""
-        return self.child.rows
-
-    @cached_property
-    def unique(self) -> frozenset[frozenset[str]]:
-        """Fewer rows repeat no more."""
-        return self.child.unique
-
-    @cached_property
-    def spreads(self) -> tuple[Spread, ...]:
-        """Fewer rows spread no further."""
-        return self.child.spreads
+                narrowed.computed[narrowing.subject] = facts
+        return narrowed
 
     def canonical(self) -> list[object]:
         """The condition and the child."""

@@ -15,7 +15,7 @@ from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Facts
+    from discreet.plans.expressions.expression import Facts
 
 __all__ = ["Join", "JoinKind", "require_joinable"]
 
@@ -142,9 +142,9 @@ class Join(Node):
         )
 
     @property
-    def children(self) -> tuple[Node, ...]:
-        """Both sides."""
-        return (self.left, self.right)
+    def compared(self) -> tuple[str, ...]:
+        """The left side's columns that are compared."""
+        return tuple(ours for ours, _ in self.on)
 
     @cached_property
     def schema(self) -> dict[str, Facts]:
@@ -154,11 +154,6 @@ class Join(Node):
         return left | {
             f"r.{name}": facts.or_null().computed() if missing else facts for name, facts in self.right.schema.items()
         }
-
-    @cached_property
-    def unit_kind(self) -> str | None:
-        """That of the private side."""
-        return self.left.unit_kind or self.right.unit_kind
 
     @cached_property
     def rows(self) -> int | None:
@@ -177,15 +172,15 @@ class Join(Node):
     @cached_property
     def spreads(self) -> tuple[Spread, ...]:
         """A private side's groups are not more after a join; rows for each may be, unless partners are single."""
-        found = []
+        joint = []
         for letter, side, other in (("l", self.left, self.right), ("r", self.right, self.left)):
             if side.private:
                 missing = letter == "r" and self.how is JoinKind.LEFT  # rows without a partner add a group of NULLs
                 for spread in side.spreads:
                     columns = frozenset(f"{letter}.{name}" for name in spread.columns)
                     rows = spread.rows if not other.private else product(spread.rows, other.rows)
-                    found.append(Spread(columns, None if missing else spread.groups, None if missing else rows))
-        return tuple(found)
+                    joint.append(Spread(columns, None if missing else spread.groups, None if missing else rows))
+        return tuple(joint)
 
     def canonical(self) -> list[object]:
         """The kind, the equalities in order, both sides."""

@@ -11,7 +11,7 @@ from discreet.plans.refusals import refuse
 
 if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Facts
+    from discreet.plans.expressions.expression import Facts
     from discreet.plans.statistics.per_unit import UnitStatistic
 
 __all__ = ["PerUnit"]
@@ -55,14 +55,14 @@ class PerUnit(Node):
         _ = self.schema
 
     @property
-    def children(self) -> tuple[Node, ...]:
-        """The relation whose rows are summarized."""
-        return (self.child,)
+    def compared(self) -> tuple[str, ...]:
+        """The keys."""
+        return self.keys
 
     @property
     def expressions(self) -> list[Expression]:
         """What is aggregated."""
-        return [each.operand for _, each in self.statistics if each.operand is not None]
+        return [statistic.operand for _, statistic in self.statistics if statistic.operand is not None]
 
     @cached_property
     def schema(self) -> dict[str, Facts]:
@@ -72,11 +72,6 @@ class PerUnit(Node):
         return {name: below[name] for name in self.keys} | {
             name: statistic.facts(below, in_group) for name, statistic in self.statistics
         }
-
-    @cached_property
-    def unit_kind(self) -> str | None:
-        """The child's."""
-        return self.child.unit_kind
 
     @cached_property
     def rows(self) -> int | None:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from discreet.plans.nodes.join import on_unit, require_joinable
-from discreet.plans.nodes.node import Node, Spread
+from discreet.plans.nodes.node import Node, Part
 from discreet.plans.refusals import refuse
-
-if TYPE_CHECKING:
-    from discreet.plans.facts import Facts
 
 __all__ = ["Keep", "SemiJoin"]
 
@@ -31,7 +26,7 @@ class Keep(Enum):
 
 
 @dataclass(frozen=True)
-class SemiJoin(Node):
+class SemiJoin(Part):
     """The left rows for which some right row (or no right row) is equal in all `on` columns; NULL equals nothing.
 
     Stability. A right side that is public is the same for all neighbors. A private right side must be joined on the
@@ -63,34 +58,9 @@ class SemiJoin(Node):
             )
 
     @property
-    def children(self) -> tuple[Node, ...]:
-        """Both sides."""
-        return (self.left, self.right)
-
-    @cached_property
-    def schema(self) -> dict[str, Facts]:
-        """The left side's."""
-        return self.left.schema
-
-    @cached_property
-    def unit_kind(self) -> str | None:
-        """The left side's."""
-        return self.left.unit_kind
-
-    @cached_property
-    def rows(self) -> int | None:
-        """No unit gains rows."""
-        return self.left.rows
-
-    @cached_property
-    def unique(self) -> frozenset[frozenset[str]]:
-        """Fewer rows repeat no more."""
-        return self.left.unique
-
-    @cached_property
-    def spreads(self) -> tuple[Spread, ...]:
-        """Fewer rows spread no further."""
-        return self.left.spreads
+    def compared(self) -> tuple[str, ...]:
+        """The left side's columns that are compared."""
+        return tuple(ours for ours, _ in self.on)
 
     def canonical(self) -> list[object]:
         """What is kept, the equalities in order, both sides."""

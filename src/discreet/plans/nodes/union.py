@@ -10,7 +10,7 @@ from discreet.plans.nodes.node import Node
 from discreet.plans.refusals import refuse
 
 if TYPE_CHECKING:
-    from discreet.plans.facts import Facts
+    from discreet.plans.expressions.expression import Facts
 
 __all__ = ["UnionAll"]
 
@@ -53,21 +53,11 @@ class UnionAll(Node):
                 instead="two questions, one for each side.",
             )
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """Both sides."""
-        return (self.left, self.right)
-
     @cached_property
     def schema(self) -> dict[str, Facts]:
         """The merged facts."""
         pairs = zip(self.left.schema.items(), self.right.schema.values(), strict=True)
         return {name: ours.merged(theirs) for (name, ours), theirs in pairs}
-
-    @cached_property
-    def unit_kind(self) -> str | None:
-        """That of both sides."""
-        return self.left.unit_kind
 
     @cached_property
     def rows(self) -> int | None:

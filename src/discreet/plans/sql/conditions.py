@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from discreet.plans.expressions import Column, IsNull, Not
 from discreet.plans.nodes import Filter, Keep, Node, SemiJoin
-from discreet.plans.sql.measures import contains_aggregate
+from discreet.plans.sql.grouped import contains_aggregate
 from discreet.plans.sql.reading import chained, only, refuse_part
 
 if TYPE_CHECKING:
-    from discreet.plans.sql.scope import Named, Scope
+    from discreet.plans.sql.reading import Named, Scope
 
 __all__ = ["Reader", "conjuncts", "equality", "is_semi_join", "semi_joined"]
 
@@ -44,8 +44,8 @@ def equality(left: Scope, right: Scope, node: exp.Expression) -> tuple[str, str]
     if not (isinstance(node, exp.EQ) and isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Column)):
         return None
     first, second = node.this, node.expression
-    found = [(side.find(first), side.find(second)) for side in (left, right)]
-    (first_left, second_left), (first_right, second_right) = found
+    sides = [(side.find(first), side.find(second)) for side in (left, right)]
+    (first_left, second_left), (first_right, second_right) = sides
     for one, other, column in ((first_left, first_right, first), (second_left, second_right, second)):
         if one is not None and other is not None:
             refuse_part(column, "Both tables have a column of this name.", f"table.{column.name}")

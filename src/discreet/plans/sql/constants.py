@@ -108,15 +108,15 @@ def text_of(node: exp.Expression) -> str:
 
 def number_of(node: exp.Expression) -> Fraction:
     """Read a constant number."""
-    found = constant(node).value
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    number = constant(node).value
+    if isinstance(number, bool) or not isinstance(number, int | float):
         refuse_part(node, "A constant number is needed here.", "a number, such as 10.")
-    return Fraction(found) if isinstance(found, int) else rational(found)
+    return Fraction(number) if isinstance(number, int) else rational(number)
 
 
 def whole_of(node: exp.Expression) -> int:
     """Read a constant whole number."""
-    found = number_of(node)
-    if found.denominator != 1:
+    number = number_of(node)
+    if number.denominator != 1:
         refuse_part(node, "A constant whole number is needed here.", "a number such as 3.")
-    return int(found)
+    return int(number)

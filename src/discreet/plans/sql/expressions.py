@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.plans import expressions as e
-from discreet.plans.alignment import aligned
 from discreet.plans.expressions.expression import MISFIT
+from discreet.plans.normal import aligned
 from discreet.plans.sql.constants import (
     KINDS,
     constant,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Schema
-    from discreet.plans.sql.scope import Scope
+    from discreet.plans.expressions.expression import Schema
+    from discreet.plans.sql.reading import Scope
 
 __all__ = ["Scalars", "fitting"]
 
@@ -68,9 +68,9 @@ class Scalars:
     def expression(self, node: exp.Expression) -> Expression:
         """Translate a whole expression; its kinds are aligned and checked."""
         with fitting(node):
-            found = aligned(self.translate(node), self.schema)
-            found.facts(self.schema)
-        return found
+            translated = aligned(self.translate(node), self.schema)
+            translated.facts(self.schema)
+        return translated
 
     def translate(self, node: exp.Expression) -> Expression:
         """Translate one node and what is inside it."""
@@ -114,7 +114,7 @@ def _chain(kind: type[e.Operation]) -> Rule:
     """AND and OR of any number of operands."""
 
     def rule(scalars: Scalars, node: exp.Expression) -> Expression:
-        return kind(tuple(scalars.translate(each) for each in chained(node)))
+        return kind(tuple(scalars.translate(part) for part in chained(node)))
 
     return rule
 
@@ -144,7 +144,7 @@ def _several(kind: type[e.Operation], *extra: str) -> Rule:
 
     def rule(scalars: Scalars, node: exp.Expression) -> Expression:
         only(node, "this", "expressions", *extra)
-        return kind(tuple(scalars.translate(each) for each in (node.this, *node.expressions)))
+        return kind(tuple(scalars.translate(part) for part in (node.this, *node.expressions)))
 
     return rule
 
@@ -208,7 +208,7 @@ def _moved(sign: int) -> Rule:
 def _divide(scalars: Scalars, node: exp.Expression) -> Expression:
     """DuckDB and Spark divide as floats; PostgreSQL divides two integers toward 0."""
     only(node, "this", "expression", "typed", "safe")
-    operands = tuple(aligned(scalars.translate(each), scalars.schema) for each in (node.this, node.expression))
+    operands = tuple(aligned(scalars.translate(part), scalars.schema) for part in (node.this, node.expression))
     whole = all(operand.facts(scalars.schema).kind.value == "integer" for operand in operands)
     return e.IntegerDivide(operands) if node.args.get("typed") and whole else e.Divide(operands)
 
@@ -223,13 +223,13 @@ def _is(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expression", "negate")
     value = scalars.translate(node.this)
     if isinstance(node.expression, exp.Null):
-        found: Expression = e.IsNull((value,))
+        test: Expression = e.IsNull((value,))
     elif isinstance(node.expression, exp.Boolean):
         wanted = constant(node.expression)
-        found = e.And((e.Not((e.IsNull((value,)),)), e.Equal((value, wanted))))
+        test = e.And((e.Not((e.IsNull((value,)),)), e.Equal((value, wanted))))
     else:
         refuse_part(node, "IS compares with NULL, TRUE or FALSE.", "x IS NULL")
-    return e.Not((found,)) if node.args.get("negate") else found
+    return e.Not((test,)) if node.args.get("negate") else test
 
 
 def _between(scalars: Scalars, node: exp.Expression) -> Expression:
@@ -249,7 +249,7 @@ def _in(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expressions")
     if isinstance(node.this, exp.Tuple):
         _tuple(scalars, node.this)
-    choices = tuple(constant(each).value for each in node.expressions)
+    choices = tuple(constant(item).value for item in node.expressions)
     if not choices or any(choice is None for choice in choices):
         refuse_part(node, "The list holds NULL or nothing.", "x IN ('a', 'b') OR x IS NULL")
     return e.In((scalars.translate(node.this),), choices)
@@ -263,8 +263,8 @@ def _tuple(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG00
 
 def _like(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expression", "negate")
-    found = e.Like((scalars.translate(node.this),), text_of(node.expression))
-    return e.Not((found,)) if node.args.get("negate") else found
+    like = e.Like((scalars.translate(node.this),), text_of(node.expression))
+    return e.Not((like,)) if node.args.get("negate") else like
 
 
 def _holding(before: str, after: str) -> Rule:
@@ -385,8 +385,8 @@ def _date_part(name: str) -> Rule:
 def _to_date(scalars: Scalars, node: exp.Expression) -> Expression:
     """What Spark's parser puts around the operands of MONTH, DATEDIFF and their like: the date of a date is itself."""
     only(node, "this", "safe")
-    found = aligned(scalars.translate(node.this), scalars.schema)
-    return found if found.facts(scalars.schema).kind is Kind.DATE else e.Cast((found,), Kind.DATE)
+    value = aligned(scalars.translate(node.this), scalars.schema)
+    return value if value.facts(scalars.schema).kind is Kind.DATE else e.Cast((value,), Kind.DATE)
 
 
 def _truncate(scalars: Scalars, node: exp.Expression) -> Expression:

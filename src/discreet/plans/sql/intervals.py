@@ -50,10 +50,10 @@ class _Span:
         if not dt.MINYEAR <= years <= dt.MAXYEAR:
             raise OverflowError
         day = min(moment.day, calendar.monthrange(years, month + 1)[1])
-        found = moment.replace(year=years, month=month + 1, day=day) + dt.timedelta(days=self.days)
-        if self.seconds and not isinstance(found, dt.datetime):
-            found = dt.datetime.combine(found, dt.time())
-        return found + dt.timedelta(seconds=self.seconds)
+        later = moment.replace(year=years, month=month + 1, day=day) + dt.timedelta(days=self.days)
+        if self.seconds and not isinstance(later, dt.datetime):
+            later = dt.datetime.combine(later, dt.time())
+        return later + dt.timedelta(seconds=self.seconds)
 
 
 _UNITS = {
@@ -75,10 +75,10 @@ def moved(node: exp.Expression, value: Expression, kind: Kind, by: exp.Expressio
         refuse_part(node, f"An interval is added to dates and timestamps; this is of kind {kind.value}.", OTHER_DATE)
     if isinstance(value, Literal) and isinstance(value.value, dt.date):
         try:
-            found = span.after(value.value)
+            later = span.after(value.value)
         except OverflowError:
             refuse_part(node, "It lies outside of the years 1 to 9999.", OTHER_DATE)
-        return Literal(found, Kind.of(found))
+        return Literal(later, Kind.of(later))
     if kind is not Kind.DATE or span != _Span(days=span.days):
         refuse_part(node, "To a column only days and weeks are added, and only if it is a date.", OTHER_DATE)
     return AddDays((value,), span.days)
@@ -98,10 +98,10 @@ def _span(node: exp.Expression) -> _Span:
         text = f"{text} {unit.name}"
     if _SPANS.fullmatch(text) is None:
         refuse_part(node, "This interval is not read.", "INTERVAL 30 DAY, or INTERVAL '1 month'.")
-    found = _Span()
+    span = _Span()
     for count, name in _SPAN.findall(text):
         known = _UNITS.get(name.lower()) or _UNITS.get(name.lower().removesuffix("s"))
         if known is None or abs(int(count)) > _MOST:
             refuse_part(node, f"Intervals are up to {_MOST} of {', '.join(_UNITS)}.", "INTERVAL 30 DAY")
-        found += known.times(int(count))
-    return found
+        span += known.times(int(count))
+    return span

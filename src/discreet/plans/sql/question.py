@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.plans.bounding import Bounding
 from discreet.plans.expressions import Column
+from discreet.plans.normal import Bounding
 from discreet.plans.plan import Ordering, Plan, Request
 from discreet.plans.sql.constants import whole_of
 from discreet.plans.sql.expressions import Scalars
-from discreet.plans.sql.grouped import Grouped
-from discreet.plans.sql.groups import alias_of, group_keys, output_name
-from discreet.plans.sql.measures import measure_of
-from discreet.plans.sql.reading import only, read_statement, refuse_part
+from discreet.plans.sql.grouped import Grouped, alias_of, group_keys, measure_of, output_name
+from discreet.plans.sql.reading import matching, only, read_statement, refuse_part
 from discreet.plans.sql.relations import Relations
-from discreet.plans.sql.scope import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,24 +108,24 @@ def _request(relations: Relations, statement: exp.Expression) -> Request:
 
 def _outputs(statement: exp.Select, grouped: Grouped[Measure]) -> dict[str, Expression]:
     """Translate the SELECT list; outputs of one name are numbered."""
-    found: dict[str, Expression] = {}
+    outputs: dict[str, Expression] = {}
     named: dict[str, Expression] = {}
     for place, item in enumerate(statement.expressions):
         name = output_name(item, place)
         numbered = itertools.chain((name,), (f"{name}_{number}" for number in itertools.count(2)))
-        unique = next(each for each in numbered if each not in found)
-        found[unique] = grouped.expression(alias_of(item)[0])
-        _no_list(item, found[unique].operands, grouped)
-        if named.setdefault(name.casefold(), found[unique]) != found[unique]:
+        unique = next(numbered_name for numbered_name in numbered if numbered_name not in outputs)
+        outputs[unique] = grouped.expression(alias_of(item)[0])
+        _no_list(item, outputs[unique].operands, grouped)
+        if named.setdefault(name.casefold(), outputs[unique]) != outputs[unique]:
             grouped.ambiguous.add(name.casefold())
-    grouped.aliases.update(found)
-    return found
+    grouped.aliases.update(outputs)
+    return outputs
 
 
 def _no_list(item: exp.Expression, values: Iterable[Expression], grouped: Grouped[Measure]) -> None:
     """Several quantiles or bins are a list: it can be given out, not computed with, compared or sorted by."""
     lists = {name for name, measure in grouped.parts.items() if measure.size > 1}
-    if any(isinstance(each, Column) and each.name in lists for value in values for each in value.walk()):
+    if any(isinstance(part, Column) and part.name in lists for value in values for part in value.walk()):
         refuse_part(item, "A list of quantiles or bins cannot be computed with.", "one level at a time.")
 
 
@@ -138,7 +135,7 @@ def _order(statement: exp.Select, grouped: Grouped[Measure], outputs: dict[str, 
     if clause is None:
         return ()
     only(clause, "expressions")
-    found = []
+    orderings = []
     for item in clause.expressions:
         only(item, "this", "desc", "nulls_first")
         node = item.this
@@ -151,8 +148,8 @@ def _order(statement: exp.Select, grouped: Grouped[Measure], outputs: dict[str, 
             name = _named_output(statement, node)
             value = grouped.column(node) if name is not None else grouped.expression(node)
         _no_list(item, [value], grouped)
-        found.append(Ordering(value, bool(item.args.get("desc"))))
-    return tuple(found)
+        orderings.append(Ordering(value, bool(item.args.get("desc"))))
+    return tuple(orderings)
 
 
 def _named_output(statement: exp.Select, node: exp.Expression) -> str | None:
@@ -170,7 +167,7 @@ def _limit(statement: exp.Select) -> int | None:
     if not isinstance(clause, exp.Limit):
         refuse_part(clause, "Only LIMIT is read.", "LIMIT 10")
     only(clause, "expression")
-    found = whole_of(clause.expression)
-    if not 0 <= found <= _MOST_ROWS:
+    limit = whole_of(clause.expression)
+    if not 0 <= limit <= _MOST_ROWS:
         refuse_part(clause, f"A limit lies between 0 and {_MOST_ROWS}.", "LIMIT 10")
-    return found
+    return limit

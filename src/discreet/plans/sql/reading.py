@@ -1,27 +1,43 @@
-"""From text to one syntax tree, and the tools that read it by allow-list."""
+"""From text to one syntax tree, the tools that read it by allow-list, and which names a part of it can see."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
 import sqlglot
 from sqlglot import TokenType, exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import shown
+from discreet.plans.expressions import Column
 from discreet.plans.limits import DEEPEST, MOST_PARTS
 from discreet.plans.refusals import refuse
 from discreet.tables.kinds import is_writable
+from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sqlglot import Token
 
-__all__ = ["DIALECTS", "only", "part", "read_expression", "read_statement", "refuse_part"]
+    from discreet.plans.nodes import Node
+
+__all__ = [
+    "DIALECTS",
+    "Named",
+    "Scope",
+    "matching",
+    "name_of",
+    "only",
+    "part",
+    "read_expression",
+    "read_statement",
+    "refuse_part",
+]
 
 DIALECTS = ("duckdb", "postgres", "spark")
 """How a question may be spelled; its meaning is always that of `docs/explanation/plans.md`."""
@@ -46,6 +62,7 @@ _ONE_AFTER_THE_OTHER = {
 }
 """x[1][1], x.f().f() and ARRAY<ARRAY< are trees as deep as they are long, and the parser's time grows faster."""
 _LONGEST_PART = 80
+_BEFORE = 60  # so many characters are shown before the place at which a question is not understood
 
 
 def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
@@ -75,17 +92,33 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
         raise
     except RecursionError:  # other words may be nested as well: NOT NOT NOT x
         _refuse_nesting()
-    except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError):
-        # The parser's own message quotes the text and may be long; where it stands is enough.
-        why = f"It is not understood as {dialect} SQL."
-        others = " or ".join(f"dialect={each!r}" for each in DIALECTS if each != dialect)
-        instead = f"a question such as {_EXAMPLE}; or give {others}, if it is spelled so."
-        refuse("the question", why=why, instead=instead)
+    except (SqlglotError, ValueError, IndexError, AttributeError, TypeError, KeyError) as error:
+        raise _not_understood(text, dialect, error) from None
     if len(statements) != 1:
         refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
     _require_small(statements[0])
     statements[0].meta[_SPELLED] = dialect
     return _known_names(statements[0])  # type: ignore[arg-type]  # an expression
+
+
+def _not_understood(text: str, dialect: str, error: Exception) -> QueryRefused:
+    """Refuse a text that is no question, with the line at which it is not understood any more and a mark at the word.
+
+    The parser's own message quotes the text and may be long.
+    """
+    others = " or ".join(f"dialect={other!r}" for other in DIALECTS if other != dialect)
+    instead = f"a question such as {_EXAMPLE}; or give {others}, if it is spelled so."
+    refusal = QueryRefused("the question", why=f"It is not understood as {dialect} SQL.", instead=instead)
+    for place in error.errors[:1] if isinstance(error, ParseError) else ():
+        number, last, word = place.get("line"), place.get("col"), place.get("highlight") or ""
+        lines = text.splitlines()
+        if isinstance(number, int) and isinstance(last, int) and 1 <= number <= len(lines):
+            first = max(0, last - len(word))
+            start = max(0, first - _BEFORE)
+            line = lines[number - 1][start : start + _LONGEST_PART]
+            mark = "^" * max(1, min(len(word), _LONGEST_PART - _BEFORE))
+            refusal.add_note(f"  {line}\n  {' ' * (first - start)}{mark}")
+    return refusal
 
 
 def _nesting(tokens: list[Token]) -> int:
@@ -133,12 +166,12 @@ def chained(node: exp.Expression) -> list[exp.Expression]:
     >>> [each.sql() for each in chained(read_expression("a AND b AND (c OR d)"))]
     ['a', 'b', '(c OR d)']
     """
-    kind, found = type(node), list[exp.Expression]()
+    kind, parts = type(node), list[exp.Expression]()
     while type(node) is kind:
         only(node, "this", "expression")
-        found.append(node.expression)
+        parts.append(node.expression)
         node = node.this
-    return [node, *reversed(found)]
+    return [node, *reversed(parts)]
 
 
 _SYNONYMS: dict[str, type[exp.AggFunc]] = {"mean": exp.Avg, "std": exp.Stddev}
@@ -163,8 +196,8 @@ def read_expression(text: str, dialect: str = "duckdb") -> exp.Expression:
     if not isinstance(statement, exp.Select) or len(statement.expressions) != 1:
         refuse(shown(text), why="It is not a single expression.", instead="age > 40")
     only(statement, "expressions")
-    found: exp.Expression = statement.expressions[0]
-    return found
+    expression: exp.Expression = statement.expressions[0]
+    return expression
 
 
 def part(node: exp.Expression | None) -> str:
@@ -199,3 +232,91 @@ def refuse_part(node: exp.Expression, why: str, instead: str) -> NoReturn:
 def words(names: Iterable[str]) -> str:
     """List names for a message."""
     return ", ".join(names)
+
+
+def name_of(identifier: exp.Expression) -> str:
+    """Read a name; a quoted one counts as it is written."""
+    name = identifier.name
+    if not name or name.startswith("_") or not name.isprintable():
+        refuse(repr(name)[:80], why="Names do not start with _ and are printable.", instead="another name.")
+    return name
+
+
+def matching(identifier: exp.Expression, known: Iterable[str]) -> str | None:
+    """Find a known name: exactly as written, or without regard to case if it is not quoted and only one fits."""
+    name, names = identifier.name, list(known)
+    if name in names:
+        return name
+    if identifier.args.get("quoted"):
+        return None
+    fits = [tried for tried in names if tried.casefold() == name.casefold()]
+    return fits[0] if len(fits) == 1 else None
+
+
+@dataclass(frozen=True)
+class Named:
+    """A query that WITH gave a name, and the names that it can see itself: those before it."""
+
+    query: exp.Expression
+    seen: dict[str, Named]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A relation under construction; for each source in FROM, its visible columns with their names in the relation."""
+
+    node: Node
+    sources: dict[str, dict[str, str]]
+    merged: dict[str, str] = field(default_factory=dict)
+
+    def find(self, column: exp.Column) -> str | None:
+        """Give a column's name in the relation, or None if this scope does not know it."""
+        only(column, "this", "table")
+        table = column.args.get("table")
+        if table is not None:
+            source = matching(table, self.sources)
+            if source is None:
+                return None
+            name = matching(column.this, self.sources[source])
+            return None if name is None else self.sources[source][name]
+        shared = matching(column.this, self.merged)
+        if shared is not None:
+            return self.merged[shared]
+        fitting = [
+            columns[name] for columns in self.sources.values() if (name := matching(column.this, columns)) is not None
+        ]
+        if len(fitting) > 1:
+            refuse_part(column, "Several tables have a column of this name.", f"table.{column.name}")
+        return fitting[0] if fitting else None
+
+    def column(self, column: exp.Column) -> Column:
+        """Resolve a column, or refuse it with the names that there are."""
+        fitting = self.find(column)
+        if fitting is None:
+            names = sorted({name for columns in self.sources.values() for name in columns})
+            near = hint(column.name, names)
+            refuse_part(
+                column,
+                "There is no such column here (a subquery sees its own tables only)." + near,
+                f"one of {', '.join(names) or 'no columns'}.",
+            )
+        return Column(fitting)
+
+    def all_columns(self, star: exp.Expression) -> list[tuple[str, Column]]:
+        """Give the columns that * or table.* stands for: those that are declared, each under its own name."""
+        if isinstance(star, exp.Column):
+            only(star, "this", "table")
+            only(star.this)
+            source = matching(star.args["table"], self.sources)
+            if source is None:
+                refuse_part(star, "There is no such table here.", f"one of {', '.join(self.sources)}.")
+            return [(name, Column(inner)) for name, inner in self.sources[source].items()]
+        only(star)
+        columns_of_all = [(name, Column(inner)) for columns in self.sources.values() for name, inner in columns.items()]
+        if len({name for name, _ in columns_of_all}) < len(columns_of_all):
+            refuse_part(star, "Several tables have a column of one name.", "table.*, or the columns by name.")
+        return columns_of_all
+
+    def on(self, node: Node) -> Scope:
+        """The same names over another relation with the same columns."""
+        return Scope(node, self.sources, self.merged)

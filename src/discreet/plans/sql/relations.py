@@ -13,11 +13,8 @@ from discreet.plans.nodes.filter import require_truth
 from discreet.plans.refusals import refuse
 from discreet.plans.sql.conditions import conjuncts, equality, is_semi_join, semi_joined
 from discreet.plans.sql.expressions import Scalars
-from discreet.plans.sql.grouped import Grouped
-from discreet.plans.sql.groups import alias_of, group_keys
-from discreet.plans.sql.measures import contains_aggregate, unit_statistic_of
-from discreet.plans.sql.reading import only, refuse_part
-from discreet.plans.sql.scope import Named, Scope, matching, name_of
+from discreet.plans.sql.grouped import Grouped, alias_of, contains_aggregate, group_keys, unit_statistic_of
+from discreet.plans.sql.reading import Named, Scope, matching, name_of, only, refuse_part
 from discreet.tables.kinds import Kind
 from discreet.tables.nearest import hint
 
@@ -44,8 +41,8 @@ def scanned(policy: Policy, name: str, verified: frozenset[str]) -> Node:
     >>> scanned(Policy([visits], epsilon=1), "visits", frozenset()).rows
     20
     """
-    for each in verified:
-        policy.table(each)  # refuses a name that is no table: a misspelled one would verify nothing
+    for verified_names in verified:
+        policy.table(verified_names)  # refuses a name that is no table: a misspelled one would verify nothing
     scan = Scan(policy.table(name), verified=name in verified)
     limit = scan.table.rows_per_unit
     return BoundRows(scan, limit) if scan.private and scan.rows is None and limit is not None else scan
@@ -83,8 +80,8 @@ class Relations:
             return self._per_unit(node, rows)
         if node.args.get("having") is not None:
             refuse_part(node.args["having"], "HAVING needs a GROUP BY.", "WHERE")
-        found = self._plain(node, rows)
-        return self._distinct(node, found) if node.args.get("distinct") is not None else found
+        node_of_all = self._plain(node, rows)
+        return self._distinct(node, node_of_all) if node.args.get("distinct") is not None else node_of_all
 
     def named(self, node: exp.Expression, outer: dict[str, Named]) -> dict[str, Named]:
         """Collect the queries that WITH gives names to; a later one sees the earlier ones."""
@@ -92,13 +89,13 @@ class Relations:
         if clause is None:
             return outer
         only(clause, "expressions")
-        found = dict(outer)
-        for each in clause.expressions:
-            only(each, "this", "alias")
-            only(each.args["alias"], "this")
+        tables = dict(outer)
+        for common in clause.expressions:
+            only(common, "this", "alias")
+            only(common.args["alias"], "this")
             # What it may refer to is fixed here, so that a name can be used again without a circle.
-            found[name_of(each.args["alias"].this)] = Named(each.this, dict(found))
-        return found
+            tables[name_of(common.args["alias"].this)] = Named(common.this, dict(tables))
+        return tables
 
     def scope(self, select: exp.Select, named: dict[str, Named]) -> Scope:
         """Read FROM, JOIN and WHERE."""
@@ -106,14 +103,14 @@ class Relations:
         if source is None:
             refuse("SELECT", why="It reads no table.", instead="SELECT … FROM a table.")
         only(source, "this")
-        found = self._source(source.this, named)
+        joined = self._source(source.this, named)
         for join in select.args.get("joins") or []:
-            found = self._join(found, join, named)
+            joined = self._join(joined, join, named)
         where = select.args.get("where")
         if where is None:
-            return found
+            return joined
         only(where, "this")
-        return self.conditions(found, conjuncts(where.this), named)
+        return self.conditions(joined, conjuncts(where.this), named)
 
     def conditions(self, scope: Scope, conditions: list[exp.Expression], named: dict[str, Named]) -> Scope:
         """Apply the conditions that WHERE joins by AND: one step for those between two subqueries."""
@@ -172,8 +169,8 @@ class Relations:
         pairs, rest, shared = self._pairs(left, right, join)
         if rest and shape is JoinKind.LEFT:
             refuse_part(join, "A LEFT JOIN is answered with equalities only.", _CONDITIONS)
-        found = _joined(left, right, Join(left.node, right.node, tuple(pairs), shape), shared)
-        return _filtered(found, [_truth(Scalars(found, self.dialect).expression(each), found) for each in rest])
+        joined = _joined(left, right, Join(left.node, right.node, tuple(pairs), shape), shared)
+        return _filtered(joined, [_truth(Scalars(joined, self.dialect).expression(part), joined) for part in rest])
 
     def _pairs(
         self, left: Scope, right: Scope, join: exp.Join
@@ -181,20 +178,20 @@ class Relations:
         """Split a join's conditions into equalities of columns, other conditions, and names that both sides share."""
         using = join.args.get("using") or []
         if using:
-            names = [name_of(each) for each in using]
+            names = [name_of(part) for part in using]
             columns = [
-                exp.column(exp.to_identifier(name, quoted=bool(each.args.get("quoted"))))
-                for name, each in zip(names, using, strict=True)
+                exp.column(exp.to_identifier(name, quoted=bool(part.args.get("quoted"))))
+                for name, part in zip(names, using, strict=True)
             ]
-            return [(left.column(each).name, right.column(each).name) for each in columns], [], names
+            return [(left.column(part).name, right.column(part).name) for part in columns], [], names
         condition = join.args.get("on")
         if condition is None:
             refuse_part(join, "Every row would meet every row.", "JOIN … ON a.unit = b.unit")
         pairs, rest = [], []
-        for each in conjuncts(condition):
-            pair = equality(left, right, each)
+        for part in conjuncts(condition):
+            pair = equality(left, right, part)
             if pair is None:
-                rest.append(each)
+                rest.append(part)
             else:
                 pairs.append(pair)
         return pairs, rest, []
@@ -209,21 +206,21 @@ class Relations:
                 continue
             if alias is None and not isinstance(node, exp.Column):
                 refuse_part(node, "A computed column of a subquery needs a name.", "expression AS name")
-            found = rows.expression(node)
-            columns.append((alias or node.name, found))
+            expression = rows.expression(node)
+            columns.append((alias or node.name, expression))
         _told_apart(select, [name for name, _ in columns])
         return Project(rows.scope.node, tuple(columns))
 
-    def _distinct(self, select: exp.Select, found: Project) -> Node:
+    def _distinct(self, select: exp.Select, project: Project) -> Node:
         """SELECT DISTINCT with the unit among the columns: one row per unit and value."""
         only(select.args["distinct"])
-        if not found.private or not any(facts.unit for facts in found.schema.values()):
+        if not project.private or not any(facts.unit for facts in project.schema.values()):
             refuse(
                 "DISTINCT",
                 why="Without the unit, rows of different units would be merged into one.",
                 instead="SELECT DISTINCT with the unit column among the columns, or COUNT(DISTINCT …).",
             )
-        return PerUnit(found, tuple(found.schema), ())
+        return PerUnit(project, tuple(project.schema), ())
 
     def _per_unit(self, select: exp.Select, rows: Scalars) -> Node:
         """A SELECT grouped by the unit: one row per unit, and per other key."""
@@ -255,8 +252,8 @@ class Relations:
         _told_apart(select, [name for name, _ in outputs])
         having = select.args.get("having")
         kept = None if having is None else grouped.expression(having.this)
-        found: Node = PerUnit(child, names, tuple(grouped.parts.items()))
-        return Project(found if kept is None else Filter(found, kept), tuple(outputs))
+        per_unit: Node = PerUnit(child, names, tuple(grouped.parts.items()))
+        return Project(per_unit if kept is None else Filter(per_unit, kept), tuple(outputs))
 
     def _union(self, node: exp.Union, named: dict[str, Named]) -> Node:
         """UNION ALL; columns by position."""
@@ -287,7 +284,7 @@ def _told_apart(select: exp.Select, names: list[str]) -> None:
     alike: dict[str, set[str]] = {}
     for name in names:
         alike.setdefault(name.casefold(), set()).add(name)
-    for name in [each.name for each in given if not each.args.get("quoted")]:
+    for name in [identifier.name for identifier in given if not identifier.args.get("quoted")]:
         if len(alike.get(name.casefold(), ())) > 1:
             refuse(
                 name, why="Two columns have this name but for upper and lower case.", instead="another name for one."
@@ -321,8 +318,8 @@ def _joined(left: Scope, right: Scope, node: Join, shared: list[str]) -> Scope:
     }
     merged = {name: f"l.{inner}" for name, inner in left.merged.items()}
     for name in shared:
-        found = left.find(exp.column(exp.to_identifier(name)))
-        merged[name] = f"l.{found}"
+        fitting = left.find(exp.column(exp.to_identifier(name)))
+        merged[name] = f"l.{fitting}"
     return Scope(node, sources, merged)
 
 

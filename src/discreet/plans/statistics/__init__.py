@@ -7,7 +7,17 @@
 
 from __future__ import annotations
 
-from discreet.plans.statistics.exact import BinCounts, DistinctCount, Moment, RowCount, Statistic, ValueCount
+from discreet.plans.statistics.exact import (
+    BinCounts,
+    DistinctCount,
+    Moment,
+    RankedCells,
+    RowCount,
+    Snapped,
+    Statistic,
+    ValueCount,
+    Window,
+)
 from discreet.plans.statistics.per_unit import (
     UnitCount,
     UnitCountDistinct,
@@ -19,8 +29,6 @@ from discreet.plans.statistics.per_unit import (
     UnitStatistic,
     UnitSum,
 )
-from discreet.plans.statistics.ranked import RankedCells, Window
-from discreet.plans.statistics.snapped import Snapped
 
 __all__ = [
     "BinCounts",

@@ -93,5 +93,5 @@ def _apart(width: Fraction) -> Fraction:
     (Fraction(1, 1), Fraction(500, 1))
     """
     power = math.floor(math.log10(width.numerator) - math.log10(width.denominator)) - 4
-    found = (digit * Fraction(10) ** each for each, digit in product(range(power, power + 6), (1, 2, 5)))
-    return next(each for each in found if width / each <= _MOST_MARKS)
+    spacings = (digit * Fraction(10) ** exponent for exponent, digit in product(range(power, power + 6), (1, 2, 5)))
+    return next(spacing for spacing in spacings if width / spacing <= _MOST_MARKS)

@@ -8,16 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.plans.expressions.arithmetic import numeric_facts
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts
 from discreet.plans.refusals import refuse
-from discreet.plans.statistics.exact import Moment
-from discreet.plans.statistics.snapped import Snapped
+from discreet.plans.statistics.exact import Moment, Snapped
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import INT64, Kind
 
 if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Schema
+    from discreet.plans.expressions.expression import Schema
 
 __all__ = [
     "UnitCount",

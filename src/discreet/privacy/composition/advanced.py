@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import integer
+from discreet.exact.rational import as_text, read_delta, require_kind
 from discreet.privacy.currencies import Approximate
 from discreet.privacy.enclosures import enclose, exp, log, round_up
-from discreet.privacy.readings import as_text, read_delta, require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number

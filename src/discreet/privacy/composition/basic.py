@@ -6,8 +6,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.exact.rational import read_list, require_kind
 from discreet.privacy.currencies import Approximate
-from discreet.privacy.readings import read_list, require_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

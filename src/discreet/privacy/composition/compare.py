@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.exact import float_up, integer, rational
+from discreet.exact.rational import cost_text, read_delta, require_kind
 from discreet.privacy.composition.advanced import advanced
 from discreet.privacy.composition.kairouz import kairouz
 from discreet.privacy.convert import DEFAULT_ORDERS, convert
 from discreet.privacy.currencies import RDP, ZCDP, Approximate
 from discreet.privacy.curve import MOST_COMPOSITIONS, Curve
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.readings import cost_text, read_delta, require_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.exact.rational import read_delta, require_kind
 from discreet.privacy.convert import convert
 from discreet.privacy.currencies import ZCDP, Approximate
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.readings import read_delta, require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number

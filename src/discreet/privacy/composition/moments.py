@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import integer, rational, shown
+from discreet.exact.rational import read_delta
 from discreet.privacy.currencies import RDP, Approximate
 from discreet.privacy.enclosures import UP, decimal, enclose, log, power, round_up
-from discreet.privacy.readings import read_delta
 
 if TYPE_CHECKING:
     from discreet.exact import Number

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import float_down, rational, shown
+from discreet.exact.rational import as_text, read_delta, read_list, require_kind
 from discreet.privacy.composition.kairouz import remaining_delta
 from discreet.privacy.currencies import Approximate
 from discreet.privacy.enclosures import round_up
-from discreet.privacy.readings import as_text, read_delta, read_list, require_kind
 from discreet.privacy.relations import require_same_relation
 
 if TYPE_CHECKING:

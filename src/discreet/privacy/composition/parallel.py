@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import counted
-from discreet.privacy.currencies import Approximate, Pure
-from discreet.privacy.readings import read_list, require_kind
+from discreet.exact.rational import read_list, require_kind
+from discreet.privacy.currencies import Approximate
 from discreet.privacy.relations import NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
@@ -99,24 +99,3 @@ def _relation_of(promises: Sequence[Approximate], parts: Parts) -> NeighborRelat
         )
         raise ParameterError(msg)
     return neighbors
-
-
-def parallel_pure(
-    promises: Sequence[Pure], parts: Parts = Parts.BY_VALUE, *, exchanged: Sequence[Pure] | None = None
-) -> Pure:
-    """Return the same for pure promises.
-
-    >>> parallel_pure([Pure(1), Pure("0.5")])
-    Pure(epsilon=1)
-    """
-    wide, inside = (
-        None
-        if listed is None
-        else [
-            Approximate(promise.epsilon, neighbors=promise.neighbors)
-            for promise in (require_kind(item, Pure, "promises") for item in read_list(listed, "promises"))
-        ]
-        for listed in (promises, exchanged)
-    )
-    worst = parallel(wide or [], parts, exchanged=inside)
-    return Pure(worst.epsilon, neighbors=worst.neighbors)

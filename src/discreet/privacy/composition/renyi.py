@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
+from discreet.exact.rational import require_kind
 from discreet.privacy.convert import convert
 from discreet.privacy.currencies import RDP, Approximate
 from discreet.privacy.enclosures import enclose, log, round_up
-from discreet.privacy.readings import require_kind
 
 if TYPE_CHECKING:
     from discreet.exact import Number

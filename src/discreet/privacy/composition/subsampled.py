@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
+from discreet.exact.rational import as_text, require_kind
 from discreet.privacy.currencies import RDP, Approximate
 from discreet.privacy.enclosures import enclose, exp, log, round_down, round_up
-from discreet.privacy.readings import as_text, require_kind
 from discreet.privacy.relations import NeighborRelation
 
 if TYPE_CHECKING:

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.exact.rational import read_delta, read_nonnegative
 from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import chain, round_up, shortened
-from discreet.privacy.part import Part, as_float, require_size
-from discreet.privacy.readings import read_delta, read_nonnegative
+from discreet.privacy.part import Part, Symmetric, as_float, require_size
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["ApproximateBound", "approximate", "examples"]
+__all__ = ["ApproximateBound", "approximate"]
 
 _HUGE = 1000  # beyond it delta times the exponential exceeds 1 for every delta that is a float
 
 
 @dataclass(frozen=True, slots=True)
-class ApproximateBound(Part):
+class ApproximateBound(Symmetric):
     """Any mechanism with this epsilon and delta: with probability delta everything is revealed, else +-epsilon.
 
     Kairouz, Oh & Viswanath 2015 (arXiv:1311.0776), Theorem 3.3.
@@ -40,20 +40,15 @@ class ApproximateBound(Part):
         require_size(self.epsilon, "epsilon")
         read_delta(require_size(self.delta, "delta"))
 
-    def losses(self) -> tuple[Loss, Loss]:
+    def loss(self) -> Loss:
         """+-epsilon, and a mass at infinity."""
         from discreet.privacy.numerics.losses.finite import two_point
 
-        loss = two_point(as_float(self.epsilon), as_float(self.delta))
-        return loss, loss
+        return two_point(as_float(self.epsilon), as_float(self.delta))
 
     def pure(self) -> Fraction | None:
         """The stated epsilon, where nothing fails."""
         return None if self.delta else self.epsilon
-
-    def rho(self) -> Fraction | None:
-        """None unless delta is 0."""
-        return None if self.delta else self.epsilon**2 / 2
 
     @property
     def failure(self) -> Fraction:
@@ -84,8 +79,3 @@ def approximate(epsilon: Number, delta: Number, *, neighbors: Relation = Neighbo
     """
     part = ApproximateBound(read_nonnegative(epsilon, "epsilon"), read_delta(delta))
     return Curve(((part, 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return approximate("0.1", "1e-9"), approximate(1, "1e-6")

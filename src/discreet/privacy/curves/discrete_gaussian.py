@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive, read_whole, require_positive, require_whole
+from discreet.privacy.part import Noise, as_float, read_positive, read_whole
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["DiscreteGaussian", "discrete_gaussian", "examples"]
+__all__ = ["DiscreteGaussianPair", "discrete_gaussian"]
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian(Part):
+class DiscreteGaussianPair(Noise):
     """Pr[Z = z] proportional to exp(-z^2 / (2 sigma^2)), against its shift by the integer sensitivity.
 
     Canonne, Kamath & Steinke 2020 (arXiv:2004.00010), Theorem 7. The law is neither scale- nor rotation-invariant: the
@@ -32,25 +32,15 @@ class DiscreteGaussian(Part):
     sigma: Fraction
     sensitivity: int
 
-    def check(self) -> None:
-        """A positive sigma and a whole sensitivity."""
-        require_positive(self.sigma, "sigma")
-        require_whole(self.sensitivity, "sensitivity")
-
-    def losses(self) -> tuple[Loss, Loss]:
+    def loss(self) -> Loss:
         """N_Z(0, sigma^2) against N_Z(sensitivity, sigma^2)."""
         from discreet.privacy.numerics.losses.discrete_gaussian import discrete_gaussian_loss
 
-        loss = discrete_gaussian_loss(as_float(self.sigma), self.sensitivity)
-        return loss, loss
+        return discrete_gaussian_loss(as_float(self.sigma), self.sensitivity)
 
     def rho(self) -> Fraction:
         """mu^2 / 2 (Canonne, Kamath & Steinke 2020, concentrated privacy of this noise)."""
         return (self.sensitivity / self.sigma) ** 2 / 2
-
-    def grouped(self, size: int) -> Part:
-        """A group moves the value by at most size times the sensitivity."""
-        return DiscreteGaussian(self.sigma, self.sensitivity * size)
 
 
 def discrete_gaussian(
@@ -61,13 +51,8 @@ def discrete_gaussian(
     >>> round(discrete_gaussian(sigma=1, sensitivity=2).delta(epsilon=12), 10)
     5.3e-09
     """
-    part = DiscreteGaussian(
+    part = DiscreteGaussianPair(
         read_positive(sigma, "sigma", "the parameter sigma of the noise"),
         read_whole(sensitivity, "sensitivity", "integer noise needs an integer sensitivity"),
     )
     return Curve(((part, 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return discrete_gaussian(100), discrete_gaussian(10, sensitivity=3), discrete_gaussian(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive, read_whole, require_positive, require_whole
+from discreet.privacy.part import Noise, as_float, read_positive, read_whole
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["DiscreteLaplace", "discrete_laplace", "examples"]
+__all__ = ["DiscreteLaplacePair", "discrete_laplace"]
 
 LARGEST_SHIFT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplace(Part):
+class DiscreteLaplacePair(Noise):
     """Pr[Z = z] proportional to exp(-|z| / scale), against its shift by the integer sensitivity.
 
     Ghosh, Roughgarden & Sundararajan 2009 (arXiv:0811.2841). With r = exp(-1/scale) the losses are (d - 2k) / scale for
@@ -38,8 +38,7 @@ class DiscreteLaplace(Part):
 
     def check(self) -> None:
         """A positive scale, and a whole sensitivity whose losses fit into memory."""
-        require_positive(self.scale, "scale")
-        require_whole(self.sensitivity, "sensitivity")
+        super(DiscreteLaplacePair, self).check()
         if self.sensitivity > LARGEST_SHIFT:
             msg = (
                 f"sensitivity is {shown(self.sensitivity)}; the exact curve is kept up to {LARGEST_SHIFT}. Use "
@@ -47,7 +46,7 @@ class DiscreteLaplace(Part):
             )
             raise ParameterError(msg)
 
-    def losses(self) -> tuple[Loss, Loss]:
+    def loss(self) -> Loss:
         """The d + 1 values with their masses."""
         import numpy as np
 
@@ -60,20 +59,11 @@ class DiscreteLaplace(Part):
         masses[-1] = 1.0
         masses[0] = float(np.exp(-rate * d))
         masses = masses / (1 + float(np.exp(-rate)))
-        loss = FiniteLoss((d - 2 * steps) * rate, masses, 0.0, 2 * rate)
-        return loss, loss
+        return FiniteLoss((d - 2 * steps) * rate, masses, 0.0, 2 * rate)
 
     def pure(self) -> Fraction:
         """The largest loss, sensitivity / scale."""
         return self.sensitivity / self.scale
-
-    def rho(self) -> Fraction:
-        """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
-        return (self.sensitivity / self.scale) ** 2 / 2
-
-    def grouped(self, size: int) -> Part:
-        """A group moves the value by at most size times the sensitivity."""
-        return DiscreteLaplace(self.scale, self.sensitivity * size)
 
 
 def discrete_laplace(
@@ -84,13 +74,8 @@ def discrete_laplace(
     >>> round(discrete_laplace(scale=10, sensitivity=2).epsilon(delta=0), 12)
     0.2
     """
-    part = DiscreteLaplace(
+    part = DiscreteLaplacePair(
         read_positive(scale, "scale", "the scale of the noise"),
         read_whole(sensitivity, "sensitivity", "integer noise needs an integer sensitivity"),
     )
     return Curve(((part, 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return discrete_laplace(100), discrete_laplace(10, sensitivity=3), discrete_laplace(1)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.privacy.curve import Curve
-from discreet.privacy.enclosures import shortened
-from discreet.privacy.part import Part, as_float, read_positive, require_positive
+from discreet.privacy.curves.pure import PureBound
+from discreet.privacy.part import Part, as_float, read_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -16,44 +16,32 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["Exponential", "examples", "exponential"]
+__all__ = ["ExponentialPair", "exponential"]
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential(Part):
+class ExponentialPair(PureBound):
     """All losses of one pair of neighbors lie in an interval of length epsilon.
 
     Dong, Durfee & Rogers 2020 (arXiv:1909.13830), on bounded range: selecting with probability proportional to
     exp(epsilon w / (2 sensitivity)) is epsilon-BR. The pair, which covers adaptive composition, is derived in
-    numerics/losses/bounded_range.py.
+    numerics/losses/bounded_range.py. The interval of a chain of neighbors is at
+    most as many times as long as there are steps.
     """
 
     kind: ClassVar[str] = "exponential"
 
-    epsilon: Fraction
+    check = Part.check
 
-    def check(self) -> None:
-        """A positive epsilon."""
-        require_positive(self.epsilon, "epsilon")
-
-    def losses(self) -> tuple[Loss, Loss]:
+    def loss(self) -> Loss:
         """The pair that dominates bounded range."""
         from discreet.privacy.numerics.losses.bounded_range import BoundedRangeLoss
 
-        loss = BoundedRangeLoss(as_float(self.epsilon))
-        return loss, loss
-
-    def pure(self) -> Fraction:
-        """The stated epsilon."""
-        return self.epsilon
+        return BoundedRangeLoss(as_float(self.epsilon))
 
     def rho(self) -> Fraction:
         """epsilon^2 / 8 (Cesar & Rogers 2021, arXiv:2004.07223, Lemma 3.4)."""
         return self.epsilon**2 / 8
-
-    def grouped(self, size: int) -> Part:
-        """The interval of a chain of neighbors is at most size times as long."""
-        return Exponential(shortened(self.epsilon * size))
 
 
 def exponential(epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
@@ -62,9 +50,4 @@ def exponential(epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD_R
     >>> exponential(epsilon=1).zcdp()
     0.125
     """
-    return Curve(((Exponential(read_positive(epsilon, "epsilon", "the mechanism's epsilon")), 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return exponential("0.05"), exponential(1), exponential(4)
+    return Curve(((ExponentialPair(read_positive(epsilon, "epsilon", "the mechanism's epsilon")), 1),), neighbors)

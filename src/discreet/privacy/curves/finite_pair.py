@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import float_up, rational
+from discreet.exact.rational import read_list, require_kind
 from discreet.privacy.curve import Curve
 from discreet.privacy.part import Part, require_probability
-from discreet.privacy.readings import read_list, require_kind
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["FinitePair", "examples", "finite_pair"]
+__all__ = ["FinitePair", "finite_pair"]
 
 _SMALLEST_RATIO = Fraction(1, 10**300)  # beyond it quotients leave the floats, and logarithms are large
 
@@ -125,11 +125,3 @@ def finite_pair(
         for name, law in (("present", present), ("absent", absent))
     )
     return Curve(((FinitePair(*laws), 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return (
-        finite_pair(["0.5", "0.3", "0.2"], ["0.45", "0.33", "0.22"]),
-        finite_pair(["0.7", "0.2", "0.09999", "0.00001"], ["0.2", "0.3", "0.5", "0"]),
-    )

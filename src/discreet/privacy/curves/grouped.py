@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import float_up, integer, shown
+from discreet.exact.rational import require_kind
 from discreet.privacy.curve import Curve, compose
-from discreet.privacy.curves.gaussian import gaussian
-from discreet.privacy.curves.laplace import laplace
 from discreet.privacy.part import OPERATIONS, Part, pair_of, require_whole
-from discreet.privacy.readings import require_kind
-from discreet.privacy.relations import NeighborRelation, Unit
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.privacy.numerics.losses.loss import Loss
+    from discreet.privacy.relations import Unit
 
-__all__ = ["Grouped", "examples", "group"]
+__all__ = ["GroupedPair", "group"]
 
 LONGEST_CHAIN = 1000
 """The most units of a group whose chain is summed term by term."""
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped(Part):
+class GroupedPair(Part):
     """One mechanism, for a chain of `size` neighbors.
 
     Chaining the definition: with y = exp(epsilon), D_k(y^k) <= (1 + y + ... + y^(k-1)) D(y).
@@ -87,18 +85,9 @@ def group(curve: Curve, size: int, unit: Unit | None = None) -> Curve:
     terms: list[tuple[Part, int]] = []
     for part, count in curve.terms:
         single = Curve(((part, 1),), curve.neighbors)
-        terms.append((part.grouped(number) or Grouped(single, number), count))
+        terms.append((part.grouped(number) or GroupedPair(single, number), count))
     # both ends of the chain are within the error of their ideal laws, whatever lies between them
     return compose(tuple(terms), relation, curve.sampling_error)
 
 
 OPERATIONS["group"] = group
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return (
-        gaussian(20).group(2),
-        laplace(5).subsample("0.1").group(2),
-        gaussian(4, neighbors=NeighborRelation.CHANGE_ONE).group(3),
-    )

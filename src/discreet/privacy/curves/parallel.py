@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import float_up, shown
+from discreet.exact.rational import require_kind
 from discreet.privacy.curve import Curve
-from discreet.privacy.curves.gaussian import gaussian
-from discreet.privacy.curves.laplace import laplace
-from discreet.privacy.curves.pure import pure
 from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, Part, rho_of
-from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import NeighborRelation, require_same_relation
 
 if TYPE_CHECKING:
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["Parallel", "examples", "parallel"]
+__all__ = ["Parallel", "parallel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +98,3 @@ def parallel(first: Curve, *others: Curve) -> Curve:
 
 
 OPERATIONS["parallel"] = parallel
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return pure(1).parallel(pure(2)), gaussian(3).parallel(laplace(4))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.curve import Curve
 
-__all__ = ["examples", "partition_selection"]
+__all__ = ["partition_selection"]
 
 
 def partition_selection(
@@ -57,8 +57,3 @@ def partition_selection(
         msg = f"threshold is {shown(threshold)}; with {many} a unit would be seen for sure. Raise it."
         raise ParameterError(msg)
     return noise * count + approximate(0, total, neighbors=neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return partition_selection(1, 30), partition_selection(4, 90, keys=3)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import integer, shown
+from discreet.exact.rational import read_nonnegative
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, require_size, require_whole
-from discreet.privacy.readings import read_nonnegative
+from discreet.privacy.part import Symmetric, as_float, require_size, require_whole
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["RandomizedResponse", "examples", "randomized_response"]
+__all__ = ["RandomizedResponsePair", "randomized_response"]
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse(Part):
+class RandomizedResponsePair(Symmetric):
     """The truth with probability e^epsilon / (e^epsilon + k - 1), each other answer with 1 / (e^epsilon + k - 1).
 
     Warner 1965; Kairouz, Oh & Viswanath 2016 (arXiv:1407.1338). Losses: epsilon, 0 (k - 2 answers), -epsilon.
@@ -38,7 +38,7 @@ class RandomizedResponse(Part):
         require_size(self.epsilon, "epsilon")
         require_whole(self.answers, "answers", least=2)
 
-    def losses(self) -> tuple[Loss, Loss]:
+    def loss(self) -> Loss:
         """Two or three values."""
         import math
 
@@ -48,20 +48,14 @@ class RandomizedResponse(Part):
 
         epsilon = as_float(self.epsilon)
         if self.answers == 2 or epsilon == 0:
-            loss = two_point(epsilon)
-            return loss, loss
+            return two_point(epsilon)
         fall = math.exp(-epsilon)
         masses = np.array([fall, (self.answers - 2) * fall, 1.0]) / (1 + (self.answers - 1) * fall)
-        loss = FiniteLoss(np.array([-epsilon, 0.0, epsilon]), masses, 0.0, epsilon, ceiling=epsilon)
-        return loss, loss
+        return FiniteLoss(np.array([-epsilon, 0.0, epsilon]), masses, 0.0, epsilon, ceiling=epsilon)
 
     def pure(self) -> Fraction:
         """The stated epsilon."""
         return self.epsilon
-
-    def rho(self) -> Fraction:
-        """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
-        return self.epsilon**2 / 2
 
 
 def randomized_response(
@@ -76,9 +70,4 @@ def randomized_response(
     if count < 2:
         msg = f"answers is {shown(answers)}; randomized response needs at least 2 possible answers."
         raise ParameterError(msg)
-    return Curve(((RandomizedResponse(read_nonnegative(epsilon, "epsilon"), count), 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return randomized_response("0.01"), randomized_response("0.5", answers=5), randomized_response(3)
+    return Curve(((RandomizedResponsePair(read_nonnegative(epsilon, "epsilon"), count), 1),), neighbors)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import counted, rational
+from discreet.exact.rational import read_list, read_nonnegative, require_kind
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, require_size
-from discreet.privacy.readings import read_list, read_nonnegative, require_kind
+from discreet.privacy.part import Symmetric, as_float, require_size
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["RenyiBound", "examples", "rdp"]
+__all__ = ["RenyiBound", "rdp"]
 
 
 @dataclass(frozen=True, slots=True)
-class RenyiBound(Part):
-    """Any mechanism with these Renyi divergences at these orders (Mironov 2017, arXiv:1702.07476, Definition 4)."""
+class RenyiBound(Symmetric):
+    """Any mechanism with these Renyi divergences at these orders (Mironov 2017, arXiv:1702.07476, Definition 4).
+
+    Finitely many orders bound no zCDP promise.
+    """
 
     kind: ClassVar[str] = "rdp"
 
@@ -46,17 +49,13 @@ class RenyiBound(Part):
             msg = "the orders are not rising from above 1; they must be distinct, such as orders=[2, 8, 32]."
             raise ParameterError(msg)
 
-    def losses(self) -> tuple[Loss, Loss]:
+    def loss(self) -> Loss:
         """K(order - 1) <= (order - 1) value."""
         from discreet.privacy.numerics.losses.moments import RenyiLoss
 
         shifted = tuple(as_float(order - 1) for order in self.orders)
         bounds = tuple(as_float((order - 1) * value) for order, value in zip(self.orders, self.values, strict=True))
-        loss = RenyiLoss(shifted, bounds)
-        return loss, loss
-
-    def rho(self) -> None:
-        """None: finitely many orders bound no zCDP promise."""
+        return RenyiLoss(shifted, bounds)
 
 
 def rdp(
@@ -72,8 +71,3 @@ def rdp(
     if len(places) == len(bounds):  # the part itself refuses unequal lengths
         places, bounds = ([pair[i] for pair in sorted(zip(places, bounds, strict=True))] for i in (0, 1))
     return Curve(((RenyiBound(tuple(places), tuple(bounds)), 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return rdp([2, 8, 32], ["0.01", "0.04", "0.16"]), rdp([4, 16], [1, 5])

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import float_up, shown
+from discreet.exact.rational import require_kind
 from discreet.privacy.curve import Curve
-from discreet.privacy.curves.gaussian import gaussian
-from discreet.privacy.curves.laplace import laplace
-from discreet.privacy.curves.randomized_response import randomized_response
 from discreet.privacy.leaks import leak_of
 from discreet.privacy.part import OPERATIONS, Part, as_float, pair_of, read_probability, require_probability, rho_of
-from discreet.privacy.readings import require_kind
 from discreet.privacy.relations import NeighborRelation
 from discreet.privacy.schemes import FixedSize, Poisson, Scheme
 
@@ -22,26 +19,50 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["FixedSize", "FixedSizeSampled", "Poisson", "PoissonSampled", "Scheme", "examples", "subsample"]
+__all__ = ["FixedSize", "FixedSizeSampled", "Poisson", "PoissonSampled", "Scheme", "subsample"]
 
 _MOST_UNITS = 10**100  # one of so many is the smallest rate
 
 
 @dataclass(frozen=True, slots=True)
-class PoissonSampled(Part):
+class Sampled(Part):
+    """All of `base` on one shared sample, for the neighbors of which the theorem about such samples speaks."""
+
+    neighbors: ClassVar[NeighborRelation]
+
+    base: Curve
+    rate: Fraction
+
+    def check(self) -> None:
+        """A curve for these neighbors, and a rate above 0."""
+        known = require_kind(self.base, Curve, "base").neighbors
+        if known.relation is not self.neighbors or known.size > 1 or not self.base.terms or self.base.sampling_error:
+            msg = (
+                f"base is {self.base!r}; this kind of sample has a proved bound for curves of {self.neighbors.value} "
+                "neighbors."
+            )
+            raise ParameterError(msg)
+        if require_probability(self.rate, "rate") * _MOST_UNITS < 1:
+            msg = (
+                f"rate is {shown(self.rate)}; below 1e-100 it leaves the range of floats. Write 1e-100, which costs "
+                "more."
+            )
+            raise ParameterError(msg)
+
+    def rho(self) -> Fraction | None:
+        """The base's: a mixture with an equal law moves no Renyi divergence up (quasi-convexity)."""
+        return rho_of(self.base.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSampled(Sampled):
     """All of `base` on one shared Poisson sample.
 
     With the unit the output is a mixture: Zhu, Dong & Wang 2022 (arXiv:2106.08567), Theorem 11, one pair per direction.
     """
 
     kind: ClassVar[str] = "poisson_sampled"
-
-    base: Curve
-    rate: Fraction
-
-    def check(self) -> None:
-        """A curve for add/remove neighbors, which is what the theorem covers, and a rate above 0."""
-        _check(self.base, self.rate, NeighborRelation.ADD_REMOVE)
+    neighbors: ClassVar[NeighborRelation] = NeighborRelation.ADD_REMOVE
 
     def losses(self) -> tuple[Loss, Loss]:
         """Mix each direction with its base."""
@@ -62,26 +83,16 @@ class PoissonSampled(Part):
             return None
         return self.rate * base[0], self.rate * base[1]
 
-    def rho(self) -> Fraction | None:
-        """The base's: a mixture with an equal law moves no Renyi divergence up (quasi-convexity)."""
-        return rho_of(self.base.terms)
-
 
 @dataclass(frozen=True, slots=True)
-class FixedSizeSampled(Part):
+class FixedSizeSampled(Sampled):
     """All of `base` on one shared sample of fixed size, under change-one.
 
     Balle, Barthe & Gaboardi 2018 (arXiv:1807.01647), Theorem 9; composed as the pair of that profile.
     """
 
     kind: ClassVar[str] = "fixed_size_sampled"
-
-    base: Curve
-    rate: Fraction
-
-    def check(self) -> None:
-        """A curve for change-one neighbors, which is what the theorem covers, and a rate above 0."""
-        _check(self.base, self.rate, NeighborRelation.CHANGE_ONE)
+    neighbors: ClassVar[NeighborRelation] = NeighborRelation.CHANGE_ONE
 
     def losses(self) -> tuple[Loss, Loss]:
         """One symmetric loss."""
@@ -102,21 +113,6 @@ class FixedSizeSampled(Part):
         if len(known) < len(sides):
             return None
         return self.rate * max(low for low, _ in known), self.rate * max(high for _, high in known)
-
-    def rho(self) -> Fraction | None:
-        """The base's."""
-        return rho_of(self.base.terms)
-
-
-def _check(base: Curve, rate: Fraction, neighbors: NeighborRelation) -> None:
-    """Refuse what no theorem about samples covers."""
-    known = require_kind(base, Curve, "base").neighbors
-    if known.relation is not neighbors or known.size > 1 or not base.terms or base.sampling_error:
-        msg = f"base is {base!r}; this kind of sample has a proved bound for curves of {neighbors.value} neighbors."
-        raise ParameterError(msg)
-    if require_probability(rate, "rate") * _MOST_UNITS < 1:
-        msg = f"rate is {shown(rate)}; below 1e-100 it leaves the range of floats. Write 1e-100, which costs more."
-        raise ParameterError(msg)
 
 
 def _base_losses(base: Curve) -> tuple[Loss, Loss]:
@@ -166,14 +162,3 @@ def subsample(curve: Curve, rate: Number, scheme: Scheme | None = None) -> Curve
 
 
 OPERATIONS["subsample"] = subsample
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return (
-        gaussian(4).subsample("0.01"),
-        gaussian(1).subsample("0.1"),
-        laplace(2).subsample("0.05"),
-        randomized_response(1).subsample("0.2"),
-        gaussian(4, neighbors=NeighborRelation.CHANGE_ONE).subsample("0.01"),
-    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
 from discreet.privacy.curve import Curve
-from discreet.privacy.part import Part, as_float, read_positive, require_positive
+from discreet.privacy.part import Symmetric, as_float, read_positive, require_positive
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["Staircase", "examples", "staircase"]
+__all__ = ["StaircasePair", "staircase"]
 
 
 @dataclass(frozen=True, slots=True)
-class Staircase(Part):
+class StaircasePair(Symmetric):
     """A density that falls by exp(-epsilon) at (k + share) * sensitivity, k = 0, 1, ..., symmetric around 0.
 
     Geng & Viswanath 2014 (arXiv:1212.1186). Against its shift by d <= sensitivity the loss is epsilon, 0 or
@@ -39,11 +39,10 @@ class Staircase(Part):
 
     def check(self) -> None:
         """A positive epsilon, and a share strictly between 0 and 1."""
-        require_positive(self.epsilon, "epsilon")
-        require_positive(self.share, "share")
+        super(StaircasePair, self).check()
         require_positive(1 - self.share, "1 - share")
 
-    def losses(self) -> tuple[Loss, Loss]:
+    def loss(self) -> Loss:
         """Three values."""
         import math
 
@@ -57,18 +56,12 @@ class Staircase(Part):
         top = 0.5 + min(g, 1 - g) * height
         middle = (1 - 2 * g) * height * fall if 2 * g < 1 else (2 * g - 1) * height
         if middle == 0:
-            loss = two_point(epsilon)
-            return loss, loss
-        loss = FiniteLoss(np.array([-epsilon, 0.0, epsilon]), np.array([top * fall, middle, top]), 0.0, epsilon)
-        return loss, loss
+            return two_point(epsilon)
+        return FiniteLoss(np.array([-epsilon, 0.0, epsilon]), np.array([top * fall, middle, top]), 0.0, epsilon)
 
     def pure(self) -> Fraction:
         """The stated epsilon."""
         return self.epsilon
-
-    def rho(self) -> Fraction:
-        """epsilon^2 / 2 (Bun & Steinke 2016, Proposition 1.4)."""
-        return self.epsilon**2 / 2
 
 
 def staircase(epsilon: Number, share: Number = "1/2", *, neighbors: Relation = NeighborRelation.ADD_REMOVE) -> Curve:
@@ -81,9 +74,4 @@ def staircase(epsilon: Number, share: Number = "1/2", *, neighbors: Relation = N
     if not 0 < place < 1:
         msg = f"share is {shown(share)}; it must lie strictly between 0 and 1, such as share='1/2'."
         raise ParameterError(msg)
-    return Curve(((Staircase(read_positive(epsilon, "epsilon", "the noise's epsilon"), place), 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return staircase("0.1", "0.4"), staircase(1), staircase(2, "0.8")
+    return Curve(((StaircasePair(read_positive(epsilon, "epsilon", "the noise's epsilon"), place), 1),), neighbors)

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.exact.rational import read_delta, read_nonnegative
 from discreet.privacy.curve import Curve
 from discreet.privacy.enclosures import shortened
-from discreet.privacy.part import Part, as_float, require_size
-from discreet.privacy.readings import read_delta, read_nonnegative
+from discreet.privacy.part import Part, Symmetric, as_float, require_size
 from discreet.privacy.relations import NeighborRelation, Relation
 
 if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.numerics.losses.loss import Loss
 
-__all__ = ["ConcentratedBound", "examples", "zcdp"]
+__all__ = ["ConcentratedBound", "zcdp"]
 
 
 @dataclass(frozen=True, slots=True)
-class ConcentratedBound(Part):
+class ConcentratedBound(Symmetric):
     """Any mechanism that is delta-approximately rho-zCDP (Bun & Steinke 2016, Definitions 1.1 and 8.1)."""
 
     kind: ClassVar[str] = "zcdp"
@@ -33,12 +33,11 @@ class ConcentratedBound(Part):
         require_size(self.rho_, "rho")
         read_delta(require_size(self.delta, "delta"))
 
-    def losses(self) -> tuple[Loss, Loss]:
+    def loss(self) -> Loss:
         """K(s) <= rho s (s + 1)."""
         from discreet.privacy.numerics.losses.moments import ConcentratedLoss
 
-        loss = ConcentratedLoss(as_float(self.rho_), as_float(self.delta))
-        return loss, loss
+        return ConcentratedLoss(as_float(self.rho_), as_float(self.delta))
 
     def rho(self) -> Fraction | None:
         """rho, unless delta is positive."""
@@ -66,8 +65,3 @@ def zcdp(rho: Number, delta: Number = 0, *, neighbors: Relation = NeighborRelati
     """
     part = ConcentratedBound(read_nonnegative(rho, "rho"), read_delta(delta))
     return Curve(((part, 1),), neighbors)
-
-
-def examples() -> tuple[Curve, ...]:
-    """Return curves on which laws are tested, from much noise to little."""
-    return zcdp("0.001"), zcdp("0.5"), zcdp("0.5", "1e-9")

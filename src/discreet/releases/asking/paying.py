@@ -1,31 +1,44 @@
-"""Questions as a ledger charges them: what it is told of a question, and how stored answers are shown again."""
+"""Paying for a question: what was paid for already is found again, and what is not is charged, run and recorded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from discreet.engines.snapshot import Snapshot
+from discreet.engines.engine import Snapshot
 from discreet.errors import BudgetError, EngineError
 from discreet.ledgers.charging import Spend, charge_all
 from discreet.ledgers.purse import Entry
+from discreet.privacy.costs import total
 from discreet.releases.asking.prices import largest_epsilon
-from discreet.releases.asking.repeats import alike, amounts, shown_again
 from discreet.releases.showing.answer import Answer
-from discreet.releases.showing.stored import Stored, merged, read_stored
+from discreet.releases.showing.stored import Stored, merged, needed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from fractions import Fraction
 
     from discreet.engines import Engine
     from discreet.ledgers.purse import Purse, Released, Repeat, Reservation
     from discreet.plans import Plan
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount
     from discreet.releases.noise.protection import Protection
     from discreet.releases.noise.recipe import Recipe
 
-__all__ = ["Asked", "Foreseen", "fits", "foresee", "pay", "pay_all", "promised", "require_room"]
+__all__ = [
+    "Asked",
+    "Foreseen",
+    "alike",
+    "amounts",
+    "fits",
+    "foresee",
+    "pay",
+    "pay_all",
+    "promised",
+    "require_room",
+    "shown_again",
+]
 
 
 class Asked(Protocol):
@@ -75,7 +88,7 @@ class Purchase(Spend[Answer]):
     """Where it is computed together with others that are paid with it."""
 
     @property
-    def cost(self) -> Currency:  # type: ignore[override]  # fixed by the protection
+    def cost(self) -> Amount:  # type: ignore[override]  # fixed by the protection
         """What the ledger is charged."""
         return self.protection.cost
 
@@ -90,9 +103,13 @@ class Purchase(Spend[Answer]):
             question.purpose,
             asked=question.asked or f"{', '.join(plan.columns)} of {', '.join(plan.tables)}",
             promise=self.protection.promise,
-            policy=plan.policy.hash,
+            policy=plan.policy.facts_hash,
             version=plan.policy.version,
-            details={"curve": self.protection.curve.record(), "bounding": plan.bounding.canonical()},
+            details={
+                "curve": self.protection.curve.record(),
+                "bounding": plan.bounding.canonical(),
+                **({"read": plan.read} if plan.read else {}),
+            },
             verified=plan.verified,
             key=self.key,
             request=self.request,
@@ -121,8 +138,9 @@ class Purchase(Spend[Answer]):
         own = Stored(self.question.recipe, self.protection, answer.groups, answer.numbers)
         kept = [own, *(part for part in _stored(self.question.plan, paid.earlier) if alike(own, part))]
         whole = merged(kept)
+        parts = tuple(part.protection for part in kept)
         return replace(
-            answer, recipe=whole.recipe, numbers=whole.numbers, promise=promised(kept), head=head, combined=len(kept)
+            answer, recipe=whole.recipe, numbers=whole.numbers, promise=promised(kept), parts=parts, head=head
         )
 
     def shown_again(self, repeat: Repeat) -> Answer:
@@ -137,14 +155,13 @@ class Purchase(Spend[Answer]):
             whole.numbers,
             promised(parts),
             nothing,
-            best.protection.price,
+            tuple(part.protection for part in parts),
             head=repeat.head,
             repeated=True,
-            combined=len(parts),
             charges=self.charges(nothing, repeat),
         )
 
-    def charges(self, cost: Currency, repeat: Repeat | None) -> dict[str, Currency]:
+    def charges(self, cost: Amount, repeat: Repeat | None) -> dict[str, Amount]:
         """What each budget is charged, by the title that a statement gives it."""
         owed = {} if repeat is None else repeat.owed
         return {
@@ -157,7 +174,7 @@ class Purchase(Spend[Answer]):
         plan, purse = self.question.plan, self.question.purse
         stored = purse.look(self.cost * 0, self.entry)
 
-        def fits(cost: Currency) -> bool:
+        def fits(cost: Amount) -> bool:
             again = None if stored is None else shown_again(plan, stored, cost)
             return purse.admits(cost, self.entry) or (again is not None and not again.owed)
 
@@ -189,7 +206,7 @@ def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protectio
     purchase, purse, cost = Purchase(*first), first[0].purse, second[1].cost
     known, budgets = purchase.known(), purse.budgets(purchase.entry)
     owed = dict.fromkeys(budgets, purchase.cost) if known is None else known.owed
-    whole = {budget: owed.get(budget, cost * 0) + cost for budget in budgets}
+    whole = {budget: total(owed.get(budget, cost * 0), cost) for budget in budgets}
     if owed and not purse.affords(whole):
         left = purse.remaining_for(first[0].analyst, first[0].purpose)
         msg = f"{max(whole.values(), key=amounts)!r} does not fit: {left!r} is left. Nothing was spent; ask for less."
@@ -200,7 +217,7 @@ def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protectio
 class Foreseen:
     """What a release would do: charge these budgets, by title, and show these stored releases, or make a new one."""
 
-    charges: dict[str, Currency]
+    charges: dict[str, Amount]
     stored: tuple[Stored, ...] = ()
 
     @property
@@ -222,7 +239,7 @@ def _title(budget: tuple[str, str]) -> str:
     return f"{scope} {name}".strip()
 
 
-def fits(question: Asked, charges: Mapping[str, Currency]) -> bool:
+def fits(question: Asked, charges: Mapping[str, Amount]) -> bool:
     """Tell whether charges, by title, fit into the asker's budgets as they are now; a charge of nothing always does."""
     budgets = question.purse.budgets(Entry("", (), analyst=question.analyst, purpose=question.purpose))
     due = {budget: charges[_title(budget)] for budget in budgets}
@@ -250,3 +267,128 @@ def promised(parts: Sequence[Stored]) -> str:
 
 def _stored(plan: Plan, answers: Iterable[Mapping[str, Any]]) -> list[Stored]:
     return [part for record in answers if (part := read_stored(plan, record)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A stored release: where it stands in the repeat, what it cost, and in which budgets it does not count yet."""
+
+    place: int
+    stored: Stored
+    cost: Amount
+    unseen: frozenset[tuple[str, str]]
+
+
+def shown_again(plan: Plan, repeat: Repeat, cost: Amount) -> Repeat | None:
+    """Choose the releases that answer a question for a price, the dearest first; None if it is to be asked anew.
+
+    The releases must be worth the price: the costs of those that combine add up; of those that do not (groups found in
+    data, chosen points, bins) one must be worth it alone. A release that counts in all of the asker's budgets already
+    is free, and is taken first. If that is not enough, releases that others bought are added, as few as possible, and
+    never so many that a budget with a limit would be charged more than the price. The dataset pays nothing either way.
+    """
+    kept = [
+        _Kept(place, stored, repeat.costs[place], repeat.unseen[place])
+        for place, record in enumerate(repeat.answers)
+        if (stored := read_stored(plan, record)) is not None
+    ]
+    kept.sort(key=lambda release: amounts(release.stored.protection.cost), reverse=True)
+    sets = _sets(kept)
+    seen = [[release for release in releases if not release.unseen] for releases in sets]
+    paid = [parts for releases in seen if (parts := _enough(releases, cost))]
+    if paid:
+        best = max(paid, key=lambda parts: amounts(parts[0].stored.protection.cost))
+    else:
+        owed = [parts for releases in sets if (parts := _with_others(releases, cost, repeat.limited))]
+        best = min(owed, key=lambda parts: _owed(repeat, parts), default=[])
+    places = [part.place for part in best]
+    return repeat.only([*places[:1], *sorted(places[1:])]) if best else None
+
+
+def amounts(cost: Amount) -> list[Fraction]:
+    """The numbers of a cost, the delta last; all costs of one question are in one currency.
+
+    >>> from discreet.privacy import Pure
+    >>> amounts(Pure(1))
+    [Fraction(1, 1)]
+    """
+    return list(cast("dict[str, Fraction]", cost.fields()).values())
+
+
+def alike(first: Stored, second: Stored) -> bool:
+    """Tell whether two releases can be combined: the same blocks for the same groups, and groups not found in data."""
+    same = first.recipe.blocks == second.recipe.blocks and first.recipe.plan.aggregate == second.recipe.plan.aggregate
+    return first is second or (same and first.protection.selection is None and first.groups == second.groups)
+
+
+def _sets(kept: Iterable[_Kept]) -> list[list[_Kept]]:
+    """Part releases into sets of those that can be combined."""
+    sets: list[list[_Kept]] = []
+    for release in kept:
+        mine = next((known for known in sets if alike(known[0].stored, release.stored)), None)
+        if mine is None:
+            sets.append([release])
+        else:
+            mine.append(release)
+    return sets
+
+
+def _enough(parts: Sequence[_Kept], cost: Amount) -> list[_Kept]:
+    """The releases of a set to be shown, if they are worth a cost; else none."""
+    if parts and parts[0].stored.recipe.combines:
+        return list(parts) if _worth(parts, cost) else []
+    best = next((part for part in parts if _worth([part], cost)), None)
+    return [] if best is None else _made_of(best, parts)
+
+
+def _with_others(parts: Sequence[_Kept], cost: Amount, limited: frozenset[tuple[str, str]]) -> list[_Kept]:
+    """The releases of a set that are worth a cost, some bought from others; none if that would charge more than it."""
+    free = [part for part in parts if not part.unseen]
+    others = sorted((part for part in parts if part.unseen), key=lambda part: (len(part.unseen), amounts(part.cost)))
+    combines = parts[0].stored.recipe.combines
+    for part in others:  # one that is enough, the cheapest of them
+        if _below([part], cost, limited) and _worth([part, *free] if combines else [part], cost):
+            return _in_order([part, *free]) if combines else _made_of(part, free)
+    if not combines:
+        return []
+    taken: list[_Kept] = []
+    for part in reversed(others):
+        if _below([*taken, part], cost, limited):
+            taken.append(part)
+    if not _worth([*taken, *free], cost):
+        return []
+    for part in sorted(taken, key=lambda other: amounts(other.cost)):
+        fewer = [other for other in taken if other is not part]
+        taken = fewer if _worth([*fewer, *free], cost) else taken
+    return _in_order([*taken, *free])
+
+
+def _made_of(best: _Kept, others: Sequence[_Kept]) -> list[_Kept]:
+    """A release and those that its sums are combined with; the asker pays for these and no others."""
+    both = [best, *(part for part in others if part is not best)]
+    used = needed([part.stored for part in both])
+    return [part for part in both if any(part.stored is stored for stored in used)]
+
+
+def _in_order(parts: Iterable[_Kept]) -> list[_Kept]:
+    return sorted(parts, key=lambda part: amounts(part.stored.protection.cost), reverse=True)
+
+
+def _worth(parts: Sequence[_Kept], cost: Amount) -> bool:
+    paid = sum((part.stored.protection.cost for part in parts), start=cost * 0)
+    return all(have >= need for have, need in zip(amounts(paid), amounts(cost), strict=True))
+
+
+def _below(parts: Sequence[_Kept], most: Amount, limited: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether showing releases charges no limited budget more than a cost."""
+    for budget in limited:
+        charge = sum((part.cost for part in parts if budget in part.unseen), start=most * 0)
+        if any(have > allowed for have, allowed in zip(amounts(charge), amounts(most), strict=True)):
+            return False
+    return True
+
+
+def _owed(repeat: Repeat, parts: Sequence[_Kept]) -> list[Fraction]:
+    """What showing releases charges in all budgets together, to choose the least."""
+    charges = [amounts(charge) for charge in repeat.only([part.place for part in parts]).owed.values()]
+    return [sum(numbers, start=0 * numbers[0]) for numbers in zip(*charges, strict=True)]

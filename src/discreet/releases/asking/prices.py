@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, ParameterError
 from discreet.exact import rational, shown
+from discreet.exact.rational import as_text
 from discreet.plans.refusals import refuse
-from discreet.privacy.readings import as_text
 from discreet.releases.noise.narrowing import cut_of, share_of
-from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.protection import Price, Protection
 from discreet.releases.showing.preview import previewed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.exact import Number
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount
     from discreet.releases.noise.recipe import Recipe
 
 __all__ = ["largest_epsilon", "price_within", "read_price"]
@@ -67,7 +66,10 @@ def read_price(  # noqa: PLR0913 - all that a price is said with, in one place
 def price_within(
     recipe: Recipe, within: Number | Mapping[str, Number], *, delta: Number | None, confidence: float
 ) -> Price:
-    """Return the least epsilon, to three digits, at which each column is within a distance, with this probability.
+    """Return the least price, to three digits, at which each column is within a distance, with this probability.
+
+    Where a budget adds divergences as well, it is the least epsilon or the least rho, whichever costs the smaller part
+    of the whole budget: a rule that knows nothing of what was spent.
 
     `within` is one distance for all columns, or one by name for some. The search looks at public facts alone: columns
     whose ± depends on the data (means, variances, quantiles) are refused.
@@ -80,11 +82,20 @@ def price_within(
     >>> float(price_within(recipe, 30, delta=None, confidence=0.95).epsilon)
     0.0982
     """
-    wanted = _wanted(recipe, within)
-    free = Price.read(recipe.plan.policy, epsilon=1, delta=delta)
+    policy = recipe.plan.policy
+    prices = [_least(recipe, within, Price.read(policy, epsilon=1, delta=delta), confidence)]
+    if policy.filter == "best" and recipe.plan.aggregate.known:
+        prices.append(_least(recipe, within, Price.read(policy, rho=1, delta=delta), confidence))
+    return min(prices, key=lambda price: Protection.of(recipe, price).part_of_budget)
 
-    def enough(epsilon: Fraction) -> bool:
-        protection = Protection.of(recipe, replace(free, epsilon=epsilon))
+
+def _least(recipe: Recipe, within: Number | Mapping[str, Number], free: Price, confidence: float) -> Price:
+    """The least price of a kind, that of `free`, at which each column is within its distance."""
+    wanted = _wanted(recipe, within)
+    kind = "epsilon" if free.epsilon is not None else "rho"
+
+    def enough(amount: Fraction) -> bool:
+        protection = Protection.of(recipe, replace(free, **{kind: amount}))
         errors = {name: previewed(recipe, protection, name, confidence) for name in wanted}
         for name, (error, note) in errors.items():
             if error is None:
@@ -99,7 +110,7 @@ def price_within(
     while not enough(high):
         high *= 2
         if high > _LARGEST:
-            msg = f"within is {shown(within)}; no epsilon up to {_LARGEST} reaches it. Ask for a larger distance."
+            msg = f"within is {shown(within)}; no {kind} up to {_LARGEST} reaches it. Ask for a larger distance."
             raise ParameterError(msg)
     low = high
     while low > Fraction(1, 10**9) and enough(low):
@@ -107,7 +118,7 @@ def price_within(
     while high - low > high / 10 ** (_DIGITS + 1):
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return replace(free, epsilon=_rounded_up(high))
+    return replace(free, **{kind: _rounded_up(high)})
 
 
 def _wanted(recipe: Recipe, within: Number | Mapping[str, Number]) -> dict[str, Fraction]:
@@ -138,7 +149,7 @@ def _rounded_up(epsilon: Fraction) -> Fraction:
     return Fraction(-(-(epsilon * unit) // 1)) / unit
 
 
-def largest_epsilon(recipe: Recipe, price: Price, fits: Callable[[Currency], bool]) -> str | None:
+def largest_epsilon(recipe: Recipe, price: Price, fits: Callable[[Amount], bool]) -> str | None:
     """Give the largest price below the asked one whose cost fits, as it would be asked for; None if none does.
 
     It is found by halving, rounded to three digits, and tried once more as it is printed.

@@ -12,16 +12,16 @@ import numpy as np
 
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import shown
+from discreet.mechanisms.adding.combinations import NoisyNumbers
 from discreet.noise import SYSTEM
+from discreet.privacy.costs import total
 from discreet.releases.asking.paying import fits, foresee, pay, promised, require_room
 from discreet.releases.asking.prices import read_price
 from discreet.releases.measures.measure import measure_kind
 from discreet.releases.noise.narrowing import bounds_of, bounds_plan, cut_of, narrowed_plan, share_of
-from discreet.releases.noise.numbers import NoisyNumbers
-from discreet.releases.noise.price import confident
-from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.protection import Protection, confident
 from discreet.releases.noise.recipe import Recipe
-from discreet.releases.showing.answer import Answer
+from discreet.releases.showing.answer import Answer, Bins
 from discreet.releases.showing.preview import Preview
 from discreet.releases.showing.stored import merged
 
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from discreet.engines import Aggregates, Engine, Prepared, Snapshot
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
+    from discreet.ledgers.statement import Usage
     from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
     from discreet.noise import BitSource
     from discreet.plans import Plan
-    from discreet.privacy.currencies import Currency
-    from discreet.releases.noise.price import Price
+    from discreet.privacy.costs import Amount
+    from discreet.releases.noise.protection import Price
     from discreet.tables import Value
 
 __all__ = ["Question", "answered"]
@@ -58,7 +59,7 @@ class Question:
     ...     _ = question.release(epsilon=1)
     ...     print(db.remaining)
     n ± 3
-    promise: ε = 1; charge: Pure(epsilon=1); left before: Pure(epsilon=3)
+    promise: ε = 1; charge: Pure(epsilon=1); used 0 % of ε = 3; about 3 more questions like this one
     Pure(epsilon=2)
     """
 
@@ -74,6 +75,7 @@ class Question:
         self._allowed("explain")
         for _, measure in self.plan.request.measures:
             measure_kind(measure)
+        _ = Bins.of(self.plan)
         _ = self.recipe
         _ = self._prepared
 
@@ -101,8 +103,8 @@ class Question:
 
     def preview(  # noqa: PLR0913 - prices and what is known
         self,
-        *,
         epsilon: Number | None = None,
+        *,
         rho: Number | None = None,
         delta: Number | None = None,
         within: Number | Mapping[str, Number] | None = None,
@@ -146,11 +148,25 @@ class Question:
             promise=replace(rest, price=price).promise,
             cost=charges["dataset"],
             charges=charges,
+            usage=self.usage(charges["dataset"]),
             fits=fits(self, charges),
         )
 
+    def usage(self, charge: Amount) -> Usage:
+        """How much is used of the asker's budgets, and how often a charge would still fit; of nothing that is not said.
+
+        >>> import pyarrow as pa
+        >>> from discreet import Database
+        >>> from discreet.tables import Policy, Table
+        >>> with Database(Policy([Table("t", row_is_unit=True)], epsilon=3), {"t": pa.table({"x": [1]})}) as db:
+        ...     question = db.sql("SELECT COUNT(*) AS n FROM t")
+        ...     print(question.usage(question.release(epsilon="0.5").cost))
+        used 17 % of ε = 3; about 5 more questions like this one
+        """
+        return self.purse.usage(self.analyst, self.purpose, charge if any(charge.fields().values()) else None)
+
     @property
-    def _left(self) -> Currency:
+    def _left(self) -> Amount:
         return self.purse.remaining_for(self.analyst, self.purpose)
 
     def _foreseen(self, protection: Protection, expected_count: int | None, confidence: float) -> Preview:
@@ -166,18 +182,19 @@ class Question:
             promise=promised(coming.stored) or preview.promise,
             cost=coming.charges["dataset"],
             charges=coming.charges,
+            usage=self.usage(coming.charges["dataset"]),
             repeated=bool(coming.stored),
             fits=fits(self, coming.charges),
         )
 
-    def _charges_of_both(self, bought: Question, first: Protection, rest: Protection) -> dict[str, Currency]:
+    def _charges_of_both(self, bought: Question, first: Protection, rest: Protection) -> dict[str, Amount]:
         """What bounds and the question between them would be charged; bounds are read only if they are paid for."""
         bounds = foresee(bought, first)
         after = dict.fromkeys(bounds.charges, rest.cost)
         if bounds.is_free:
             close = self._between(pay(bought, first), rest.price)
             after = foresee(close, Protection.of(close.recipe, rest.price)).charges
-        return {title: charge + after[title] for title, charge in bounds.charges.items()}
+        return {title: total(charge, after[title]) for title, charge in bounds.charges.items()}
 
     def _between(self, bounds: Answer, price: Price | None = None) -> Question:
         """The same question about values that are clamped to bounds that were bought.
@@ -196,8 +213,8 @@ class Question:
 
     def release(  # noqa: PLR0913 - prices and how they are divided
         self,
-        *,
         epsilon: Number | None = None,
+        *,
         rho: Number | None = None,
         delta: Number | None = None,
         within: Number | Mapping[str, Number] | None = None,
@@ -246,7 +263,7 @@ class Question:
         Where the policy's bounds are far wider than most values, noise is too: a small part of the budget for the
         quantiles `cut` and 1 - `cut` of everything that is summed, over all groups, may be worth it. It is a release of
         its own, charged at once at the price given here; the question that is returned has its own price, and its
-        explanations show the bounds. What lies beyond them is clamped, which no ± counts. A smaller cut clamps less,
+        explanations show the bounds. What lies beyond them is clamped, which no ± includes. A smaller cut clamps less,
         but the rows beyond it must be many more than noise moves a rank by (some 30 rows of a unit / epsilon), else the
         bound may fall anywhere.
         """
@@ -272,7 +289,7 @@ class Question:
         promise = replace(protection, price=price).promise
         if bounds.repeated or answer.repeated or answer.combined > 1:  # made of releases that had prices of their own
             promise = f"{bounds.promise} + {answer.promise}"
-        charges = {title: charge + answer.charges[title] for title, charge in bounds.charges.items()}
+        charges = {title: total(charge, answer.charges[title]) for title, charge in bounds.charges.items()}
         return replace(answer, promise=promise, cost=charges["dataset"], charges=charges, bounds=bounds)
 
     def ready(self, protection: Protection, snapshot: Snapshot) -> Callable[[], Answer]:
@@ -292,7 +309,7 @@ class Question:
         )
 
     def _allowed(self, action: str) -> None:
-        if not self.plan.policy.may(self.analyst, action, self.plan.tables):
+        if not self.purse.may(self.analyst, action, self.plan.tables):
             tables = ", ".join(self.plan.tables)
             msg = (
                 f"analyst {shown(self.analyst)} may not {action} questions about {tables}; ask the owner of the policy."
@@ -319,7 +336,7 @@ def answered(recipe: Recipe, protection: Protection, aggregates: Aggregates, *, 
     blocks = zip(recipe.blocks, protection.noises, strict=True)
     noisy = tuple(block.protected(recipe.plan, noise, aggregates, kept, bits) for block, noise in blocks)
     numbers = NoisyNumbers(noisy, protection.noises)
-    return Answer(recipe, groups, numbers, protection.promise, protection.cost, protection.price)
+    return Answer(recipe, groups, numbers, protection.promise, protection.cost, (protection,))
 
 
 def _selected(

@@ -15,8 +15,7 @@ from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
 from discreet.releases.asking.paying import foresee, pay_all
-from discreet.releases.noise.price import Price, confident
-from discreet.releases.noise.protection import Protection
+from discreet.releases.noise.protection import Price, Protection, confident
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from discreet.tables import Policy
 
 __all__ = ["Questions"]
+
+_PARTS = 10**9
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -79,8 +80,8 @@ class Questions:
 
     def preview(  # noqa: PLR0913 - prices and what is known
         self,
-        *,
         epsilon: Number | None = None,
+        *,
         rho: Number | None = None,
         delta: Number | None = None,
         weights: Sequence[Number] | None = None,
@@ -104,8 +105,8 @@ class Questions:
 
     def release(
         self,
-        *,
         epsilon: Number | None = None,
+        *,
         rho: Number | None = None,
         delta: Number | None = None,
         weights: Sequence[Number] | None = None,
@@ -151,9 +152,10 @@ class Questions:
         """Divide a price over different questions, in the way that has less noise."""
         policy = self._policy
         whole = sum(weights.values())
-        shares = {key: weight / whole for key, weight in weights.items()}
+        # Rounded down, so that costs, which ledgers round up to whole units, add up to no more than the price.
+        shares = {key: Fraction(math.floor(weight / whole * _PARTS), _PARTS) for key, weight in weights.items()}
         plain = {key: price.part(share, price.delta * share) for key, share in shares.items()}
-        if price.epsilon is None or not price.delta or policy.filter != "zcdp" or len(questions) == 1:
+        if price.epsilon is None or not price.delta or policy.filter not in {"zcdp", "best"} or len(questions) == 1:
             return plain
         if any(not question.plan.aggregate.known for question in questions.values()):
             return plain  # groups are selected with a delta of their own

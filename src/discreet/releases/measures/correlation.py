@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from discreet.mechanisms.adding.combinations import combined
+from discreet.mechanisms.adding.ratios import correlated
 from discreet.plans.aggregates import Correlation
 from discreet.releases.measures.measure import Cell
 from discreet.releases.measures.ratio import ROWS_UNKNOWN, TOO_FEW_ROWS, Ratio
-from discreet.releases.noise.blocks import combined
 
 if TYPE_CHECKING:
-    from discreet.releases.noise.blocks import Terms
+    from discreet.mechanisms.adding.ratios import Estimate, Product
+    from discreet.mechanisms.adding.sums import Terms
 
 __all__ = ["NoisyCorrelation"]
 
-_SPREADS = ((1, 3), (2, 4))  # of either value: its sum and its sum of squares
+_PRODUCTS = ((1, 2, 5), (1, 1, 3), (2, 2, 4))  # the covariance, and both variances
 _USUAL = 0.95
 
 
@@ -35,29 +38,21 @@ class NoisyCorrelation(Ratio):
         ]
 
     def cell(self, group: int) -> Cell:
-        """The correlation with its ±.
-
-        Covariance and variances lie within their ±, all three with the confidence; so the correlation lies between the
-        least and the largest of their ratios.
-        """
-        single = 1 - (1 - self.confidence) / 3
-        usual = [self.centered_product((one, one), two, group, _USUAL) for one, two in _SPREADS]
-        cross = self.centered_product((1, 2), 5, group, single)
-        first, second = (self.centered_product((one, one), two, group, single) for one, two in _SPREADS)
-        if cross is None or first is None or second is None:
+        """The correlation with its ±: covariance and variances lie within their ±, all three with the confidence."""
+        cross, *spreads = (self._centered(places, group, 1 - (1 - self.confidence) / 3) for places in _PRODUCTS)
+        usual = [self._centered(places, group, _USUAL) for places in _PRODUCTS[1:]]
+        if cross is None or spreads[0] is None or spreads[1] is None:
             return Cell(None, None, TOO_FEW_ROWS)
         if any(variance is not None and variance[0] <= variance[1] for variance in usual):
             return Cell(None, None, "a noisy variance is too small for a ratio.")
-        (x, off_x), (y, off_y) = first, second
-        # Roots first: the product of two variances may be too large or too small for a double.
-        value = min(max(cross[0] / (math.sqrt(x) * math.sqrt(y)), -1.0), 1.0)
-        least = math.sqrt(max(x - off_x, 0.0)) * math.sqrt(max(y - off_y, 0.0))
-        if not least:
-            return Cell(value, max(1 - value, 1 + value))
-        roots = [least, math.sqrt(x + off_x) * math.sqrt(y + off_y)]
-        ends = [(cross[0] + sign * cross[1]) / root for sign in (-1, 1) for root in roots]
-        low, high = max(min(ends), -1.0), min(max(ends), 1.0)
-        return Cell(value, max(high - value, value - low))
+        return Cell(*correlated(cross, spreads[0], spreads[1]))
+
+    def _centered(self, places: tuple[int, int, int], group: int, confidence: float) -> Estimate | None:
+        return self.centered(self._products[places], places, group, confidence)
+
+    @cached_property
+    def _products(self) -> dict[tuple[int, int, int], Product]:
+        return {places: self.product(*places) for places in _PRODUCTS}
 
     def foreseen(self, rows: int | None) -> tuple[None, str]:
         """Say what is to be expected: no bound holds for all values, as both variances may be as small as noise.
@@ -68,7 +63,7 @@ class NoisyCorrelation(Ratio):
         if rows is None:
             return None, ROWS_UNKNOWN
         deviations = [self.width(index) / math.sqrt(12) for index in (1, 2)]
-        about = self.foreseen_product((1, 2), 5, rows) / math.prod(deviations)
+        about = self.foreseen_product(self._products[_PRODUCTS[0]], rows) / math.prod(deviations)
         evenly = f"about ± {about:.2g} for independent values spread evenly over their bounds"
         expected = evenly if about < 1 else "too few rows"
         return None, (

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.mechanisms.adding.combinations import rounding_of
 from discreet.plans.aggregates import Count, CountDistinct
 from discreet.releases.measures.measure import Cell, NoisyMeasure
-from discreet.releases.noise.blocks import rounding_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

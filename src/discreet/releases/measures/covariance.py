@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.plans.aggregates import Covariance
@@ -9,7 +10,8 @@ from discreet.releases.measures.measure import Cell
 from discreet.releases.measures.ratio import ROWS_UNKNOWN, TOO_FEW_ROWS, Ratio
 
 if TYPE_CHECKING:
-    from discreet.releases.noise.blocks import Terms
+    from discreet.mechanisms.adding.ratios import Product
+    from discreet.mechanisms.adding.sums import Terms
 
 __all__ = ["NoisyCovariance"]
 
@@ -19,15 +21,19 @@ class NoisyCovariance(Ratio):
 
     reads = (Covariance,)
 
+    @cached_property
+    def _products(self) -> Product:
+        return self.product(1, 2, 3)
+
     def combinations(self) -> list[Terms]:
         """The sum of products; means of centered values are near 0."""
         return [self.terms(3)]
 
     def cell(self, group: int) -> Cell:
         """The covariance with its ±."""
-        estimate = self.centered_product((1, 2), 3, group, self.confidence)
-        return Cell(None, None, TOO_FEW_ROWS) if estimate is None else Cell(*self.divided(estimate, group))
+        estimate = self.centered(self._products, (1, 2, 3), group, self.confidence)
+        return Cell(None, None, TOO_FEW_ROWS) if estimate is None else Cell(*estimate)
 
     def foreseen(self, rows: int | None) -> tuple[float | None, str]:
         """The ± for the expected n and any means."""
-        return (None, ROWS_UNKNOWN) if rows is None else (self.foreseen_product((1, 2), 3, rows), "")
+        return (None, ROWS_UNKNOWN) if rows is None else (self.foreseen_product(self._products, rows), "")

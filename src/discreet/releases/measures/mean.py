@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.mechanisms.adding.combinations import combined
 from discreet.plans.aggregates import Mean
 from discreet.releases.measures.measure import Cell
 from discreet.releases.measures.ratio import TOO_FEW_ROWS, Ratio
-from discreet.releases.noise.blocks import combined
 from discreet.releases.showing.texts import rounded_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.releases.noise.blocks import Terms
+    from discreet.mechanisms.adding.sums import Terms
 
 __all__ = ["NoisyMean"]
 
@@ -36,7 +36,8 @@ class NoisyMean(Ratio):
         count = self.counted(group)
         if count is None:
             return Cell(None, None, TOO_FEW_ROWS)
-        return Cell(self.mean(1, count, group), self.mean_error(1, count, self.confidence))
+        average = self.averages[1]
+        return Cell(average.mean(self.number(1, group), count), average.error(count, self.confidence))
 
     def values(self) -> NDArray[np.float64]:
         """The same for all groups."""
@@ -48,8 +49,8 @@ class NoisyMean(Ratio):
     def foreseen(self, rows: int | None) -> tuple[float | None, str]:
         """The noise of the sum over n, for the expected n, or a formula."""
         if rows is not None:
-            return self.mean_error(1, rows, self.confidence), ""
-        reach = self.reach_of_sum(1, self.confidence) * float(self.factor(1).step)
+            return self.averages[1].error(rows, self.confidence), ""
+        reach = self.averages[1].reach(self.confidence)
         note = "where n is the number of rows in the group; give expected_count= for a number."
         return None, f"± {rounded_up(reach, 4)} / n, {note}"
 

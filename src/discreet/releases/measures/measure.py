@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.mechanisms.adding.combinations import NoisyNumbers
 from discreet.plans.refusals import refuse
 from discreet.plans.statistics import Moment
-from discreet.releases.noise.numbers import NoisyNumbers
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.mechanisms.sums import Noise
+    from discreet.mechanisms.adding.sums import Noise, Terms
+    from discreet.mechanisms.choosing.rank_choice import RankChoice
     from discreet.plans.aggregates import Measure
     from discreet.plans.nodes.aggregate import Sensitivity
     from discreet.plans.statistics import Snapped
-    from discreet.releases.noise.blocks import Terms
-    from discreet.releases.noise.choices import RankChoice
     from discreet.releases.noise.recipe import Recipe
 
 __all__ = ["Cell", "NoisyMeasure", "measure_kind"]
@@ -54,8 +53,7 @@ class NoisyMeasure(ABC):
     subclass names in `reads` the measures of plans that it is for.
 
     >>> from discreet.plans import plan_sql
-    >>> from discreet.releases.noise.price import Price
-    >>> from discreet.releases.noise.protection import Protection
+    >>> from discreet.releases.noise.protection import Price, Protection
     >>> from discreet.releases.noise.recipe import Recipe
     >>> from discreet.tables import Policy, Table
     >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)

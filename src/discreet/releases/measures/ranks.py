@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.mechanisms.choosing.rank_choice import RankChoice
 from discreet.plans.aggregates import Extreme, Quantiles
 from discreet.plans.statistics import RankedCells, RowCount, ValueCount
 from discreet.releases.measures.measure import Cell, NoisyMeasure
 from discreet.releases.measures.ratio import TOO_FEW_ROWS
-from discreet.releases.noise.choices import RankChoice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""What is divided by a noisy count: the ± of a mean and of a mean product, for a count that is noisy or expected."""
+"""What is divided by a noisy count: the averages and mean products of a measure, from the facts of its plan."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from discreet.mechanisms.adding.combinations import combined
+from discreet.mechanisms.adding.ratios import Average, Product, over_one_less
 from discreet.plans.aggregates import Divisor
 from discreet.releases.measures.measure import NoisyMeasure
-from discreet.releases.noise.blocks import combined
 
 if TYPE_CHECKING:
+    from discreet.mechanisms.adding.ratios import Estimate
+    from discreet.mechanisms.adding.sums import Terms
     from discreet.plans.statistics import Snapped
-    from discreet.releases.noise.blocks import Terms
 
 __all__ = ["ROWS_UNKNOWN", "TOO_FEW_ROWS", "Ratio"]
 
 ROWS_UNKNOWN = "its error depends on the number of rows; give expected_count= for a number."
 TOO_FEW_ROWS = "the noisy count is too small for a ratio."
-
-Estimate = tuple[float, float]
-"""A number and its ±."""
+_MISS_OF_N = 1 / 16
 
 
 class Ratio(NoisyMeasure):
@@ -45,35 +45,22 @@ class Ratio(NoisyMeasure):
         count = self.number(0, group)
         return count if count > self.enough else None
 
-    def reach_of_sum(self, index: int, confidence: float) -> float:
-        """Bound |z - r z'| for the noise z of a sum and z' of its count, for every r that a mean can be.
-
-        With S + z and n + z' released and r = S / n, (S + z)/(n + z') - r = (z - r z')/(n + z'), exactly. It is linear
-        in r, so it is largest at an end of the values: there it is the noise of S - low n or of S - high n.
-        """
-        ends = (combined((self.terms(index), 1), (self.terms(0), -end)) for end in self.span(index))
-        return max(self.noisy.reach(end, (1 + confidence) / 2) for end in ends)
-
     @cached_property
-    def _bounds(self) -> dict[tuple[int, float], tuple[float, float, float]]:
-        return {}
+    def averages(self) -> dict[int, Average]:
+        """For each sum, or sum of products, its average.
 
-    def mean_error(self, index: int, count: float, confidence: float) -> float:
-        """The ± of a mean, or of a mean product, over so many rows.
-
-        It is the reach of the sum over the count, and what grids move a row by: half a step for a number, unless it
-        follows from a coarser sum. A mean stays within its bounds, so it is never off by more than their distance.
+        A grid moves a row by half a step for a number, unless it follows from a coarser sum.
         """
-        if (index, confidence) not in self._bounds:
-            factors = self.moment(index).factors
-            reach = self.reach_of_sum(index, confidence) * float(math.prod(factor.step for factor in factors))
-            if len(factors) == 1:
-                rounding, widest = self.recipe.rounding(self.places[index]), self.width(index)
-            else:
-                rounding, widest = self._rounding_of_product(*factors), math.inf
-            self._bounds[index, confidence] = reach, float(rounding), widest
-        reach, rounding_of_rows, widest = self._bounds[index, confidence]
-        return min(reach / count + rounding_of_rows, widest)
+        return {index: self._average(index) for index in range(1, len(self.places))}
+
+    def _average(self, index: int) -> Average:
+        factors = self.moment(index).factors
+        step = float(math.prod(factor.step for factor in factors))
+        about = self.noisy, self.terms(index), self.terms(0), self.span(index)
+        if len(factors) > 1:
+            return Average(*about, 0.0, step, float(self._rounding_of_product(*factors)))
+        center, rounding = factors[0].center * step, float(self.recipe.rounding(self.places[index]))
+        return Average(*about, center, step, rounding, self.width(index))
 
     def _rounding_of_product(self, first: Snapped, second: Snapped) -> Fraction:
         """By how much grids move a product: each factor by half a step times the other, and both together."""
@@ -81,52 +68,46 @@ class Ratio(NoisyMeasure):
         off = [self.recipe.half_step(factor) for factor in (first, second)]
         return off[0] * far[1] + off[1] * far[0] + off[0] * off[1]
 
-    @cached_property
-    def _centers(self) -> dict[int, list[tuple[float, float]]]:
-        """For each sum the centers of its factors, and their steps."""
-        return {
-            index: [(factor.center * float(factor.step), float(factor.step)) for factor in self.moment(index).factors]
-            for index in range(1, len(self.places))
-        }
+    def product(self, first: int, second: int, mixed: int) -> Product:
+        """The mean product of two values' distances from their means."""
+        return Product(*(self.averages[index] for index in (first, second, mixed)))
 
-    @cached_property
-    def _spans(self) -> dict[int, tuple[int, int]]:
-        return {index: self.span(index) for index in range(1, len(self.places))}
+    def centered(
+        self, product: Product, indices: tuple[int, int, int], group: int, confidence: float
+    ) -> Estimate | None:
+        """That of a group over n, or over n - 1 where the measure asks for it, with its ±.
 
-    def mean(self, index: int, count: float, group: int) -> float:
-        """The center and the noisy ratio, within the bounds."""
-        low, high = self._spans[index]
-        ((center, step),) = self._centers[index]
-        return center + min(max(self.number(index, group) / count, low), high) * step
-
-    def product_error(
-        self, sums: tuple[int, int], product: int, count: float, away: tuple[float, float], confidence: float
-    ) -> float:
-        """The ± of E[(x - a)(y - b)] - (E x - a)(E y - b), for means that are so far `away` from the centers a and b.
-
-        All of its ratios, three or for one value two, hold together: each has its part of the chance of a miss. The
-        product of two means that are off by e and f is off by at most |E x - a| f + |E y - b| e + e f.
+        None where the count says nothing.
         """
-        single = 1 - (1 - confidence) / (3 if sums[0] != sums[1] else 2)
-        first, second = (self.mean_error(index, count, single) for index in sums)
-        mixed = self.mean_error(product, count, single)
-        return mixed + abs(away[0]) * second + abs(away[1]) * first + first * second
-
-    def centered_product(self, sums: tuple[int, int], product: int, group: int, confidence: float) -> Estimate | None:
-        """The mean product of both distances from the means, over n, with its ±; None where the count says nothing."""
         count = self.counted(group)
         if count is None:
             return None
-        (a, step), (b, other) = self._centers[product]
-        x, y = self.mean(sums[0], count, group) - a, self.mean(sums[1], count, group) - b
-        mixed = self.number(product, group) / count * (step * other)
-        return mixed - x * y, self.product_error(sums, product, count, (x, y), confidence)
+        first, second, mixed = (self.number(index, group) for index in indices)
+        own, about_n = self._confidences(confidence)
+        return self._divided(product.estimate((first, second, mixed), count, own), count, about_n)
 
-    def foreseen_product(self, sums: tuple[int, int], product: int, rows: int) -> float:
-        """The ± of `centered_product` over n - 1, for so many rows and means anywhere in their range."""
-        x, y = (max(abs(end) for end in factor.reach) * float(factor.step) for factor in self.moment(product).factors)
-        error = self.product_error(sums, product, rows, (x, y), self.confidence)
-        return error * (rows / (rows - 1) if rows > 1 else 1.0)
+    def foreseen_product(self, product: Product, rows: int) -> float:
+        """The ± of the same, for so many rows and means anywhere in their range."""
+        own, about_n = self._confidences(self.confidence)
+        largest = product.first.farthest * product.second.farthest
+        return self._divided((largest, product.foreseen(rows, own)), rows, about_n)[1]
+
+    @property
+    def _is_over_one_less(self) -> bool:
+        return getattr(self.measure, "divisor", None) is Divisor.SAMPLE
+
+    def _confidences(self, confidence: float) -> tuple[float, float]:
+        """With which probability a mean product over n lies within its ±, and n itself where n - 1 is divided by.
+
+        What n is off by counts little beside the rest where n is large, so n gets little of the chance of a miss.
+        """
+        about_n = (1 - confidence) * _MISS_OF_N if self._is_over_one_less else 0.0
+        return confidence + about_n, 1 - about_n
+
+    def _divided(self, estimate: Estimate, count: float, confidence: float) -> Estimate:
+        if not self._is_over_one_less:
+            return estimate
+        return over_one_less(estimate, (count, self.noisy.reach(self.terms(0), confidence)))
 
     def spread(self, square: int) -> Terms:
         """The noise of a sum of squares less that of its mean times the count; the mean is a third of the largest."""
@@ -136,11 +117,3 @@ class Ratio(NoisyMeasure):
         """How far apart the bounds of a sum's values are."""
         factor = self.factor(index)
         return float((factor.upper - factor.lower) * factor.step)
-
-    def divided(self, estimate: Estimate, group: int) -> Estimate:
-        """From the mean over n to the mean over n - 1, where the measure asks for it."""
-        count = self.number(0, group)
-        if getattr(self.measure, "divisor", None) is not Divisor.SAMPLE:
-            return estimate
-        factor = count / (count - 1) if count > 1 else 1.0
-        return estimate[0] * factor, estimate[1] * factor

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from discreet.mechanisms.adding.ratios import rooted
 from discreet.plans.aggregates import StdDev, Variance
 from discreet.releases.measures.measure import Cell
 from discreet.releases.measures.ratio import ROWS_UNKNOWN, TOO_FEW_ROWS, Ratio
 
 if TYPE_CHECKING:
-    from discreet.releases.noise.blocks import Terms
+    from discreet.mechanisms.adding.ratios import Product
+    from discreet.mechanisms.adding.sums import Terms
 
 __all__ = ["NoisyVariance"]
 
@@ -24,22 +27,21 @@ class NoisyVariance(Ratio):
     def _is_root(self) -> bool:
         return isinstance(self.measure, StdDev)
 
+    @cached_property
+    def _squares(self) -> Product:
+        return self.product(1, 1, 2)
+
     def combinations(self) -> list[Terms]:
         """The squares less their mean times the count."""
         return [self.spread(2)]
 
     def cell(self, group: int) -> Cell:
-        """The variance with its ±; a root lies between the roots of both ends."""
-        estimate = self.centered_product((1, 1), 2, group, self.confidence)
+        """The variance with its ±, or its root."""
+        estimate = self.centered(self._squares, (1, 1, 2), group, self.confidence)
         if estimate is None:
             return Cell(None, None, TOO_FEW_ROWS)
-        value, error = self.divided(estimate, group)
-        value = max(value, 0.0)
-        if not self._is_root:
-            return Cell(value, error)
-        root = math.sqrt(value)
-        below = root - math.sqrt(max(value - error, 0.0))
-        return Cell(root, max(math.sqrt(value + error) - root, below))
+        value, error = max(estimate[0], 0.0), estimate[1]
+        return Cell(*rooted((value, error))) if self._is_root else Cell(value, error)
 
     def foreseen(self, rows: int | None) -> tuple[float | None, str]:
         """The ± for the expected n and any mean; of a root, for any variance.
@@ -48,7 +50,7 @@ class NoisyVariance(Ratio):
         """
         if rows is None:
             return None, ROWS_UNKNOWN
-        error = self.foreseen_product((1, 1), 2, rows)
+        error = self.foreseen_product(self._squares, rows)
         if not self._is_root:
             return error, ""
         most = self.width(1) / 2 * math.sqrt(rows / (rows - 1) if rows > 1 else 1)

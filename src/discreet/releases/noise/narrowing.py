@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
 from discreet.plans import aggregates as agg
-from discreet.plans.bounding import Shape
 from discreet.plans.expressions import Case, Column, Greatest, IsNull, Least, Literal
 from discreet.plans.nodes.node import least, product
+from discreet.plans.normal import Shape
 from discreet.plans.plan import Plan, Request
 from discreet.plans.refusals import refuse
-from discreet.plans.statistics.ranked import RANK_BITS
+from discreet.plans.statistics.exact import RANK_BITS
 from discreet.releases.measures.measure import measure_kind
 from discreet.tables.kinds import Kind
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions import Expression
-    from discreet.plans.facts import Facts
+    from discreet.plans.expressions.expression import Facts
     from discreet.tables import Value
 
     Ends: TypeAlias = tuple[Fraction, Fraction]

@@ -1,4 +1,4 @@
-"""How a price becomes noise: its division, the family, the scales, the selection of groups, and what it promises."""
+"""What a price buys: the noise of each block of a recipe, and what it costs in the budget's own currency."""
 
 from __future__ import annotations
 
@@ -8,28 +8,102 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.exact import rational, sqrt_lower, sqrt_upper
+from discreet.errors import ParameterError
+from discreet.exact import rational, shown, sqrt_lower, sqrt_upper
+from discreet.exact.rational import as_text
+from discreet.mechanisms.choosing.rank_choice import RankChoice, laplace_rho, pure_rho
+from discreet.mechanisms.inputs.parameters import miss
 from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
 from discreet.plans.refusals import refuse
 from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma
-from discreet.privacy.readings import as_text
+from discreet.privacy.costs import Cost, cost_of, used_of
 from discreet.releases.measures.measure import NoisyMeasure
-from discreet.releases.noise.choices import RankChoice, laplace_rho, pure_rho
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.sums import Noise
+    from discreet.exact import Number
+    from discreet.mechanisms.adding.sums import Noise
     from discreet.plans.nodes.aggregate import Sensitivity
     from discreet.privacy import Curve
-    from discreet.privacy.currencies import Currency
-    from discreet.releases.noise.price import Price
+    from discreet.privacy.costs import Amount
     from discreet.releases.noise.recipe import Recipe
+    from discreet.tables import Policy
 
-__all__ = ["Protection", "rough_sigma", "shares"]
+__all__ = ["Price", "Protection", "confident", "rough_sigma", "shares"]
+
+_LARGEST = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a whole question may cost: epsilon with a delta that may be used, or rho.
+
+    With `narrow`, that part of it first buys bounds: the quantiles `cut` and 1 - `cut` of everything that is summed.
+
+    >>> from discreet.tables import Policy
+    >>> price = Price.read(Policy([], epsilon=3, delta=1e-6), epsilon=1)
+    >>> price.epsilon, price.rho, price.delta
+    (Fraction(1, 1), None, Fraction(1, 1000000000))
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction
+    narrow: Fraction | None = None
+    cut: Fraction = Fraction(1, 20)
+
+    @staticmethod
+    def read(
+        policy: Policy, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number | None = None
+    ) -> Price:
+        """Check a price against the policy's filter; delta is the policy's `release_delta` unless it is given."""
+        if (epsilon is None) == (rho is None):
+            msg = "give exactly one of epsilon and rho: the price of the whole question."
+            raise ParameterError(msg)
+        name, given = ("epsilon", epsilon) if epsilon is not None else ("rho", rho)
+        amount = rational(given if given is not None else 0, name=name)
+        if amount <= 0:
+            msg = f"{name} is {shown(given)}; it must be above 0: no finite noise reaches it."
+            raise ParameterError(msg)
+        if amount > _LARGEST:
+            msg = f"{name} is {shown(given)}; it must be at most 10**15: beyond, it promises nothing."
+            raise ParameterError(msg)
+        if name == "rho" and policy.filter not in {"zcdp", "best"}:
+            msg = (
+                f"rho is {shown(rho)}, but the budget is kept in the currency {policy.filter!r}. Give epsilon instead."
+            )
+            raise ParameterError(msg)
+        chance = policy.release_delta if delta is None else rational(delta, name="delta")
+        if not 0 <= chance < 1:
+            msg = f"delta is {shown(delta)}; it must be at least 0 and below 1."
+            raise ParameterError(msg)
+        if policy.filter == "pure" and chance:
+            msg = f"delta is {shown(delta)}, but the budget is pure: it has no delta to spend. Leave delta out."
+            raise ParameterError(msg)
+        return Price(amount, None, chance) if name == "epsilon" else Price(None, amount, chance)
+
+    def part(self, share: Fraction, delta: Fraction) -> Price:
+        """A share of the price, with its own delta."""
+        return Price(
+            None if self.epsilon is None else self.epsilon * share,
+            None if self.rho is None else self.rho * share,
+            delta,
+        )
+
+
+def confident(confidence: float) -> float:
+    """Read the probability with which a ± holds, or refuse it.
+
+    >>> confident("0.95")
+    0.95
+    """
+    return float(1 - miss(confidence))
+
 
 _MOST_KEYS = 1 << 20
 _STEPS = 60
+_NEARLY = 1.1  # variances that differ by no more than this factor count as alike
 _PARTS = 1024  # shares are whole multiples of about 1/1024, so that scales stay short fractions
 _ROUGH = (1e-3, 30.0)  # epsilons for which plain floats tell about Gaussian noise
 
@@ -43,15 +117,20 @@ class Protection:
     Gaussian blocks share what the choices leave, epsilon X with X the sum of their x_i, and all of the delta: sigma_i =
     l2_i sigma sqrt(X / x_i), where sigma is that of a sensitivity of 1 for (epsilon X, delta). Then the sum of (l2_i /
     sigma_i)^2 is 1 / sigma^2, and independent Gaussians with these moves are like one with a move of 1 at sigma,
-    exactly. The family with the smaller variances (their geometric mean) is taken. A price in rho is shared likewise:
-    rhos add.
+    exactly. A price in rho is shared likewise: rhos add.
+
+    Both families keep the promise. The one with the smaller variances (their geometric mean) is taken; with the filter
+    `best`, of two that differ by at most a factor of 1.1 in variance, the one whose cost is the smaller part of the
+    budget that the ledger was created with, by the certificate under which it is least. The rule knows nothing of what
+    was spent, nor of later budgets, so that a stored answer's noise is known for ever. The factor is small: Gaussian
+    noise of 1.16 times the variance still has the ± (95 %) of Laplace noise.
 
     Where groups are found in the data, their selection takes a share as well. It gets all of the price's delta, or half
     of it where Gaussian noise needs the other half; epsilons and deltas of the two add up to the price. Given the
     groups that were selected, the noisy numbers of just these are released: adaptive composition.
 
     >>> from discreet.plans import plan_sql
-    >>> from discreet.releases.noise.price import Price
+    >>> from discreet.releases.noise.protection import Price
     >>> from discreet.releases.noise.recipe import Recipe
     >>> from discreet.tables import Policy, Table
     >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
@@ -64,7 +143,8 @@ class Protection:
     price: Price
     noises: tuple[Noise | RankChoice, ...]
     selection: PartitionSelection | None
-    filter: str
+    policy: Policy
+    """By whose filter it is charged."""
 
     @staticmethod
     def of(recipe: Recipe, price: Price) -> Protection:
@@ -75,14 +155,29 @@ class Protection:
         blocks = _Blocks(recipe, moves)
         laplace = blocks.laplace(price)
         normal = blocks.gaussian(price, laplace)
-        noises = laplace if normal is None else normal
+        if normal is None:
+            return Protection._with(blocks, price, laplace)
+        gain = blocks.gain(laplace, normal)
+        if gain > blocks.near:
+            return Protection._with(blocks, price, normal)
+        quieter_first = (normal, laplace) if gain > 0 else (laplace, normal)
+        return min(
+            (Protection._with(blocks, price, noises) for noises in quieter_first),
+            key=lambda protection: protection.part_of_budget,
+        )
+
+    @staticmethod
+    def _with(blocks: _Blocks, price: Price, noises: tuple[Noise | RankChoice, ...]) -> Protection:
+        """Add the selection of groups, where they are not known."""
+        recipe, plan = blocks.recipe, blocks.recipe.plan
         if plan.aggregate.known:
-            return Protection(price, noises, None, plan.policy.filter)
-        delta = price.delta / 2 if noises is normal and price.epsilon is not None else price.delta
+            return Protection(price, noises, None, plan.policy)
+        normal = any(isinstance(noise, Gaussian) for noise in noises)
+        delta = price.delta / 2 if normal and price.epsilon is not None else price.delta
         # The same division that the noises were made by: shares of two would not add up to the price.
-        split = blocks.shares(gaussian=price.epsilon is None or noises is normal)
+        split = blocks.shares(gaussian=price.epsilon is None or normal)
         part = price.part(split[-1], delta)
-        return Protection(price, noises, _selection(recipe, part), plan.policy.filter)
+        return Protection(price, noises, _selection(recipe, part), plan.policy)
 
     @property
     def gaussian(self) -> bool:
@@ -114,15 +209,23 @@ class Protection:
         return f"ρ = {as_text(self.price.rho or Fraction(0))}{delta}"
 
     @cached_property
-    def cost(self) -> Currency:
-        """What is charged, in the budget's own currency, rounded up."""
+    def cost(self) -> Amount:
+        """What is charged, in the budget's own currency or by its certificates, rounded up."""
         neighbors = self.noises[0].neighbors
         epsilon = self.price.epsilon
-        if self.filter == "pure":
+        if self.policy.filter == "best":
+            return cost_of(self.curve, self.policy.certificates)
+        if self.policy.filter == "pure":
             return Pure(epsilon or 0, neighbors=neighbors)
-        if self.filter == "approximate":
+        if self.policy.filter == "approximate":
             return Approximate(epsilon or 0, self.delta, neighbors=neighbors)
         return ZCDP(self._rho, self.selection.delta if self.selection else 0, neighbors=neighbors)
+
+    @property
+    def part_of_budget(self) -> Fraction:
+        """Which part of the whole budget it costs, by the certificate of which it takes least; 0 with other filters."""
+        cost = self.cost
+        return used_of(self.policy.certificates.limits, cost) if isinstance(cost, Cost) else Fraction(0)
 
     @property
     def _rho(self) -> Fraction:
@@ -154,10 +257,12 @@ class _Blocks:
         """Laplace noise, and choices."""
         parts = [price.part(share, Fraction(0)) for share in self.shares(gaussian=price.epsilon is None)]
         blocks = zip(self.recipe.blocks, self.moves, parts, strict=False)
-        return tuple(block.laplace(self.recipe.plan, moved, part) for block, moved, part in blocks)
+        return tuple(
+            block.laplace(self.recipe.plan, moved, epsilon=part.epsilon, rho=part.rho) for block, moved, part in blocks
+        )
 
     def gaussian(self, price: Price, laplace: tuple[Noise | RankChoice, ...]) -> tuple[Noise | RankChoice, ...] | None:
-        """Gaussian noise, and choices; None where Laplace noise varies less, or Gaussian noise cannot be had."""
+        """Gaussian noise, and choices; None where Laplace noise varies less than nearly, or there is none."""
         if price.epsilon is not None and not price.delta:
             return None
         split = self.shares(gaussian=True)
@@ -169,24 +274,42 @@ class _Blocks:
             delta = price.delta if self.recipe.plan.aggregate.known else price.delta / 2
             paid = price.epsilon * all_shares
             rough = sqrt_lower(all_shares) * rational(rough_sigma(float(paid), float(delta)))
-            if self._gain(laplace, rough, split) < 0:  # by far: a search for the exact sigma would change nothing
+            if self._gain(laplace, rough, split) < -self.near:  # by far: no search changes it
                 return None
             unit = _unit_sigma(paid, delta) * sqrt_upper(all_shares)
         else:
             unit = sqrt_upper(1 / (2 * (price.rho or 1)))
-        if self._gain(laplace, unit, split) <= 0:
+        if self._gain(laplace, unit, split) <= -self.near:
             return None
         noises: list[Noise | RankChoice] = []
         for block, moved, share in zip(blocks, self.moves, split, strict=False):
-            part, sigma = price.part(share, Fraction(0)), unit * sqrt_upper(1 / share)
-            noise = block.gaussian(self.recipe.plan, moved, part, sigma)
+            part, plan = price.part(share, Fraction(0)), self.recipe.plan
+            noise = (
+                block.gaussian(plan, moved, unit * sqrt_upper(1 / share))
+                if block.added
+                else block.laplace(plan, moved, epsilon=part.epsilon, rho=part.rho)
+            )
             if noise is None:
                 return None
             noises.append(noise)
         return tuple(noises)
 
+    @property
+    def near(self) -> float:
+        """What gain decides nothing by itself: a factor of `_NEARLY` for each block, where costs are compared."""
+        best = self.recipe.plan.policy.filter == "best"
+        return math.log(_NEARLY) * sum(block.added for block in self.recipe.blocks) if best else 0.0
+
+    def gain(self, laplace: tuple[Noise | RankChoice, ...], normal: tuple[Noise | RankChoice, ...]) -> float:
+        """How much smaller the variances of Gaussian noise are, as it is drawn."""
+        return sum(
+            math.log(block.spread(noise)) - math.log(block.spread(other))
+            for block, noise, other in zip(self.recipe.blocks, laplace, normal, strict=True)
+            if block.added
+        )
+
     def _gain(self, laplace: tuple[Noise | RankChoice, ...], unit: Fraction, split: list[Fraction]) -> float:
-        """How much smaller the variances of Gaussian noise are, as the sum of the logarithms of their ratios."""
+        """How much smaller they would be for a sigma, as the sum of the logarithms of their ratios."""
         return sum(
             math.log(block.spread(noise)) - math.log(max(unit**2 * moved.l2_squared / share, Fraction(1, 10**30)))
             for block, noise, moved, share in zip(self.recipe.blocks, laplace, self.moves, split, strict=False)

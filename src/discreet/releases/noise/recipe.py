@@ -1,25 +1,304 @@
-"""Which numbers of a plan get noise: each at the least joint sensitivity, and none twice."""
+"""Which numbers of a plan get noise: in blocks, each at the least joint sensitivity, and none twice."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from discreet.plans.bounding import Shape
+from discreet.exact import counted, sqrt_lower, sqrt_upper
+from discreet.mechanisms.adding.combinations import combined
+from discreet.mechanisms.adding.sums import Partition, corners, halves, noisy_sums, pair, squares, variance_of
+from discreet.mechanisms.choosing.rank_choice import POOLED_SHARE, RankChoice, choose, learns
+from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.numbers.gaussian import Gaussian
+from discreet.noise.bits import SMALLEST_SCALE
+from discreet.plans.explain import named
+from discreet.plans.normal import Shape
 from discreet.plans.refusals import refuse
-from discreet.plans.statistics import BinCounts, Moment, RankedCells, RowCount, ValueCount
-from discreet.releases.noise.blocks import Choice, Parts, Single, combined, corners, halves, pair, squares
+from discreet.plans.statistics import BinCounts, Moment, RankedCells, RowCount, ValueCount, Window
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.plans import Plan
-    from discreet.plans.statistics import Snapped
-    from discreet.releases.noise.blocks import Block, Terms
+    from collections.abc import Iterator
+    from typing import TypeAlias
 
-__all__ = ["Recipe"]
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.engines import Aggregates
+    from discreet.mechanisms.adding.sums import Integers, Noise
+    from discreet.noise import BitSource
+    from discreet.plans import Plan
+    from discreet.plans.nodes import Aggregate
+    from discreet.plans.nodes.aggregate import Sensitivity
+    from discreet.plans.statistics import Statistic
+    from discreet.privacy.relations import Relation
+
+    Kept: TypeAlias = NDArray[np.int64] | None
+    from discreet.mechanisms.adding.sums import Terms
+    from discreet.plans.statistics import Snapped
+
+__all__ = ["Block", "Choice", "Parts", "Recipe", "Single", "Sums", "windows_of"]
+
+_SIGMAS = (Fraction(1, 2**10), Fraction(2**40))  # what the sampler of Gaussian noise holds
+
+
+class Block(Protocol):
+    """Numbers that are protected together, with a part of the price of their own.
+
+    `noise` is what `laplace`, or `gaussian` where noise is added, made for this block.
+
+    >>> blocks: list[Block] = [Single(0), Choice(0, (Fraction(1, 2),))]
+    >>> [block.added for block in blocks]
+    [True, False]
+    """
+
+    added: ClassVar[bool]
+    """Whether noise is added to its numbers, of one family or the other; else points are chosen."""
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The places of the statistics that it is made of, in the plan."""
+
+    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
+        """How far one unit moves its numbers."""
+
+    def explained(self, plan: Plan, moved: Sensitivity) -> Iterator[str]:
+        """Say which numbers it holds and how far one unit moves them."""
+
+    def laplace(
+        self, plan: Plan, moved: Sensitivity, *, epsilon: Fraction | None, rho: Fraction | None
+    ) -> Noise | RankChoice:
+        """Laplace noise, or a choice, for its part of a price."""
+
+    def gaussian(self, plan: Plan, moved: Sensitivity, sigma: Fraction) -> Noise | None:
+        """Gaussian noise of a sigma for each length 1 that a unit moves it; None where no sampler holds it."""
+
+    def statistics(self, plan: Plan, noise: Any) -> dict[int, Statistic]:  # noqa: ANN401 - see the class
+        """What the engine is asked in place of the plan's statistics, by their places: only what the noise needs."""
+
+    def protected(self, plan: Plan, noise: Any, aggregates: Aggregates, kept: Kept, bits: BitSource) -> Integers:  # noqa: ANN401
+        """The engine's integers made private: one row per group, or per group that is kept, one column per number."""
+
+    def variance(self, plan: Plan, noise: Any) -> Fraction | None:  # noqa: ANN401
+        """The variance by which two releases are weighed; None where one of them is shown, the one of less `spread`."""
+
+    def spread(self, noise: Any) -> Fraction:  # noqa: ANN401
+        """How noisy it is."""
+
+
+class Sums(ABC):
+    """What blocks share to whose numbers noise is added.
+
+    >>> issubclass(Single, Sums), issubclass(Choice, Sums)
+    (True, False)
+    """
+
+    __slots__ = ()
+
+    added: ClassVar[bool] = True
+
+    @abstractmethod
+    def exact(self, aggregates: Aggregates, kept: Kept = None) -> Integers:
+        """What noise is added to."""
+
+    def protected(self, plan: Plan, noise: Noise, aggregates: Aggregates, kept: Kept, bits: BitSource) -> Integers:
+        """Add noise, in one call for all groups."""
+        del plan
+        return noisy_sums(self.exact(aggregates, kept), noise, bits)
+
+    def laplace(
+        self, plan: Plan, moved: Sensitivity, *, epsilon: Fraction | None, rho: Fraction | None
+    ) -> DiscreteLaplace:
+        """Laplace noise of the scale l1 / epsilon.
+
+        zCDP of epsilon is at most epsilon^2 / 2: with rho = epsilon^2 / 2 it keeps its part of a price in rho.
+        """
+        paid = epsilon if epsilon is not None else sqrt_lower(2 * (rho or 0))
+        scale = max(moved.l1 / paid, SMALLEST_SCALE)  # what samplers hold: more noise than was paid for
+        return DiscreteLaplace(moved.l1, scale=scale, neighbors=plan.policy.budget.neighbors)
+
+    def gaussian(self, plan: Plan, moved: Sensitivity, sigma: Fraction) -> Gaussian | None:
+        """Gaussian noise of a sigma for each length 1 that a unit moves it; None where no sampler holds it."""
+        length = sqrt_upper(Fraction(moved.l2_squared))
+        if not _SIGMAS[0] <= length * sigma <= _SIGMAS[1]:
+            return None
+        neighbors = plan.policy.budget.neighbors
+        return Gaussian(length, sigma=length * sigma, grid=1, inputs="snapped", neighbors=neighbors)
+
+    def statistics(self, plan: Plan, noise: Noise) -> dict[int, Statistic]:  # noqa: ARG002 - sums are whole
+        """Nothing."""
+        return {}
+
+    def variance(self, plan: Plan, noise: Noise) -> Fraction | None:  # noqa: ARG002 - of any sum
+        """That of its noise."""
+        return variance_of(noise)
+
+    def spread(self, noise: Noise) -> Fraction:
+        """The variance of its noise."""
+        return variance_of(noise)
+
+
+@dataclass(frozen=True, slots=True)
+class Single(Sums):
+    """One statistic as the engine counts it.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.privacy import NeighborRelation
+    >>> from discreet.tables import Policy, Table
+    >>> plan = plan_sql(Policy([Table("people", row_is_unit=True)], epsilon=1), "SELECT COUNT(*) FROM people")
+    >>> Single(0).sensitivity(plan.aggregate, NeighborRelation.ADD_REMOVE).l1
+    1
+    """
+
+    place: int
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """One."""
+        return (self.place,)
+
+    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
+        """That of the plan."""
+        return aggregate.sensitivity(aggregate.statistics[self.place], neighbors)
+
+    def exact(self, aggregates: Aggregates, kept: Kept = None) -> Integers:
+        """The engine's integers."""
+        return aggregates.unprotected(self.place, kept)
+
+    def variance(self, plan: Plan, noise: Noise) -> Fraction | None:
+        """Bins are shown as one release counted them, so that a count of values that is their sum agrees with them."""
+        return variance_of(noise) if plan.statistics[self.place].size == 1 else None
+
+    def explained(self, plan: Plan, moved: Sensitivity) -> Iterator[str]:
+        """Name the statistic."""
+        yield f"{named(plan.statistics[self.place])}: one unit moves them by at most {moved.l1} together"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(Partition, Sums):
+    """Sums of the same rows as parts of one total, which move as far as its unit times their count does.
+
+    A row that is counted but has no value adds s = 0 to all sums, which lies between low and high: the claim does not
+    rest on what is known about NULLs. With sums clamped per unit (`Shape.SUMS`), n is min(n, k) and S is clamped to
+    [k low, k high]: as n low <= S <= n high before, min(n, k) low <= S <= min(n, k) high after, and the claim follows
+    for halves and pairs. It does not for squares and corners, which are not used then.
+
+    >>> from discreet.mechanisms.adding.sums import halves
+    >>> Parts.of(halves(0, 1)).unit
+    1
+    """
+
+    @staticmethod
+    def of(split: Partition) -> Parts:
+        """Take a partition of the plan's statistics."""
+        return Parts(split.places, split.matrix, split.unit, split.summands)
+
+    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
+        """The unit times that of the count."""
+        return aggregate.sensitivity(aggregate.statistics[self.places[0]], neighbors).times(self.unit)
+
+    def exact(self, aggregates: Aggregates, kept: Kept = None) -> Integers:
+        """The parts: one column each."""
+        return self.parts([aggregates.unprotected(place, kept) for place in self.places])
+
+    def explained(self, plan: Plan, moved: Sensitivity) -> Iterator[str]:
+        """Name the statistics that follow from the parts."""
+        symbols = ", ".join(dict.fromkeys(named(plan.statistics[place]) for place in self.places))
+        parts = f"{symbols} as {counted(len(self.matrix), 'part')} of one"
+        yield f"{parts}: one unit moves them by at most {moved.l1} together"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Points of a grid near ranks, chosen and not counted: all quantiles and extremes of one value.
+
+    The level 0 stands for the smallest value and 1 for the largest.
+
+    >>> Choice(0, (Fraction(1, 2),)).levels
+    (Fraction(1, 2),)
+    """
+
+    added: ClassVar[bool] = False
+
+    place: int
+    levels: tuple[Fraction, ...]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """One."""
+        return (self.place,)
+
+    def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
+        """That of a count of rows: see `RankChoice` for what follows from it."""
+        return aggregate.sensitivity(aggregate.statistics[self.place], neighbors)
+
+    def _cells(self, plan: Plan) -> RankedCells:
+        statistic = plan.statistics[self.place]
+        assert isinstance(statistic, RankedCells)  # noqa: S101 - points are chosen among these alone
+        return statistic
+
+    def laplace(self, plan: Plan, moved: Sensitivity, *, epsilon: Fraction | None, rho: Fraction | None) -> RankChoice:
+        """A choice; the histogram that may come before it has Laplace noise."""
+        return RankChoice.of(
+            self.levels,
+            self._cells(plan).width,
+            moved,
+            plan.policy.budget.neighbors,
+            epsilon=epsilon,
+            rho=rho,
+            several=plan.aggregate.several,
+        )
+
+    def gaussian(self, plan: Plan, moved: Sensitivity, sigma: Fraction) -> None:
+        """Points have no noise of either family."""
+
+    def statistics(self, plan: Plan, noise: RankChoice) -> dict[int, Statistic]:
+        """The cells that a choice may fall on, and bins if they are paid for; how far around follows from the price."""
+        return {self.place: replace(self._cells(plan), windows=windows_of(noise), bins=noise.pooled is not None)}
+
+    def protected(
+        self, plan: Plan, noise: RankChoice, aggregates: Aggregates, kept: Kept, bits: BitSource
+    ) -> NDArray[np.int64]:
+        """Choose a point for each group and level."""
+        cells = aggregates.unprotected_cells(self.place, kept)
+        pooled = None if noise.pooled is None else aggregates.unprotected_pooled(self.place)
+        return choose(noise, self._cells(plan), cells, bits, pooled)
+
+    def variance(self, plan: Plan, noise: RankChoice) -> None:
+        """Points are no sums."""
+
+    def spread(self, noise: RankChoice) -> Fraction:
+        """The sum of all scales."""
+        return sum(noise.scales, Fraction(0))
+
+    def explained(self, plan: Plan, moved: Sensitivity) -> Iterator[str]:
+        """Name the levels, and the histogram where it is bought."""
+        levels = ", ".join(str(level) for level in self.levels)
+        points = f"{named(plan.statistics[self.place])}, a point for each of the levels {levels}"
+        yield f"{points}: one unit moves their ranks by at most {counted(moved.l1, 'row')}"
+        if plan.aggregate.several and learns(self.levels):
+            yield (
+                f"  of their share, {POOLED_SHARE} buys noisy counts over all groups, which say where rows "
+                f"are likely: one unit moves them by at most {moved.l1} together"
+            )
+
 
 _FEW_BINS = 4
+
+
+def windows_of(choice: RankChoice) -> tuple[Window, ...]:
+    """Name the cells that a choice may fall on, as engines are asked for them.
+
+    >>> from discreet.plans.nodes.aggregate import Sensitivity
+    >>> from discreet.privacy import NeighborRelation
+    >>> moved, median = Sensitivity(1, 1, 1), (Fraction(1, 2),)
+    >>> windows_of(RankChoice.of(median, 120, moved, NeighborRelation.ADD_REMOVE, epsilon=Fraction(1)))
+    (Window(a=1, b=1, c=0, reach=73),)
+    """
+    return tuple(Window(near.a, near.b, near.c, near.reach) for near in choice.windows)
 
 
 @dataclass(frozen=True)
@@ -162,7 +441,7 @@ class _Arrangement:
                 parts = parts.with_missing(rows)
         self._add(parts)
 
-    def _parts(self, count: int, sums: list[int]) -> Parts | None:
+    def _parts(self, count: int, sums: list[int]) -> Partition | None:
         if not sums:
             return None
         clamped = self.plan.bounding.shape is Shape.SUMS
@@ -213,8 +492,8 @@ class _Arrangement:
                 self._add(halves(rows, place))
                 return
 
-    def _add(self, parts: Parts) -> None:
-        self.blocks.append(parts)
+    def _add(self, parts: Partition) -> None:
+        self.blocks.append(Parts.of(parts))
         self.terms |= parts.terms(len(self.blocks) - 1)
 
     def _derive(self, place: int, base: int) -> None:

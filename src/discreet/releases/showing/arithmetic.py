@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.plans.expressions import Add, Cast, Column, Divide, Literal, Multiply, Negate, Subtract
-from discreet.plans.facts import Facts
+from discreet.plans.expressions.expression import Facts
 from discreet.releases.measures.measure import Cell
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind

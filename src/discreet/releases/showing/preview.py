@@ -9,13 +9,15 @@ from discreet.exact import integer
 from discreet.plans.expressions import Column
 from discreet.releases.measures.measure import NoisyMeasure
 from discreet.releases.showing.arithmetic import Expected, expected, names_in, together
+from discreet.releases.showing.notes import selected
 from discreet.releases.showing.texts import html_table, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.ledgers.statement import Usage
     from discreet.plans.expressions import Expression
-    from discreet.privacy.currencies import Currency
+    from discreet.privacy.costs import Amount
     from discreet.releases.noise.protection import Protection
     from discreet.releases.noise.recipe import Recipe
 
@@ -36,16 +38,18 @@ class Preview:
     errors: dict[str, float | None]
     notes: dict[str, str]
     promise: str
-    cost: Currency | None
-    remaining: Currency | None
-    charges: Mapping[str, Currency] = field(default_factory=dict)
+    cost: Amount | None
+    remaining: Amount | None
+    charges: Mapping[str, Amount] = field(default_factory=dict)
     repeated: bool = False
+    usage: Usage | None = None
+    """How much of the budgets is used before, and how many more questions of this charge would fit."""
     fits: bool = True
     """Whether the charges would fit into all budgets that count, as they are now."""
 
     @staticmethod
     def of(
-        recipe: Recipe, protection: Protection, remaining: Currency, expected_count: int | None, confidence: float
+        recipe: Recipe, protection: Protection, remaining: Amount, expected_count: int | None, confidence: float
     ) -> Preview:
         """Compute the ± of every column that has one."""
         rows = None if expected_count is None else integer(expected_count, name="expected_count", least=1)
@@ -55,13 +59,17 @@ class Preview:
             errors[name], note = _error(recipe, protection, expression, rows, confidence)
             if note:
                 notes[name] = note
+        for note in selected(protection.selection, recipe.plan.aggregate.child.unit_kind):
+            about, _, needed = note.partition(": ")
+            notes[about] = needed
         return Preview(errors, notes, protection.promise, protection.cost, remaining)
 
     def __str__(self) -> str:
         lines = [f"{name} ± {rounded_up(error, 4)}" for name, error in self.errors.items() if error is not None]
         lines += [f"{name}: {note}" for name, note in self.notes.items()]
         lacking = "" if self.fits else ", which does not fit"
-        return "\n".join([*lines, f"promise: {self.promise}; {self._charge}{lacking}; left before: {self.remaining!r}"])
+        left = self.usage or f"left before: {self.remaining!r}"
+        return "\n".join([*lines, f"promise: {self.promise}; {self._charge}{lacking}; {left}"])
 
     def _repr_html_(self) -> str:
         rows = [
@@ -84,8 +92,7 @@ def previewed(recipe: Recipe, protection: Protection, name: str, confidence: flo
     """The ± of one column from public facts alone, or why there is none.
 
     >>> from discreet.plans import plan_sql
-    >>> from discreet.releases.noise.price import Price
-    >>> from discreet.releases.noise.protection import Protection
+    >>> from discreet.releases.noise.protection import Price, Protection
     >>> from discreet.releases.noise.recipe import Recipe
     >>> from discreet.tables import Policy, Table
     >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)

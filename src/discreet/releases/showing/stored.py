@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.exact import exact_text, rational
-from discreet.releases.noise.numbers import NoisyNumbers
-from discreet.releases.noise.price import Price
-from discreet.releases.noise.protection import Protection
+from discreet.mechanisms.adding.combinations import NoisyNumbers
+from discreet.releases.noise.protection import Price, Protection
 from discreet.releases.noise.recipe import Recipe
 
 if TYPE_CHECKING:

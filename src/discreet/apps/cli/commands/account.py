@@ -23,8 +23,8 @@ from discreet.apps.cli.options import (
 )
 from discreet.errors import ParameterError
 from discreet.exact import integer, rational
+from discreet.exact.rational import cost_text, read_delta
 from discreet.privacy.curve import MOST_COMPOSITIONS, Curve
-from discreet.privacy.readings import cost_text, read_delta
 from discreet.privacy.relations import NeighborRelation  # noqa: TC001  likewise
 
 if TYPE_CHECKING:

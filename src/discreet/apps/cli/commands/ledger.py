@@ -11,7 +11,7 @@ import typer
 
 from discreet.apps.cli.opening import PolicyFile, read_policy
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import left_text, working
+from discreet.apps.cli.screen import working
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import counted
 
@@ -74,11 +74,11 @@ def import_lines(policy: PolicyFile, file: Source, *, as_json: Json = False) -> 
         lines = _lines(file)
         MemoryLedger(stated, export=lines)  # refuses another dataset's before anything is written
         with open_ledger(stated, file=policy, export=lines) as ledger:
-            head, left, count = ledger.head, ledger.remaining, ledger.head.number + 1
+            head, used, count = ledger.head, ledger.usage(None, None), ledger.head.number + 1
     if as_json:
         print_json({"file": str(file), "dataset": stated.dataset, "entries": count, "head": str(head)})
     else:
-        typer.echo(f"the ledger of {stated.dataset} has {counted(count, 'entry')}; {left_text(left)} left; head {head}")
+        typer.echo(f"the ledger of {stated.dataset} has {counted(count, 'entry')}; {used}; head {head}")
 
 
 def _head_of(end: str) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from discreet.apps.cli.asking import QuestionOptions, asking
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import amounts, charges_record, charges_text, left_text
+from discreet.apps.cli.screen import amounts, charges_record, charges_text, folded
 
 if TYPE_CHECKING:
     from discreet.releases import Preview
@@ -36,7 +36,7 @@ def preview(
     Example: discreet preview hospital.toml "SELECT COUNT(*) AS n FROM visits" --epsilon 0.5
     """
     with asked.open() as db:
-        question = db.sql(asked.sql)
+        question = db.sql(asked.sql, dialect=asked.dialect)
         preview = question.preview(**asked.price, expected_count=expected_count)
         plan = question.explain() if explain else None
     if as_json:
@@ -47,7 +47,7 @@ def preview(
 
 def _show(preview: Preview, plan: str | None) -> None:
     """Write the preview for a person."""
-    from discreet.privacy.readings import cost_text
+    from discreet.exact.rational import cost_text
 
     if plan is not None:
         typer.echo(f"{plan}\n")
@@ -55,11 +55,11 @@ def _show(preview: Preview, plan: str | None) -> None:
         if error is not None:
             typer.echo(f"{name} ± {cost_text(error, 4)}")
     for name, note in preview.notes.items():
-        typer.echo(f"{name}: {note.replace('expected_count=', '--expected-count 1000')}")
+        typer.echo(folded(f"{name}: {note.replace('expected_count=', '--expected-count 1000')}"))
     told = "asked before; " if preview.repeated else ""
     if preview.remaining is not None:
         charge = charges_text(preview.charges) + ("" if preview.fits else ", which does not fit")
-        typer.echo(f"{preview.promise}; {told}would charge {charge}; left: {left_text(preview.remaining)}")
+        typer.echo(folded(f"{preview.promise}; {told}would charge {charge}; {preview.usage}"))
 
 
 def _record(preview: Preview, plan: str | None) -> dict[str, object]:

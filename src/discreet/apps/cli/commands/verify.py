@@ -45,7 +45,7 @@ def verify(policy: PolicyFile, *, head: Head = None, as_json: Json = False) -> N
 
 def _check_head(text: str) -> None:
     """Refuse what is no head: a wrong argument, and no fault of the ledger."""
-    from discreet.ledgers.heads import Head as KnownHead
+    from discreet.ledgers.page import Head as KnownHead
 
     try:
         KnownHead.read(text)

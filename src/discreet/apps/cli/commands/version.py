@@ -12,7 +12,6 @@ import typer
 
 from discreet.apps.cli.opening import PolicyFile, open_books, read_policy
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import left_text
 from discreet.errors import ParameterError
 from discreet.files import made
 
@@ -64,11 +63,11 @@ def new(policy: PolicyFile, name: Name = None, *, as_json: Json = False) -> None
     try:
         _require_version(policy, chosen)
         with open_books(policy) as ledger:
-            head, left = ledger.head, ledger.remaining
+            head, used = ledger.head, ledger.usage(None, None)
     except BaseException:  # the ledger did not take it: the file must not say otherwise
         _replace(policy, before)
         raise
-    text = f"{stated.dataset} is now version {chosen} (was {stated.version}). The budget stays: {left_text(left)} left."
+    text = f"{stated.dataset} is now version {chosen} (was {stated.version}). The budget stays: {used}."
     _tell({"dataset": stated.dataset, "version": chosen, "was": stated.version, "head": str(head)}, text, as_json)
 
 

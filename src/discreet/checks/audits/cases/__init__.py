@@ -1,6 +1,6 @@
-"""Worst-case neighbors, a file for each mechanism, found by walking the folder.
+"""Worst-case neighbors, a file for each family of mechanisms, found by walking the folder.
 
-Each file is named like the kind of the mechanism it presses and offers `cases()`.
+Each file offers `cases()`: of every mechanism in the family the pairs that press it hardest.
 
 >>> {"discrete_laplace", "laplace"} <= set(cases())
 True
@@ -24,5 +24,9 @@ def cases() -> dict[str, tuple[Case, ...]]:
     >>> cases()["laplace"][0].mechanism.kind
     'laplace'
     """
-    names = sorted(item.name for item in pkgutil.iter_modules(__path__))
-    return {name: importlib.import_module(f"{__name__}.{name}").cases() for name in names}
+    listed: dict[str, tuple[Case, ...]] = {}
+    for item in pkgutil.iter_modules(__path__):
+        for case in importlib.import_module(f"{__name__}.{item.name}").cases():
+            kind: str = getattr(case.mechanism, "kind", case.name)
+            listed[kind] = (*listed.get(kind, ()), case)
+    return dict(sorted(listed.items()))

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from discreet.checks.audits.case import Case
+from discreet.checks.audits.laws import normalized
 from discreet.mechanisms import InverseSensitivity
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ def _law(mechanism: InverseSensitivity, value: tuple[float, Sequence[float]]) ->
     reaches = [0.0, *accumulate(math.ceil(bound / step) * step for bound in bounds)]
     points = [i * step for i in range(round(float(mechanism.lower) / step), round(float(mechanism.upper) / step) + 1)]
     rungs = [next((k for k, far in enumerate(reaches) if abs(y - center) <= far), len(reaches)) for y in points]
-    weights = [math.exp(-float(mechanism.epsilon) * rung / 2) for rung in rungs]
-    return {y: weight / sum(weights) for y, weight in zip(points, weights, strict=True)}
+    return normalized(
+        {y: math.exp(-float(mechanism.epsilon) * rung / 2) for y, rung in zip(points, rungs, strict=True)}
+    )
 
 
 def cases() -> tuple[Case, ...]:

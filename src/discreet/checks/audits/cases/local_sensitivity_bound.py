@@ -7,7 +7,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from discreet.checks.audits.case import Case, everything
-from discreet.mechanisms.instances.local_sensitivity_bound import LocalSensitivityBound
+from discreet.checks.audits.laws import laplace_above
+from discreet.mechanisms.data_dependent.local_sensitivity_bound import LocalSensitivityBound
 
 __all__ = ["cases"]
 
@@ -17,18 +18,17 @@ _FAR = 100
 
 def cases() -> tuple[Case, ...]:
     """Return the pairs."""
-    twentieth = Fraction(1, 20)
-    made = LocalSensitivityBound(1, epsilon=6, delta=twentieth, grid=1)
+    made = LocalSensitivityBound(1, epsilon=6, delta="0.05", grid=1)
     apart = (Fraction(1, 2), 1), (Fraction(3, 2), 2)  # 1 apart, and 2 if they were snapped first
     return (
-        Case("as far as the bound allows", made, (0, 1), (1, 2), everything, twentieth, law=_law),
-        Case("between points of the grid", made, *apart, everything, twentieth, law=_law),
+        Case("as far as the bound allows", made, (0, 1), (1, 2), everything, "0.05", law=_law),
+        Case("between points of the grid", made, *apart, everything, "0.05", law=_law),
     )
 
 
 def _below(x: float) -> float:
     """The chance of standard Laplace noise below x."""
-    return math.exp(x) / 2 if x < 0 else 1 - math.exp(-x) / 2
+    return laplace_above(-x) if x < 0 else 1 - laplace_above(x)
 
 
 def _law(mechanism: LocalSensitivityBound, value: tuple[Fraction, int]) -> dict[str, float]:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from discreet.checks.audits.case import Case
+from discreet.checks.audits.case import Case, looking_at
 from discreet.checks.audits.laws import discrete_law
 from discreet.mechanisms import PartitionSelection
 from discreet.mechanisms.thresholds.partition_selection import SelectionMethod
@@ -17,10 +14,6 @@ from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from discreet.noise import BitSource
 
 __all__ = ["cases"]
 
@@ -30,10 +23,10 @@ def _chance(mechanism: PartitionSelection, count: int) -> float:
     touched = mechanism.keys * (1 if mechanism.neighbors is NeighborRelation.ADD_REMOVE else 2)
     growth = math.exp(float(mechanism.epsilon) / touched)
     delta = -math.expm1(math.log1p(-float(mechanism.delta)) / touched)
-    found = 0.0
+    chance = 0.0
     for _ in range(count):
-        found = min(growth * found + delta, 1 - (1 - found - delta) / growth, 1.0)
-    return found
+        chance = min(growth * chance + delta, 1 - (1 - chance - delta) / growth, 1.0)
+    return chance
 
 
 def _law(mechanism: PartitionSelection, counts: Mapping[str, int]) -> dict[str, float]:
@@ -45,12 +38,6 @@ def _law(mechanism: PartitionSelection, counts: Mapping[str, int]) -> dict[str, 
         sides = [p if yes else 1 - p for p, yes in zip(chances, shown, strict=True)]
         law[str(tuple(name for name, yes in zip(names, shown, strict=True) if yes))] = math.prod(sides)
     return law
-
-
-def _how_many(
-    mechanism: PartitionSelection, counts: Mapping[str, int], draws: int, bits: BitSource
-) -> NDArray[np.int64]:
-    return np.array([len(mechanism.release(counts, bits=bits).value) for _ in range(draws)])
 
 
 def _how_many_law(mechanism: PartitionSelection, counts: Mapping[str, int]) -> dict[int, float]:
@@ -74,29 +61,24 @@ def _how_many_law(mechanism: PartitionSelection, counts: Mapping[str, int]) -> d
 
 def cases() -> tuple[Case, ...]:
     """Return the pairs."""
-    tenth, changed = Fraction(1, 10), NeighborRelation.CHANGE_ONE
     alone: tuple[dict[str, int], dict[str, int]] = {"a": 1, "b": 1}, {}
 
     def made(method: str = "optimal", keys: int = 2) -> PartitionSelection:
-        return PartitionSelection(epsilon=1, delta=tenth, keys=keys, method=method)
+        return PartitionSelection(epsilon=1, delta="0.1", keys=keys, method=method)
 
-    exchanged = PartitionSelection(epsilon=1, delta=tenth, neighbors=changed)
+    exchanged = PartitionSelection(epsilon=1, delta="0.1", neighbors=NeighborRelation.CHANGE_ONE)
+    chances: dict[str, Any] = {"delta": "0.1", "law": _law}
+    several: dict[str, Any] = {
+        "draw": looking_at(lambda release: len(release.value)),
+        "delta": "0.1",
+        "draws": 2_000,
+        "law": _how_many_law,
+    }
     return (
-        Case("alone in two keys", made(), *alone, delta=tenth, law=_law, draws=2_000),
-        Case("two more of two", made(), {"a": 3, "b": 3}, {"a": 2, "b": 2}, delta=tenth, law=_law),
-        Case("exchanged", exchanged, {"a": 1}, {"b": 1}, delta=tenth, law=_law),
-        Case("alone in two keys, Laplace", made("laplace"), *alone, _how_many, tenth, 2_000, _how_many_law),
-        Case(
-            "one more of many, Laplace", made("laplace", 1), {"a": 5}, {"a": 4}, _how_many, tenth, 2_000, _how_many_law
-        ),
-        Case(
-            "alone in two keys, Gaussian",
-            made("gaussian"),
-            *alone,
-            _how_many,
-            tenth,
-            2_000,
-            _how_many_law,
-            also=({"a": 3, "b": 3},),
-        ),
+        Case("alone in two keys", made(), *alone, draws=2_000, **chances),
+        Case("two more of two", made(), {"a": 3, "b": 3}, {"a": 2, "b": 2}, **chances),
+        Case("exchanged", exchanged, {"a": 1}, {"b": 1}, **chances),
+        Case("alone in two keys, Laplace", made("laplace"), *alone, **several),
+        Case("one more of many, Laplace", made("laplace", 1), {"a": 5}, {"a": 4}, **several),
+        Case("alone in two keys, Gaussian", made("gaussian"), *alone, also=({"a": 3, "b": 3},), **several),
     )

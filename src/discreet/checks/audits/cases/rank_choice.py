@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from discreet.checks.audits.case import Case
+from discreet.checks.audits.laws import normalized
+from discreet.mechanisms.choosing.rank_choice import RankChoice, choose
+from discreet.mechanisms.choosing.weights import Weights
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM
 from discreet.plans.expressions import Column
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.plans.statistics import RankedCells, Snapped
 from discreet.privacy import NeighborRelation
-from discreet.releases.noise.choices import RankChoice, choose
-from discreet.releases.noise.weights import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.noise import BitSource
     from discreet.privacy import Curve
 
-__all__ = ["Ranked", "cases", "made"]
+__all__ = ["RankedGroups", "cases", "made"]
 
 _SMALL = 15
 _LARGE = 2**57  # so many points that none is divided further: the law of a tuple is that of its gaps
@@ -39,7 +40,7 @@ _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedGroups:
     """A choice with the grid that it chooses from; what it is given are the values of each group.
 
     >>> made((Fraction(1, 2),)).privacy.epsilon(0)
@@ -57,17 +58,17 @@ class Ranked:
 
     def release(self, groups: Sequence[Sequence[int]], *, bits: BitSource = SYSTEM) -> Release[Any]:
         """Count the cells of each group, and where it is paid for the bins of all of them, and choose."""
-        found = choose(self.choice, self.grid, [_cells(rows) for rows in groups], bits, _pooled(self.grid, groups))
-        return Release(tuple(map(tuple, found.tolist())), self)  # type: ignore[arg-type]
+        points = choose(self.choice, self.grid, [_cells(rows) for rows in groups], bits, _pooled(self.grid, groups))
+        return Release(tuple(map(tuple, points.tolist())), self)  # type: ignore[arg-type]
 
 
 def _cells(rows: Sequence[int]) -> NDArray[np.int64]:
-    found = []
+    cells = []
     below = 0
     for cell, count in sorted(Counter(rows).items()):
-        found.append((cell, below, count, len(rows)))
+        cells.append((cell, below, count, len(rows)))
         below += count
-    return np.array(found, dtype=np.int64).reshape(-1, 4)
+    return np.array(cells, dtype=np.int64).reshape(-1, 4)
 
 
 def _pooled(grid: RankedCells, groups: Sequence[Sequence[int]]) -> NDArray[np.int64]:
@@ -75,7 +76,7 @@ def _pooled(grid: RankedCells, groups: Sequence[Sequence[int]]) -> NDArray[np.in
     return np.array([counts[place] for place in range(len(grid.marks.starts))], dtype=np.int64)
 
 
-def _after_counts(mechanism: Ranked, groups: Sequence[Sequence[int]]) -> dict[str, float]:
+def _after_counts(mechanism: RankedGroups, groups: Sequence[Sequence[int]]) -> dict[str, float]:
     """The law of one level on two cells, after noisy counts of both over all groups: for all of them, one by one."""
     noise = mechanism.choice.pooled
     assert noise is not None  # noqa: S101 - the cases below say so
@@ -88,13 +89,13 @@ def _after_counts(mechanism: Ranked, groups: Sequence[Sequence[int]]) -> dict[st
         kinds[tuple(weights.digits_of(np.arange(2)).tolist())] += heights[first] * heights[second]  # type: ignore[assignment]
     law: Counter[str] = Counter()
     for digits, chance in kinds.items():
-        for place, part in _points(mechanism, groups, [2**each for each in digits]).items():
+        for place, part in _points(mechanism, groups, [2**digit for digit in digits]).items():
             law[place] += chance * part  # type: ignore[assignment]
     return dict(law)
 
 
 def _points(
-    mechanism: Ranked, groups: Sequence[Sequence[int]], sizes: Sequence[int] = (1,) * (_SMALL + 1)
+    mechanism: RankedGroups, groups: Sequence[Sequence[int]], sizes: Sequence[int] = (1,) * (_SMALL + 1)
 ) -> dict[str, float]:
     """The law of one level on a small grid: point by point, from the numbers of rows below and above."""
     choice, (scale,) = mechanism.choice, mechanism.choice.scales
@@ -107,18 +108,18 @@ def _points(
             aim = level * len(rows) + (1 - 2 * level) * min(abs(window.c), len(rows) // 4)  # an end: inside of it
             miss = level.denominator * max(low - aim, aim - high, Fraction(0))
             weights[point] = size * math.exp(-min(miss, Fraction(window.reach)) / scale)
-        laws.append({point: weight / sum(weights.values()) for point, weight in weights.items()})
+        laws.append(normalized(weights))
     chances = itertools.product(*(law.items() for law in laws))
-    return {str(tuple((p,) for p, _ in each)): math.prod(chance for _, chance in each) for each in chances}
+    return {str(tuple((p,) for p, _ in chosen)): math.prod(chance for _, chance in chosen) for chosen in chances}
 
 
-def _places(mechanism: Ranked, groups: Sequence[Sequence[int]], count: int, bits: BitSource) -> NDArray[np.str_]:
+def _places(mechanism: RankedGroups, groups: Sequence[Sequence[int]], count: int, bits: BitSource) -> NDArray[np.str_]:
     """Between which cuts the points of the only group lie."""
     released = (mechanism.release(groups, bits=bits).value[0] for _ in range(count))
     return np.array([str(np.searchsorted(_CUTS, points, side="left").tolist()) for points in released])
 
 
-def _tuples(mechanism: Ranked, groups: Sequence[Sequence[int]]) -> Mapping[str, float]:
+def _tuples(mechanism: RankedGroups, groups: Sequence[Sequence[int]]) -> Mapping[str, float]:
     """The law of several levels: of sorted tuples by the gaps between cuts, all rows lying on cuts.
 
     With k points in a gap of g points there are g^k / k! tuples.
@@ -135,7 +136,7 @@ def _tuples(mechanism: Ranked, groups: Sequence[Sequence[int]]) -> Mapping[str, 
         size = math.prod(gaps[at][0] for at in chosen)
         size /= math.prod(math.factorial(held) for held in Counter(chosen).values())
         weights[str(list(chosen))] = size * math.exp(-miss / scale)
-    return {place: weight / sum(weights.values()) for place, weight in weights.items()}
+    return normalized(weights)
 
 
 def made(  # noqa: PLR0913 - what cases differ in
@@ -153,8 +154,8 @@ def made(  # noqa: PLR0913 - what cases differ in
     True
     """
     choice = RankChoice.of(levels, width, moved, neighbors, epsilon=Fraction(epsilon), several=several)
-    found = Ranked(choice, RankedCells(Snapped(Column("x"), 0, width, 0, Fraction(1))))
-    return cast("Mechanism[Any, Any]", found)  # it has all that an audit asks for
+    ranked = RankedGroups(choice, RankedCells(Snapped(Column("x"), 0, width, 0, Fraction(1))))
+    return cast("Mechanism[Any, Any]", ranked)  # it has all that an audit asks for
 
 
 def cases() -> tuple[Case, ...]:
@@ -162,34 +163,16 @@ def cases() -> tuple[Case, ...]:
     two, changed = Sensitivity(1, 2, 2), NeighborRelation.CHANGE_ONE
     quarters = (Fraction(1, 4), Fraction(3, 4))
     first, second, third = _CUTS
-    spread = list(range(0, 16, 3)) * 2
+    spread, heap = list(range(0, 16, 3)) * 2, [15] * 9
+    several, groups = made((_HALF,), two), ([[15], [15]], [[3, 15], [3, 15]])
+    pooled = made((_HALF,), width=1, epsilon=16, several=True)
+    three, wide = [second, second, third], made(quarters, width=_LARGE, epsilon=2)
+    exchanged = made((_HALF,), two, epsilon=4, neighbors=changed)
     return (
         Case("a row more", made((_HALF,)), [[15]], [[3, 15]], draws=2_000, law=_points, also=([spread],)),
-        Case("a row more, near the end", made((Fraction(0),)), [[15] * 9], [[15] * 9 + [3]], draws=2_000, law=_points),
-        Case(
-            "a row in each of two groups",
-            made((_HALF,), two),
-            [[15], [15]],
-            [[3, 15], [3, 15]],
-            law=_points,
-            also=([spread, spread],),
-        ),
-        Case(
-            "a row more, after counts of two groups",
-            made((_HALF,), width=1, epsilon=16, several=True),
-            [[0, 1], [1]],
-            [[0, 0, 1], [1]],
-            law=_after_counts,
-        ),
-        Case("a row exchanged", made((_HALF,), two, epsilon=4, neighbors=changed), [[13, 15]], [[2, 13]], law=_points),
-        Case(
-            "two levels together",
-            made(quarters, width=_LARGE, epsilon=2),
-            [[second, second, third]],
-            [[first, second, second, third]],
-            _places,
-            draws=600,
-            law=_tuples,
-            coarse=True,
-        ),
+        Case("a row more, near the end", made((Fraction(0),)), [heap], [[*heap, 3]], draws=2_000, law=_points),
+        Case("a row in each of two groups", several, *groups, law=_points, also=([spread, spread],)),
+        Case("a row more, after counts of two groups", pooled, [[0, 1], [1]], [[0, 0, 1], [1]], law=_after_counts),
+        Case("a row exchanged", exchanged, [[13, 15]], [[2, 13]], law=_points),
+        Case("two levels together", wide, [three], [[first, *three]], _places, draws=600, law=_tuples, coarse=True),
     )

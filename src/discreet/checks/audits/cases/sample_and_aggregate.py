@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.checks.audits.case import Case
-from discreet.checks.audits.laws import discrete_law, flipped, softmax
+from discreet.checks.audits.laws import flipped, laplace_law, softmax
 from discreet.mechanisms import SampleAndAggregate
 from discreet.privacy import NeighborRelation
 
@@ -26,7 +25,7 @@ def _loud(rows: Sequence[float]) -> float:
 def _mean(mechanism: SampleAndAggregate, value: Given) -> dict[float, float]:
     """The sum over blocks, one of which says the largest row and the others 0, with noise for one block's whole way."""
     scale, last = 4 / float(mechanism.epsilon), 4 * mechanism.blocks
-    law = discrete_law(lambda z: math.exp(-abs(z) / scale), int(_loud(value[0])), 0, last)
+    law = laplace_law(scale, int(_loud(value[0])), 0, last)
     return {total / mechanism.blocks: chance for total, chance in law.items()}
 
 
@@ -44,32 +43,15 @@ def _mode(mechanism: SampleAndAggregate, value: Given) -> dict[float, float]:
 
 def cases() -> tuple[Case, ...]:
     """Return the pairs; all rows are in one block, so that the answer moves from bound to bound."""
-    few, many = ([0.0], _loud), ([0.0, 4.0], _loud)
+    few, middle, many = (([row], _loud) for row in (0.0, 2.0, 4.0))
+    none_and_many = few, ([0.0, 4.0], _loud)
     facts: dict[str, Any] = {"lower": 0, "upper": 4, "grid": 1}
-    middle, change = ([2.0], _loud), NeighborRelation.CHANGE_ONE
+    votes = SampleAndAggregate(1, **facts, epsilon=4, aggregator="mode", neighbors=NeighborRelation.CHANGE_ONE)
+    half = SampleAndAggregate(1, **facts, epsilon=8, aggregator="median")
+    mean, two = (SampleAndAggregate(blocks, **facts, epsilon=1) for blocks in (1, 2))
     return (
-        Case("a mean", SampleAndAggregate(1, **facts, epsilon=1), few, many, draws=3_000, law=_mean, also=(middle,)),
-        Case(
-            "a mean of two blocks",
-            SampleAndAggregate(2, **facts, epsilon=1),
-            few,
-            many,
-            draws=1_500,
-            law=_mean,
-        ),
-        Case(
-            "a median",
-            SampleAndAggregate(1, **facts, epsilon=8, aggregator="median"),
-            few,
-            many,
-            draws=600,
-            law=_median,
-        ),
-        Case(
-            "a mode",
-            SampleAndAggregate(1, **facts, epsilon=4, aggregator="mode", neighbors=change),
-            few,
-            ([4.0], _loud),
-            law=_mode,
-        ),
+        Case("a mean", mean, *none_and_many, draws=3_000, law=_mean, also=(middle,)),
+        Case("a mean of two blocks", two, *none_and_many, draws=1_500, law=_mean),
+        Case("a median", half, *none_and_many, draws=600, law=_median),
+        Case("a mode", votes, few, many, law=_mode),
     )

@@ -69,7 +69,7 @@ class Tail:
     """Logarithm of the part of the integrand that is the same on all lines."""
     brink: Reals | None
     """The same for the end of the path, where the loss is trimmed."""
-    blocks: dict[int, Block]
+    blocks: dict[int, NodeBlock]
 
     @staticmethod
     def at(loss: SampledPair, real: float) -> Tail:
@@ -119,7 +119,7 @@ class Tail:
         ends = (block.edges * (-np.expm1(-fall) / fall)).sum(axis=1)
         return float(np.minimum(sizes + ends, sizes * block.growth).min())
 
-    def _block(self, theta: Reals) -> Block:
+    def _block(self, theta: Reals) -> NodeBlock:
         """Evaluate the integrand on lines of these angles."""
         loss, odds = self.nodes.loss, self.odds
         along, across = 1 + odds * np.cos(theta), odds * np.sin(theta)
@@ -128,16 +128,16 @@ class Tail:
         log = self.base + lift + (0.5 * self.nodes.tilt) * np.log(along * along + across * across)
         weights = np.exp(np.minimum(log, 600.0))
         if self.brink is None:
-            return Block(weights, angles, None, angles, np.ones(1))
+            return NodeBlock(weights, angles, None, angles, np.ones(1))
         edges = 2.2 * theta * loss.sigma * np.exp(np.minimum(self.brink + lift, 600.0))
         rates = np.minimum(angles, theta * (odds / (1 + odds)))
         sharp = math.fsum(width**-2 for _, width in loss.ends)
         growth = np.exp(0.5 * (theta[:, 0] * loss.sigma) ** 2 * sharp)  # infinite where that is no use
-        return Block(weights, angles, edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1), growth)
+        return NodeBlock(weights, angles, edges, np.concatenate([np.zeros_like(theta), rates[:, :-1]], axis=1), growth)
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class NodeBlock:
     """Lines of several angles: one row each, one column a node."""
 
     weights: Reals

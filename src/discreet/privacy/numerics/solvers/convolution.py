@@ -67,7 +67,7 @@ FFT = 8 * ULP
 
 
 @dataclass(frozen=True)
-class Law:
+class LatticeLaw:
     """Masses under P at values offset + span * places; the P- and Q-probability of what lies beyond them."""
 
     offset: float
@@ -83,7 +83,7 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TransformPlan:
     """The choices for one convolution: none of them can make it wrong, only wide."""
 
     tilt: float
@@ -106,10 +106,10 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Sum:
+class LatticeSum:
     """A composed law on one circle: suffix sums from which delta is read, and what they may miss."""
 
-    plan: Plan
+    plan: TransformPlan
     first: float
     """The value of index 0, the first above the start."""
     over: Reals
@@ -143,8 +143,8 @@ class Sum:
 class Convolution(Inverse):
     """The laws above and below, composed."""
 
-    upper: Sum
-    lower: Sum
+    upper: LatticeSum
+    lower: LatticeSum
     beyond: tuple[float, float]
     """The P- and Q-probability of compositions with a value beyond the law's."""
     valid: float
@@ -299,7 +299,7 @@ class _Work:
             gap += n * np.log1p(-np.minimum(rare / total, 1 - 1e-15))
         return np.asarray(whole + np.log(np.maximum(-np.expm1(gap), 1e-300)))
 
-    def _plan(self, epsilon: float, start: float, goal: float, rate: float) -> Plan | None:
+    def _plan(self, epsilon: float, start: float, goal: float, rate: float) -> TransformPlan | None:
         """Choose tilt, period and span."""
         floor = math.log(self.delta) + LOG_TOLERANCE
         orders = np.append(0.0, np.geomspace(0.05, 400.0, 48) / epsilon)
@@ -323,7 +323,7 @@ class _Work:
             if points > MOST_POINTS:
                 points = MOST_POINTS
                 break
-        return Plan(tilt, far, period, points, start, self.uses)
+        return TransformPlan(tilt, far, period, points, start, self.uses)
 
     def _spread(self, span: float, tilt: float, start: float) -> float:
         """Estimate the variance that rounding the bulk to the lattice adds to the sum."""
@@ -362,8 +362,8 @@ def _sketch(loss: Profiled, reach: float) -> tuple[Reals, Reals]:
 
 
 def _laws(
-    loss: Profiled, plan: Plan, sketch: tuple[Reals, Reals], target: float, level: float | None
-) -> tuple[Law, Law]:
+    loss: Profiled, plan: TransformPlan, sketch: tuple[Reals, Reals], target: float, level: float | None
+) -> tuple[LatticeLaw, LatticeLaw]:
     """Return the laws above and below, up to a level if one is given; a lattice point lies at the mean of the bulk."""
     near = np.asarray([1.5 * plan.span])
     slope = float(loss.slope(near)[0])
@@ -381,7 +381,7 @@ def _laws(
     return above, _below(offset, plan.span, nodes, profile, slopes, jumps=level is not None)
 
 
-def _nodes(plan: Plan, sketch: tuple[Reals, Reals], target: float, offset: float) -> Reals:
+def _nodes(plan: TransformPlan, sketch: tuple[Reals, Reals], target: float, offset: float) -> Reals:
     """Place nodes with a density like the cube root of the tilted mass, which spends the error evenly.
 
     With weights w and cells of width H the variance added is sum w H^2 / 6; the best H give I^3 / (6 n^2), I the
@@ -406,17 +406,17 @@ def _nodes(plan: Plan, sketch: tuple[Reals, Reals], target: float, offset: float
     return np.unique(np.concatenate([places, np.arange(max(-8.0, low), 9.0), [low, float(places[-1]) + 1]]))
 
 
-def _above(offset: float, span: float, nodes: Reals, profile: Reals, end: float) -> Law:
+def _above(offset: float, span: float, nodes: Reals, profile: Reals, end: float) -> LatticeLaw:
     """Return the law of the chords; it ends with the slope `end`."""
     ratio = np.exp(offset + span * nodes)
     heights, falls = _convex(span * nodes, ratio, profile * (1 + ACCURACY), 1 + ACCURACY)
     masses = -np.diff(np.append(falls, min(end, float(falls[-1])))) * ratio * (1 + ACCURACY)
-    return Law(offset, span, nodes, masses, (float(heights[-1]) + end * float(ratio[-1]), end))
+    return LatticeLaw(offset, span, nodes, masses, (float(heights[-1]) + end * float(ratio[-1]), end))
 
 
 def _below(  # noqa: PLR0913  the tangents, and how they end
     offset: float, span: float, nodes: Reals, profile: Reals, slopes: Reals, *, jumps: bool
-) -> Law:
+) -> LatticeLaw:
     """Return the law of the tangents, broken at lattice points; with jumps it ends with the slope of the last."""
     ratio = np.exp(offset + span * nodes)
     reach = (profile + slopes * ratio) * (1 - ACCURACY)  # each tangent's height at y = 0; the tangents are lowered
@@ -434,7 +434,7 @@ def _below(  # noqa: PLR0913  the tangents, and how they end
         jumps = False
         places, at, heights = places[: below[0]], at[: below[0]], heights[: below[0]].copy()
     if not len(places):
-        return Law(offset, span, np.zeros(1), np.zeros(1), (0.0, 0.0))
+        return LatticeLaw(offset, span, np.zeros(1), np.zeros(1), (0.0, 0.0))
     end = float(slopes[-1]) if jumps else 0.0
     if not jumps:
         if not len(below) and slopes[-1] > 0:  # follow the last tangent to its node or to its zero, which is nearer
@@ -445,7 +445,7 @@ def _below(  # noqa: PLR0913  the tangents, and how they end
         heights[-1] = 0.0
     _, falls = _convex(span * places, at, heights, float(reach[0]))
     masses = -np.diff(np.append(falls, min(end, float(falls[-1])))) * at * (1 - ACCURACY)
-    return Law(offset, span, places, masses, (0.0, end))
+    return LatticeLaw(offset, span, places, masses, (0.0, end))
 
 
 def _convex(losses: Reals, ratio: Reals, heights: Reals, start: float) -> tuple[Reals, Reals]:
@@ -469,7 +469,7 @@ def _convex(losses: Reals, ratio: Reals, heights: Reals, start: float) -> tuple[
     return y[1:], np.maximum.accumulate(falls[::-1])[::-1]
 
 
-def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum | None:
+def compose(laws: list[LatticeLaw], counts: list[int], plan: TransformPlan) -> LatticeSum | None:
     """Convolve the laws on one circle; None where floats do not reach.
 
     Transforms are normalized so that |B + R| <= 1 and |B| <= 1; their errors in the 2-norm are FFT log2(N) times the
@@ -494,7 +494,7 @@ def compose(laws: list[Law], counts: list[int], plan: Plan) -> Sum | None:
     return _read(laws, counts, plan, np.fft.irfft(total[2], plan.points), scale, noise)
 
 
-def _tilted(law: Law, order: float) -> tuple[float, Reals]:
+def _tilted(law: LatticeLaw, order: float) -> tuple[float, Reals]:
     """Return log E[exp(order L)] of a law, and the shares of its points in it."""
     with np.errstate(divide="ignore"):
         logs = order * law.values + np.log(law.masses)
@@ -506,7 +506,7 @@ def _tilted(law: Law, order: float) -> tuple[float, Reals]:
     return peak + math.log(total), sizes / total
 
 
-def _transform(law: Law, weights: Reals, keep: NDArray[np.bool_], plan: Plan) -> Complexes:
+def _transform(law: LatticeLaw, weights: Reals, keep: NDArray[np.bool_], plan: TransformPlan) -> Complexes:
     """Fold some of the weights onto the circle and transform them."""
     places = law.places[keep].astype(np.int64) % plan.points
     return np.asarray(np.fft.rfft(np.bincount(places, weights=weights[keep], minlength=plan.points)))
@@ -533,8 +533,8 @@ def _power(base: Triple, count: int) -> Triple:
 
 
 def _read(  # noqa: PLR0913, PLR0917  what the composition left
-    laws: list[Law], counts: list[int], plan: Plan, tilted: Reals, scale: float, noise: float
-) -> Sum:
+    laws: list[LatticeLaw], counts: list[int], plan: TransformPlan, tilted: Reals, scale: float, noise: float
+) -> LatticeSum:
     """Undo the tilt from the first value above the start on."""
     base = math.fsum(n * law.offset for law, n in zip(laws, counts, strict=True))
     first = math.floor((plan.start - base) / plan.span) + 1
@@ -542,10 +542,10 @@ def _read(  # noqa: PLR0913, PLR0917  what the composition left
     masses = np.roll(tilted, -(first % plan.points)) * np.exp(scale - plan.tilt * values)
     over, under = (np.cumsum(terms[::-1])[::-1] for terms in (masses, masses * np.exp(values[0] - values)))
     right, mass = (_log_excess(laws, counts, order, plan.limit) for order in (plan.right, 0.0))
-    return Sum(plan, float(values[0]), over, under, math.log(noise + 5e-324) + scale, right, mass)
+    return LatticeSum(plan, float(values[0]), over, under, math.log(noise + 5e-324) + scale, right, mass)
 
 
-def _log_excess(laws: list[Law], counts: list[int], order: float, limit: float) -> float:
+def _log_excess(laws: list[LatticeLaw], counts: list[int], order: float, limit: float) -> float:
     """Return log of ((B + R)^n - B^n) at a real order, rounded up."""
     whole = gap = 0.0
     for law, n in zip(laws, counts, strict=True):

@@ -1,0 +1,72 @@
+"""A statement about privacy, with the number that decides it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+    from fractions import Fraction
+
+__all__ = ["Relation", "Shown", "advantage"]
+
+ROUNDING = 1e-12
+
+
+class Relation(StrEnum):
+    """How what was computed stands to what is stated.
+
+    >>> Relation("at most") is Relation.AT_MOST
+    True
+    """
+
+    EQUALS = "equals"
+    AT_MOST = "at most"
+    AT_LEAST = "at least"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was computed from output laws, and what the statement says of it.
+
+    >>> print(Shown("a coin's chance of heads", 0.5, Relation.AT_MOST, 1))
+    holds: a coin's chance of heads is 0.5, at most 1
+    """
+
+    what: str
+    computed: float | Fraction
+    relation: Relation
+    stated: float | Fraction
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is so; exact for fractions, within 1e-12 for logarithms.
+
+        >>> Shown("a coin's chance of heads", 0.5, Relation.EQUALS, 1).holds
+        False
+        """
+        gap = float(self.computed - self.stated) if self.computed != self.stated else 0.0
+        return {
+            Relation.EQUALS: abs(gap) <= ROUNDING,
+            Relation.AT_MOST: gap <= ROUNDING,
+            Relation.AT_LEAST: gap >= -ROUNDING,
+        }[self.relation]
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.holds else "FAILS"
+        return f"{verdict}: {self.what} is {float(self.computed):.6g}, {self.relation} {float(self.stated):.6g}"
+
+
+def advantage(
+    first: Mapping[Hashable, Fraction], second: Mapping[Hashable, Fraction], *, factor: Fraction | int = 1
+) -> Fraction | int:
+    """Return the smallest delta for which P(E) <= factor Q(E) + delta holds for all events, exactly.
+
+    >>> from fractions import Fraction
+    >>> advantage({0: Fraction(3, 4), 1: Fraction(1, 4)}, {0: Fraction(1, 4), 1: Fraction(3, 4)})
+    Fraction(1, 2)
+    """
+    gains = [chance - factor * second.get(output, 0) for output, chance in first.items()]
+    return sum(gain for gain in gains if gain > 0)

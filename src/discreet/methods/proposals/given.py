@@ -1,0 +1,193 @@
+"""What is settled about a proposal before any row is asked, and the proposal itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.methods.proposals import writing
+from discreet.methods.proposals.names import usual
+from discreet.methods.proposals.steps import DATES, FLOATS, INTEGERS
+from discreet.methods.proposals.writing import Head, Line, Section
+from discreet.tables import Policy
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.methods.proposals.dictionaries import Dictionary
+    from discreet.privacy.relations import Relation
+
+__all__ = ["Columns", "Given", "Proposal", "simple"]
+
+Columns = Mapping[str, "str | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The text of a policy, what is left to fill in, and what was paid for the rest.
+
+    >>> import pyarrow as pa
+    >>> from discreet.methods.proposals import propose
+    >>> proposal = propose(pa.table({"patient_id": [1], "age": [31], "cost": [12.5]}), table="visits")
+    >>> proposal.fill
+    ('tables.visits.columns.cost: bounds (or keys, to group by it)', 'tables.visits.rows_per_unit')
+    >>> proposal.policy.table("visits").column("age").bounds
+    Bounds(0, 120)
+    """
+
+    text: str
+    fill: tuple[str, ...]
+    paid: Mapping[str, Fraction] = field(default_factory=dict)
+    """The ε of each question that was asked of the rows, by what it was about."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy, without what is left to fill in."""
+        return Policy.from_toml(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is settled before any row is asked: the tables, who is protected, and all that may ever be spent.
+
+    >>> from discreet.methods.proposals.dictionaries import Dictionary
+    >>> from discreet.privacy import NeighborRelation
+    >>> head = Head("town", None, "3", "0", "add_remove")
+    >>> given = Given({"t": {"age": None}}, {"t": None}, True, Dictionary({}), head, NeighborRelation.ADD_REMOVE)
+    >>> given.settled("t", "age").facts, given.wanted
+    ('{ lower = 0, upper = 120 }', [])
+    """
+
+    tables: Mapping[str, Columns]
+    units: Mapping[str, str | None]
+    """Of each table that a policy can name; None where no column says who is protected."""
+    row_is_unit: bool
+    dictionary: Dictionary
+    head: Head
+    neighbors: Relation
+
+    def settled(self, table: str, column: str) -> Line | None:
+        """A column about which a dictionary or its name say all; nothing is bought for it."""
+        said = writing.described(column, self.dictionary.of(table, column))
+        if said is not None:
+            return said
+        kind, meaning = self.tables[table][column], usual(column)
+        if meaning is not None and meaning.whole and _agree(meaning.kind, kind):
+            return Line(column, meaning.facts, self._described(table, column) or meaning.why)
+        if kind is not None and kind.startswith("BOOLEAN"):
+            return Line(column, writing.declared(kind) or "", self._described(table, column))
+        return None
+
+    def kind(self, table: str, column: str) -> str | None:
+        """The SQL type of a column as far as it is public: declared, in the dictionary, or by its usual name."""
+        stored, said, meaning = self.tables[table][column], self.dictionary.of(table, column).kind, usual(column)
+        if stored is not None:
+            return simple(stored)
+        if said is not None:
+            return {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR"}.get(said, said.upper())
+        return None if meaning is None else meaning.kind
+
+    def unpaid(self, table: str, column: str, why: str = "") -> Line:
+        """What is known of a column without its rows; else it is left to the owner."""
+        kind, meaning, reason = self.kind(table, column), usual(column), self._described(table, column)
+        if meaning is not None and _agree(meaning.kind, kind):
+            return Line(column, meaning.facts, reason or why or meaning.why)
+        facts = writing.declared(kind)
+        if facts is not None:
+            return Line(column, facts, reason or why)
+        if kind not in {None, "BIGINT", "DOUBLE"}:
+            return Line(column, '{ type = "text" }', "its type has no counterpart here", left=True)
+        return writing.example(column, kind, why or reason)
+
+    def _described(self, table: str, column: str) -> str:
+        return " ".join(self.dictionary.of(table, column).description.split())
+
+    def section(self, table: str, rows: Line | None, lines: Mapping[tuple[str, str], Line]) -> Section:
+        """One table as it is written; `rows` and `lines` are what was bought."""
+        unit = self.units[table]
+        if self.row_is_unit:
+            head = ["row_is_unit = true".ljust(36) + "# each row is a person of its own"]
+        elif unit is None:
+            head = ['# unit = "…"'.ljust(36) + "# FILL IN the column that says who a row is about, or row_is_unit"]
+        else:
+            many = rows or self._rows(table)
+            head = [f"unit = {writing.text_of(unit)}".ljust(36) + "# who is protected, with all rows"]
+            head += [f"rows_per_unit = {many.facts}".ljust(36) + f"# {'FILL IN ' if many.left else ''}{many.why}"]
+        columns = [
+            self.line(table, column, lines) if writing.allowed(column) else writing.refused(column)
+            for column in self.tables[table]
+            if column != unit
+        ]
+        return Section(table, tuple(head), tuple(columns))
+
+    def line(self, table: str, column: str, lines: Mapping[tuple[str, str], Line]) -> Line:
+        """The line of a column: what was bought, else what is said of it, else what its name or type say."""
+        return lines.get((table, column)) or self.settled(table, column) or self.unpaid(table, column)
+
+    def _rows(self, table: str) -> Line:
+        most = self.dictionary.rows_per_unit.get(table)
+        if most is not None:
+            return Line("rows_per_unit", str(most), "the dictionary")
+        return Line("rows_per_unit", "10", "how many rows of one unit count; of more, so many are kept", left=True)
+
+    def proposal(
+        self,
+        lines: Mapping[tuple[str, str], Line] | None = None,
+        rows: Mapping[str, Line] | None = None,
+        paid: Mapping[str, Fraction] | None = None,
+    ) -> Proposal:
+        """Put the text together."""
+        lines, rows = lines or {}, rows or {}
+        sections = [self.section(table, rows.get(table), lines) for table in self.units]
+        fill = [
+            f"tables.{section.name}.columns.{line.name}: {line.why}"
+            for section in sections
+            for line in section.columns
+            if isinstance(line, Line) and line.left
+        ]
+        if not self.row_is_unit:
+            fill += [f"tables.{table}.unit: who is protected" for table, unit in self.units.items() if unit is None]
+            counts = {table: rows.get(table) or self._rows(table) for table, unit in self.units.items() if unit}
+            fill += [f"tables.{table}.rows_per_unit" for table, line in counts.items() if line.left]
+        text = writing.written(self.head, sections)
+        text += "".join(f"\n{writing.refused(table)}\n" for table in self.tables if table not in self.units)
+        return Proposal(text, tuple(fill), paid or {})
+
+    @property
+    def wanted(self) -> list[tuple[str, str, str | None]]:
+        """The columns that the rows are asked about, with their types; public facts alone decide it."""
+        asked = (None, "VARCHAR", "BIGINT", "DOUBLE", *DATES)
+        return [
+            (table, column, self.kind(table, column))
+            for table, unit in self.units.items()
+            for column in self.tables[table]
+            if column != unit
+            and writing.allowed(column)
+            and self.settled(table, column) is None
+            and self.kind(table, column) in asked
+        ]
+
+
+def _agree(meant: str, kind: str | None) -> bool:
+    """Tell whether what a name says goes with a declared type; a CSV file declares none."""
+    if kind is None or meant == kind:
+        return True
+    if meant in DATES:
+        return kind.startswith(meant)
+    return meant == "BIGINT" and kind.startswith((*INTEGERS, *FLOATS))
+
+
+def simple(kind: str) -> str:
+    """One name for the types that are asked about in the same way.
+
+    >>> simple("DECIMAL(18,2)"), simple("VARCHAR"), simple("BIGINT[]")
+    ('DOUBLE', 'VARCHAR', 'BIGINT[]')
+    """
+    if kind.endswith("]"):
+        return kind
+    if kind.startswith(INTEGERS):
+        return "BIGINT"
+    if kind.startswith(FLOATS):
+        return "DOUBLE"
+    return "TIMESTAMP" if kind.startswith("TIMESTAMP") else kind
