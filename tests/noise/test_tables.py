@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet import noise
 from discreet.noise import blocks, tables
-from discreet.noise.blocks import Blocks, Shape
+from discreet.noise.blocks import Blocks, Rounding
 from discreet.noise.tables import Digits, ExponentialDecay, RationalDecay
 from tests.noise.laws import follows, follows_cdf, gaussian_mass, geometric_mass, laplace_mass
 from tests.noise.replay import ReplayBits
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.noise.tables import Table
+    from discreet.noise.tables import WeightTable
 
 rounded = sys.modules["discreet.noise.rounded"]  # the package exports a function of that name
 DIGITS = 120
@@ -40,7 +40,7 @@ def mp(value: Fraction) -> mpmath.mpf:
     return mpmath.mpf(value.numerator) / value.denominator
 
 
-def expected_thresholds(made: Table, weights: list[mpmath.mpf]) -> list[int]:
+def expected_thresholds(made: WeightTable, weights: list[mpmath.mpf]) -> list[int]:
     """floor(2**48 C_i), with C_i from the definition: 65536 times the share up to i, less the cells owned up to i."""
     total = mpmath.fsum(weights)
     sums, found = mpmath.mpf(0), []
@@ -86,11 +86,11 @@ def test_gap_tables_equal_120_digits(chance: Fraction) -> None:
 
 
 @pytest.mark.parametrize("sigma", SCALES, ids=str)
-@pytest.mark.parametrize("shape", list(Shape))
-def test_block_tables_equal_120_digits(sigma: Fraction, shape: Shape) -> None:
+@pytest.mark.parametrize("shape", list(Rounding))
+def test_block_tables_equal_120_digits(sigma: Fraction, shape: Rounding) -> None:
     made = Blocks(sigma**2, shape)
     width, count = 2**made._bits, made._count
-    integers = shape is Shape.INTEGERS
+    integers = shape is Rounding.INTEGERS
 
     def w(a: int) -> mpmath.mpf:
         return mpmath.exp(-(mpmath.mpf(a) ** 2) / (2 * mp(sigma) ** 2))
@@ -141,13 +141,13 @@ def test_all_draws_settled_exactly_still_follow_the_law(monkeypatch: pytest.Monk
     monkeypatch.setattr(high, "first_rare", 0)
     monkeypatch.setattr(high, "_owned", [0] * len(high._owned))
     count = [0]
-    settle = tables.Table._settle
+    settle = tables.WeightTable._settle
 
-    def counted(self: Table, place: int, bits: noise.BitSource) -> int:
+    def counted(self: WeightTable, place: int, bits: noise.BitSource) -> int:
         count[0] += 1
         return settle(self, place, bits)
 
-    monkeypatch.setattr(tables.Table, "_settle", counted)
+    monkeypatch.setattr(tables.WeightTable, "_settle", counted)
     monkeypatch.setattr(high, "thresholds", np.zeros_like(high.thresholds))
     monkeypatch.setattr(high, "_upper", np.full_like(high._upper, 2**64 - 1))
     out = np.empty(3000, dtype=np.int64)
@@ -171,9 +171,9 @@ def test_digits_follow_the_law_when_most_draws_leave_the_table(
 
 
 @pytest.mark.parametrize("sigma", [2, 200])
-@pytest.mark.parametrize("shape", list(Shape))
+@pytest.mark.parametrize("shape", list(Rounding))
 def test_blocks_follow_the_law_when_rims_and_tails_are_common(
-    monkeypatch: pytest.MonkeyPatch, sigma: int, shape: Shape, seed: int
+    monkeypatch: pytest.MonkeyPatch, sigma: int, shape: Rounding, seed: int
 ) -> None:
     monkeypatch.setattr(blocks, "_REACH", 1)
     monkeypatch.setattr(blocks, "_FINENESS", 2)
@@ -181,7 +181,7 @@ def test_blocks_follow_the_law_when_rims_and_tails_are_common(
     monkeypatch.setattr(blocks, "_SLACK", 0.25)
     out = np.empty(4000, dtype=np.int64)
     Blocks(Fraction(sigma) ** 2, shape)(out, ReplayBits(seed))
-    if shape is Shape.INTEGERS:
+    if shape is Rounding.INTEGERS:
         assert follows(out, gaussian_mass(sigma))
         assert not follows(out + (out > 0) * (sigma // 4 + 1), gaussian_mass(sigma))
     else:
@@ -250,12 +250,12 @@ def test_a_negative_draw_is_the_mirror_image_digit_by_digit(monkeypatch: pytest.
     assert out.tolist() == [5 * base + 3, -1 - (5 * base + 3), 0, -1]
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-def test_the_rim_keeps_with_the_stated_probability(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("shape", list(Rounding))
+def test_the_rim_keeps_with_the_stated_probability(shape: Rounding, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words a hair below the true probability are kept and words a hair above are not, at every place of a block."""
     monkeypatch.setattr(blocks, "_FINENESS", 2)
     monkeypatch.setattr(blocks, "_DIRECT", 0)
-    sigma = 40 if shape is Shape.INTEGERS else 2**22
+    sigma = 40 if shape is Rounding.INTEGERS else 2**22
     made = Blocks(Fraction(sigma) ** 2, shape)
     width = 2**made._bits
     for block in (0, 1, 3, ~0, ~1, ~3):
@@ -263,11 +263,11 @@ def test_the_rim_keeps_with_the_stated_probability(shape: Shape, monkeypatch: py
         far = near + made._positive.length
         for offset in range(0, width, max(1, width // 16)):
             a = near + offset
-            x = a if block >= 0 else (-a if shape is Shape.INTEGERS else ~a)
+            x = a if block >= 0 else (-a if shape is Rounding.INTEGERS else ~a)
             w = [mpmath.exp(-(mpmath.mpf(m) ** 2) / (2 * sigma**2)) for m in (a, near, far)]
             chance = (w[0] - w[2]) / (w[1] - w[2])
             # a cell of the floors is one unit wide, over which the probability falls by less than this
-            hair = mpmath.mpf(2) ** -40 if shape is Shape.INTEGERS else mpmath.mpf(4) / width
+            hair = mpmath.mpf(2) ** -40 if shape is Rounding.INTEGERS else mpmath.mpf(4) / width
             for word, wanted in ((chance - hair, True), (chance + hair, False)):
                 if 0 <= word < 1:
                     script = int(word * 2**64).to_bytes(8, "little")

@@ -8,7 +8,7 @@ import pytest
 
 from discreet import noise
 from discreet.noise.blocks import Blocks
-from discreet.noise.tables import Table
+from discreet.noise.tables import WeightTable
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -33,7 +33,13 @@ SINGLE: dict[str, Callable[[ReplayBits], object]] = {
 def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record every entry into a slow path."""
     calls: list[str] = []
-    for owner, name in ((Table, "_slow"), (Table, "_settle"), (Blocks, "_keep"), (Blocks, "_settle"), (Blocks, "_far")):
+    for owner, name in (
+        (WeightTable, "_slow"),
+        (WeightTable, "_settle"),
+        (Blocks, "_keep"),
+        (Blocks, "_settle"),
+        (Blocks, "_far"),
+    ):
         original = getattr(owner, name)
 
         def wrapped(*args: object, _original: Callable[..., object] = original, _name: str = name) -> object:

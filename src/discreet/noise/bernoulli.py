@@ -10,7 +10,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import Box, Interval, Number, rational, shown
 from discreet.noise.bits import BLOCK, SYSTEM, BitSource, LazyUniform, array, once, parts, pooled, shape_of, toss
-from discreet.noise.tables import Table
+from discreet.noise.tables import WeightTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ __all__ = ["bernoulli", "bernoulli_exp", "coins"]
 class _Coin:
     """Fill arrays with 1 (heads) and 0."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: WeightTable) -> None:
         self._table = table
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
@@ -77,7 +77,7 @@ def _rational_coin(probability: Fraction) -> _Coin | _Constant:
         exact = (heads << precision, (all_sides - heads) << precision)
         return exact, exact
 
-    return _Coin(Table([1, 0], weights))
+    return _Coin(WeightTable([1, 0], weights))
 
 
 @overload
@@ -117,7 +117,7 @@ def _exp_coin(exponent: Fraction) -> _Coin | _Constant:
         one = 1 << precision
         return (heads.lo, max(0, one - heads.hi)), (heads.hi, one - heads.lo)
 
-    return _Coin(Table([1, 0], weights))
+    return _Coin(WeightTable([1, 0], weights))
 
 
 def coins(

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.exact import Interval
 from discreet.noise.bits import BLOCK, LazyUniform, parts, toss
-from discreet.noise.tables import Digits, ExponentialDecay, Table
+from discreet.noise.tables import Digits, ExponentialDecay, WeightTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.noise.bits import BitSource
 
-__all__ = ["Blocks", "Shape"]
+__all__ = ["Blocks", "Rounding"]
 
 _FINENESS = 32  # sigma holds at least this many blocks
 _REACH = 8  # the table ends at this many sigma; beyond it an envelope takes over
@@ -30,7 +30,7 @@ _SLACK = 2.0**-44
 _LIMIT = np.iinfo(np.int64).max
 
 
-class Shape(Enum):
+class Rounding(Enum):
     """What is sampled from exp(-x**2 / (2 sigma**2))."""
 
     INTEGERS = "the integers themselves: the discrete Gaussian"
@@ -54,7 +54,7 @@ class Blocks:
     (w(a) - m) / (M - m). Beyond the last block, at magnitude A, the envelope w(A) exp(-A (a - A) / sigma**2) >= w(a) is
     proposed (a geometric law) and kept with probability exp(-(a - A)**2 / (2 sigma**2)), because
     a**2 - A**2 = 2 A (a - A) + (a - A)**2. What is not kept is drawn again from the start. Each part kept has the
-    weight of w on it, so the law is exactly proportional to w. One `Table` draws block and part; with
+    weight of w on it, so the law is exactly proportional to w. One `WeightTable` draws block and part; with
     B about sigma / 40 the rim takes 2 % of the draws and everything else is one look-up and k uniform bits.
 
     Integers: the blocks hold x = jB + r for x >= 0 and x = -1 - (jB + r) below, so near and far ends are those
@@ -66,29 +66,29 @@ class Blocks:
     enclosures otherwise.
     """
 
-    def __init__(self, variance: Fraction, shape: Shape) -> None:
+    def __init__(self, variance: Fraction, shape: Rounding) -> None:
         self._shape = shape
         self._rate = 1 / (2 * variance)
         sigma = math.sqrt(variance)
-        direct = shape is Shape.INTEGERS and sigma <= _DIRECT
+        direct = shape is Rounding.INTEGERS and sigma <= _DIRECT
         self._bits = 0 if direct else max(0, math.floor(math.log2(sigma / _FINENESS)))
         width = 1 << self._bits
         self._count = max(1, math.ceil(_REACH * sigma / width))
-        far = width - 1 if shape is Shape.INTEGERS else width
-        self._positive, self._negative = _Side(0, far), _Side(1 if shape is Shape.INTEGERS else 0, far)
+        far = width - 1 if shape is Rounding.INTEGERS else width
+        self._positive, self._negative = _Side(0, far), _Side(1 if shape is Rounding.INTEGERS else 0, far)
         count = self._count
         # Outcome values: blocks j and ~j; those of the rims and tails lie `_RIM` higher (or lower).
         blocks = [*range(count), *(~j for j in range(count))]
         self._rim = 2 * count + 2
         rims = [j + self._rim if j >= 0 else j - self._rim for j in [*blocks, count, ~count]]
-        self._table = Table(blocks + rims, self._weights, rare=[False] * len(blocks) + [True] * len(rims))
+        self._table = WeightTable(blocks + rims, self._weights, rare=[False] * len(blocks) + [True] * len(rims))
         self._tails = {
             side: Digits(ExponentialDecay(2 * self._rate * (side.start + count * width)))
             for side in (self._positive, self._negative)
         }
 
     @property
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[WeightTable]:
         """The table of blocks."""
         return [self._table]
 
@@ -101,7 +101,7 @@ class Blocks:
             lows += [low for low, _ in far]
             highs += [high for _, high in far]
             # M - m of a single integer is exactly zero, not merely enclosed by zero
-            single = self._shape is Shape.INTEGERS and width == 1
+            single = self._shape is Rounding.INTEGERS and width == 1
             rim_lows += [0 if single else max(0, a[0] - b[1]) for a, b in zip(near, far, strict=True)]
             rim_highs += [0 if single else a[1] - b[0] for a, b in zip(near, far, strict=True)]
         for side in (self._positive, self._negative):
@@ -192,11 +192,11 @@ class Blocks:
         """
         near = np.where(block >= 0, block << self._bits, (~block << self._bits) + self._negative.start)
         far = near + self._positive.length
-        a = np.where(x >= 0, x, -x if self._shape is Shape.INTEGERS else ~x)
+        a = np.where(x >= 0, x, -x if self._shape is Rounding.INTEGERS else ~x)
         rate = float(self._rate)
         whole = np.expm1(rate * ((far - near).astype(np.float64) * (far + near)))
         upper = np.expm1(rate * ((far - a).astype(np.float64) * (far + a))) / whole
-        if self._shape is Shape.INTEGERS:
+        if self._shape is Rounding.INTEGERS:
             lower = upper
         else:
             lower = np.expm1(rate * ((far - a - 1).astype(np.float64) * (far + a + 1))) / whole
@@ -211,7 +211,7 @@ class Blocks:
     def _settle(self, a: int, near: int, chance: LazyUniform) -> bool:
         """Decide chance * (M - m) < w(a) - m with enclosures that narrow until they decide."""
         far = near + self._positive.length
-        place = LazyUniform(chance.bits) if self._shape is Shape.FLOORS else None
+        place = LazyUniform(chance.bits) if self._shape is Rounding.FLOORS else None
         precision = 128
         while True:
             magnitude = Interval.of(a, precision)
@@ -235,7 +235,7 @@ class Blocks:
         step = np.empty(1, dtype=np.int64)
         self._tails[side](step, bits)
         over = int(step[0])
-        if self._shape is Shape.INTEGERS:
+        if self._shape is Rounding.INTEGERS:
             kept = toss(lambda p: Interval.of(-self._rate * over**2, p).exp(), bits)
         else:
             place = LazyUniform(bits)
@@ -252,7 +252,7 @@ class Blocks:
         magnitude = start + over
         if high >= 0:
             return magnitude
-        return -magnitude if self._shape is Shape.INTEGERS else ~magnitude
+        return -magnitude if self._shape is Rounding.INTEGERS else ~magnitude
 
 
 def _ends_of(interval: Interval) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, overload
 
 from discreet.noise.bits import SYSTEM, BitSource, array, checked_scale, pooled
-from discreet.noise.blocks import Blocks, Shape
+from discreet.noise.blocks import Blocks, Rounding
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -46,4 +46,4 @@ def discrete_gaussian(
 
 @lru_cache(maxsize=64)
 def _blocks(sigma: Fraction) -> Blocks:
-    return Blocks(sigma**2, Shape.INTEGERS)
+    return Blocks(sigma**2, Rounding.INTEGERS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from discreet.noise.bits import SYSTEM, BitSource, array, pooled
-from discreet.noise.blocks import Blocks, Shape
+from discreet.noise.blocks import Blocks, Rounding
 from discreet.noise.laplace import checked_ratio
 from discreet.noise.rounded import read_grid
 
@@ -85,7 +85,7 @@ class _Rounding:
     def __init__(self, ratio: Fraction) -> None:
         size = ratio.numerator.bit_length() - ratio.denominator.bit_length()
         self._finer = max(1, _FINE + 1 - size)
-        self._blocks = Blocks((ratio * 2**self._finer) ** 2, Shape.FLOORS)
+        self._blocks = Blocks((ratio * 2**self._finer) ** 2, Rounding.FLOORS)
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
         self._blocks(out, bits)

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import Interval, Number, integer, rational, shown
 from discreet.noise.bits import SYSTEM, BitSource, array, checked_scale, parts, pooled, uniform_integer
-from discreet.noise.tables import Digits, ExponentialDecay, Table
+from discreet.noise.tables import Digits, ExponentialDecay, WeightTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +93,7 @@ class _Stairs:
             rest = sensitivity - near
             return (near << precision, rest * far.lo), (near << precision, rest * far.hi)
 
-        self._step = Table([0, 1], weights) if near < sensitivity else None
+        self._step = WeightTable([0, 1], weights) if near < sensitivity else None
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
         for part in parts(out):

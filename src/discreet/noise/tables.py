@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from discreet.noise.bits import BitSource
 
-__all__ = ["Decay", "Digits", "ExponentialDecay", "RationalDecay", "Table", "Weights"]
+__all__ = ["Decay", "Digits", "ExponentialDecay", "RationalDecay", "WeightTable", "Weights"]
 
 Weights = Callable[[int], tuple[Sequence[int], Sequence[int]]]
 """For a number of bits p: lower and upper ends of every outcome's weight, in units of 2**-p.
@@ -38,7 +38,7 @@ _REACH = 25  # the high digit's table ends at this many scales, exp(-25); the re
 _LIMIT = np.iinfo(np.int64).max
 
 
-class Table:
+class WeightTable:
     """Draw outcome i with probability w_i / sum(w), exactly.
 
     A uniform real U in [0, 65536) is revealed bit by bit. Outcome i owns a_i whole cells, where a_i is a certified
@@ -213,12 +213,12 @@ class Digits:
         if mirror is not None:
             values += [~value for value in values]
         tails = [value in (self._end, ~self._end) for value in values]
-        self._high = Table(values, self._high_weights(mirror), rare=tails)
+        self._high = WeightTable(values, self._high_weights(mirror), rare=tails)
         splits = range(0, self._low_bits, _LOW_DIGIT)
         self._lows = [(at, self._low_table(at, min(_LOW_DIGIT, self._low_bits - at))) for at in splits]
 
     @property
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[WeightTable]:
         """All tables, the high digit's first."""
         return [self._high, *(table for _, table in self._lows)]
 
@@ -239,12 +239,12 @@ class Digits:
 
         return weights
 
-    def _low_table(self, at: int, width: int) -> Table:
+    def _low_table(self, at: int, width: int) -> WeightTable:
         def weights(precision: int) -> tuple[Sequence[int], Sequence[int]]:
             ratio = self._decay.power(1 << at, precision)
             return _powers((ratio.lo, ratio.hi), 1 << width, precision)
 
-        return Table(range(1 << width), weights)
+        return WeightTable(range(1 << width), weights)
 
     def __call__(self, out: NDArray[np.int64], bits: BitSource) -> None:
         """Fill a one-dimensional array."""

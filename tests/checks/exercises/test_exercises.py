@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 from discreet.checks.exercises import (
     EXERCISES,
-    Relation,
+    Comparison,
     Shown,
     advantage,
     biased_predicate,
@@ -100,9 +100,9 @@ def test_any_answer_that_is_not_constant_tells() -> None:
 
 
 def test_what_fails_is_said_to_fail() -> None:
-    assert str(Shown("a", 1.0, Relation.AT_MOST, 0.5)) == "FAILS: a is 1, at most 0.5"
-    assert not Shown("a", 1.0, Relation.AT_LEAST, 1.1).holds
-    assert Shown("a", math.inf, Relation.AT_LEAST, math.inf).holds
+    assert str(Shown("a", 1.0, Comparison.AT_MOST, 0.5)) == "FAILS: a is 1, at most 0.5"
+    assert not Shown("a", 1.0, Comparison.AT_LEAST, 1.1).holds
+    assert Shown("a", math.inf, Comparison.AT_LEAST, math.inf).holds
     assert advantage({"a": Fraction(1)}, {"a": Fraction(1, 2), "b": Fraction(1, 2)}, factor=2) == 0
 
 

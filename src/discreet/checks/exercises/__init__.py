@@ -16,7 +16,7 @@ from discreet.checks.exercises.methods import (
     reconstruction_is_vacuous,
     sampling_is_not_private,
 )
-from discreet.checks.exercises.shown import Relation, Shown, advantage
+from discreet.checks.exercises.shown import Comparison, Shown, advantage
 
 EXERCISES = (
     large_delta_leaks,
@@ -34,7 +34,7 @@ EXERCISES = (
 """All exercises, in the order of the course; each can be called without arguments."""
 
 __all__ = [
-    "Relation",
+    "Comparison",
     "Shown",
     "advantage",
     "biased_predicate",

@@ -7,7 +7,7 @@ from itertools import combinations, product
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from discreet.checks.exercises.shown import Relation, Shown
+from discreet.checks.exercises.shown import Comparison, Shown
 from discreet.exact import integer
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def noisy_max(scores: Sequence[float] = (3, 2, 0), epsilon: float = 1.0) -> tupl
     expected = sum(chance * score for chance, score in zip(law, scores, strict=True))
     lottery = sum(weight * score for weight, score in zip(weights, scores, strict=True)) / sum(weights)
     return (
-        Shown("the largest loss to a neighbor", max(losses), Relation.AT_MOST, epsilon),
-        Shown("its expected score", expected, Relation.AT_LEAST, lottery),
+        Shown("the largest loss to a neighbor", max(losses), Comparison.AT_MOST, epsilon),
+        Shown("its expected score", expected, Comparison.AT_LEAST, lottery),
     )
 
 
@@ -75,8 +75,8 @@ def renyi_bad_outcomes(sigma: float = 2.0, order: float = 8.0) -> tuple[Shown, .
     renyi = max(p / (math.exp(epsilon) * q) ** (1 - 1 / order) for p, q in tails)
     plain = max(p / (math.exp(epsilon) * q) for p, q in tails)
     return (
-        Shown("the largest P(S) / (e^eps Q(S))^(1 - 1/order)", renyi, Relation.AT_MOST, 1.0),
-        Shown("the largest P(S) / (e^eps Q(S))", plain, Relation.AT_LEAST, 1.0),
+        Shown("the largest P(S) / (e^eps Q(S))^(1 - 1/order)", renyi, Comparison.AT_MOST, 1.0),
+        Shown("the largest P(S) / (e^eps Q(S))", plain, Comparison.AT_LEAST, 1.0),
     )
 
 
@@ -96,4 +96,4 @@ def packing(counts: int = 20, people: int = 1000, epsilon: float = 1.0) -> tuple
     many, total = integer(counts, name="counts", least=1), integer(people, name="people", least=1)
     moved = min(math.floor((many - 1) * math.log(2) / epsilon), total)
     median = -many / (epsilon * total) * math.log(-math.expm1(-math.log(2) / many))
-    return (Shown("the Laplace mechanism's median error", median, Relation.AT_LEAST, moved / (2 * total)),)
+    return (Shown("the Laplace mechanism's median error", median, Comparison.AT_LEAST, moved / (2 * total)),)

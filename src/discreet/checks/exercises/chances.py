@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from discreet.checks.exercises.shown import Relation, Shown, advantage
+from discreet.checks.exercises.shown import Comparison, Shown, advantage
 from discreet.errors import ParameterError
 from discreet.exact import integer, rational
 
@@ -40,8 +40,8 @@ def large_delta_leaks(people: int = 100) -> tuple[Shown, ...]:
     delta = max(advantage(law("a"), law("b")), advantage(law("b"), law("a")))
     published = sum(chance for output, chance in law("b").items() if output is not None)
     return (
-        Shown("the delta at epsilon 0", delta, Relation.EQUALS, Fraction(1, 2 * count)),
-        Shown("the chance that a record is published", published, Relation.EQUALS, Fraction(1, 2)),
+        Shown("the delta at epsilon 0", delta, Comparison.EQUALS, Fraction(1, 2 * count)),
+        Shown("the chance that a record is published", published, Comparison.EQUALS, Fraction(1, 2)),
     )
 
 
@@ -65,9 +65,9 @@ def small_delta_is_useless(people: int = 100, delta: Number = "1/250") -> tuple[
     apart = advantage(laws[-1], laws[0])
     steps = max(advantage(after, before) for before, after in pairwise(laws))
     return (
-        Shown("the largest step between neighbors", steps, Relation.AT_MOST, step),
-        Shown("the distance of all zeros from all ones", apart, Relation.AT_MOST, count * step),
-        Shown("the chance to be off by half", (1 - apart) / Fraction(2), Relation.AT_LEAST, Fraction(1, 4)),
+        Shown("the largest step between neighbors", steps, Comparison.AT_MOST, step),
+        Shown("the distance of all zeros from all ones", apart, Comparison.AT_MOST, count * step),
+        Shown("the chance to be off by half", (1 - apart) / Fraction(2), Comparison.AT_LEAST, Fraction(1, 4)),
     )
 
 
@@ -92,13 +92,13 @@ def nuclear_option(people: int = 1000, delta: Number = "1/1000") -> tuple[Shown,
     coins: list[dict[Hashable, Fraction]] = [{last: chance, None: 1 - chance} for last in "ab"]
     somebody = 1 - (1 - float(chance)) ** count
     return (
-        Shown("the delta of publishing everything", advantage(*rare), Relation.EQUALS, chance),
-        Shown("the delta of publishing each record by its own coin", advantage(*coins), Relation.EQUALS, chance),
-        Shown("the chance that somebody is exposed by the first", 1 - rare[0][None], Relation.EQUALS, chance),
+        Shown("the delta of publishing everything", advantage(*rare), Comparison.EQUALS, chance),
+        Shown("the delta of publishing each record by its own coin", advantage(*coins), Comparison.EQUALS, chance),
+        Shown("the chance that somebody is exposed by the first", 1 - rare[0][None], Comparison.EQUALS, chance),
         Shown(
             "the chance that somebody is exposed by the second",
             somebody,
-            Relation.AT_LEAST,
+            Comparison.AT_LEAST,
             -math.expm1(-count * float(chance)),
         ),
     )

@@ -7,7 +7,7 @@ from itertools import product
 from math import comb
 from typing import TYPE_CHECKING
 
-from discreet.checks.exercises.shown import Relation, Shown, advantage
+from discreet.checks.exercises.shown import Comparison, Shown, advantage
 from discreet.errors import ParameterError
 from discreet.exact import integer, rational
 
@@ -53,7 +53,7 @@ def deterministic_is_not_private(
         if not bits[place]
     ]
     stated = int(len(set(answers.values())) > 1)
-    return (Shown("the delta at any epsilon", max(apart), Relation.EQUALS, stated),)
+    return (Shown("the delta at any epsilon", max(apart), Comparison.EQUALS, stated),)
 
 
 def sampling_is_not_private(people: int = 100, chosen: int = 10) -> tuple[Shown, ...]:
@@ -69,7 +69,7 @@ def sampling_is_not_private(people: int = 100, chosen: int = 10) -> tuple[Shown,
     seen = Fraction(comb(count - 1, some - 1), comb(count, some)) if some else Fraction(0)
     here: dict[Hashable, Fraction] = {"with her": seen, "without her": 1 - seen}
     delta = advantage(here, {"without her": Fraction(1)}, factor=HUGE)
-    return (Shown("the delta at any epsilon", delta, Relation.EQUALS, Fraction(some, count)),)
+    return (Shown("the delta at any epsilon", delta, Comparison.EQUALS, Fraction(some, count)),)
 
 
 def half_sample_mean(people: int = 100) -> tuple[Shown, ...]:
@@ -99,12 +99,12 @@ def half_sample_mean(people: int = 100) -> tuple[Shown, ...]:
     seen_law: dict[Hashable, Fraction] = {0: Fraction(1, 2), Fraction(1, half): Fraction(1, 2)}
     bound = 1 / 2 + 1 / (4 * half**0.5)  # E |m - 1/2| is at most the standard deviation, 1/(2 sqrt(n/2))
     return (
-        Shown("the variance, half of the bits being 1", variance, Relation.AT_MOST, Fraction(1, 4 * (count - 1))),
-        Shown("the share of bits that can be guessed", Fraction(1, 2) + gain, Relation.AT_MOST, bound),
+        Shown("the variance, half of the bits being 1", variance, Comparison.AT_MOST, Fraction(1, 4 * (count - 1))),
+        Shown("the share of bits that can be guessed", Fraction(1, 2) + gain, Comparison.AT_MOST, bound),
         Shown(
             "the delta at any epsilon",
             advantage(seen_law, {0: Fraction(1)}, factor=HUGE),
-            Relation.EQUALS,
+            Comparison.EQUALS,
             Fraction(1, 2),
         ),
     )
@@ -134,9 +134,9 @@ def biased_predicate(people: int = 100, flip: Number = "1/4") -> tuple[Shown, ..
     everybody = ones + (count - zeros - ones)  # as many ones answer 0
     raw, corrected = ones / count, (ones / zeros - chance) / (1 - 2 * chance)
     return (
-        Shown("the raw error over everybody", abs(everybody - (count - zeros)) / count, Relation.EQUALS, 0),
-        Shown("the raw error over the zeros", raw, Relation.EQUALS, chance / 2),
-        Shown("the error over the zeros, corrected", corrected, Relation.EQUALS, 0),
+        Shown("the raw error over everybody", abs(everybody - (count - zeros)) / count, Comparison.EQUALS, 0),
+        Shown("the raw error over the zeros", raw, Comparison.EQUALS, chance / 2),
+        Shown("the error over the zeros, corrected", corrected, Comparison.EQUALS, 0),
     )
 
 
@@ -154,6 +154,6 @@ def reconstruction_is_vacuous(people: int = 8) -> tuple[Shown, ...]:
     count = integer(people, name="people", least=1, most=16)
     worst = max(abs(Fraction(true) - Fraction(size, 2)) / count for size in range(count + 1) for true in (0, size))
     return (
-        Shown("the largest error, as a share", worst, Relation.AT_MOST, Fraction(1, 2)),
-        Shown("the people who may be wrong", 4 * worst * count, Relation.AT_LEAST, count),
+        Shown("the largest error, as a share", worst, Comparison.AT_MOST, Fraction(1, 2)),
+        Shown("the people who may be wrong", 4 * worst * count, Comparison.AT_LEAST, count),
     )

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from fractions import Fraction
 
-__all__ = ["Relation", "Shown", "advantage"]
+__all__ = ["Comparison", "Shown", "advantage"]
 
 ROUNDING = 1e-12
 
 
-class Relation(StrEnum):
+class Comparison(StrEnum):
     """How what was computed stands to what is stated.
 
-    >>> Relation("at most") is Relation.AT_MOST
+    >>> Comparison("at most") is Comparison.AT_MOST
     True
     """
 
@@ -31,32 +31,32 @@ class Relation(StrEnum):
 class Shown:
     """What was computed from output laws, and what the statement says of it.
 
-    >>> print(Shown("a coin's chance of heads", 0.5, Relation.AT_MOST, 1))
+    >>> print(Shown("a coin's chance of heads", 0.5, Comparison.AT_MOST, 1))
     holds: a coin's chance of heads is 0.5, at most 1
     """
 
     what: str
     computed: float | Fraction
-    relation: Relation
+    comparison: Comparison
     stated: float | Fraction
 
     @property
     def holds(self) -> bool:
         """Whether it is so; exact for fractions, within 1e-12 for logarithms.
 
-        >>> Shown("a coin's chance of heads", 0.5, Relation.EQUALS, 1).holds
+        >>> Shown("a coin's chance of heads", 0.5, Comparison.EQUALS, 1).holds
         False
         """
         gap = float(self.computed - self.stated) if self.computed != self.stated else 0.0
         return {
-            Relation.EQUALS: abs(gap) <= ROUNDING,
-            Relation.AT_MOST: gap <= ROUNDING,
-            Relation.AT_LEAST: gap >= -ROUNDING,
-        }[self.relation]
+            Comparison.EQUALS: abs(gap) <= ROUNDING,
+            Comparison.AT_MOST: gap <= ROUNDING,
+            Comparison.AT_LEAST: gap >= -ROUNDING,
+        }[self.comparison]
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "FAILS"
-        return f"{verdict}: {self.what} is {float(self.computed):.6g}, {self.relation} {float(self.stated):.6g}"
+        return f"{verdict}: {self.what} is {float(self.computed):.6g}, {self.comparison} {float(self.stated):.6g}"
 
 
 def advantage(

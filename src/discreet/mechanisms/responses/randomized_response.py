@@ -17,7 +17,7 @@ from discreet.mechanisms.inputs.values import exact_integers
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, uniform_integer
-from discreet.noise.tables import Table
+from discreet.noise.tables import WeightTable
 from discreet.privacy import NeighborRelation, Pure, curves
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _local(neighbors: Relation) -> NeighborRelation:
 
 
 @lru_cache(maxsize=64)
-def _coin(answers: int, epsilon: Fraction, truth: Fraction | None) -> Table:
+def _coin(answers: int, epsilon: Fraction, truth: Fraction | None) -> WeightTable:
     """Return the law of 0 (the truth) and 1, with weights 1 and (k - 1) exp(-epsilon), or p and 1 - p."""
 
     def weights(precision: int) -> tuple[Sequence[int], Sequence[int]]:
@@ -226,4 +226,4 @@ def _coin(answers: int, epsilon: Fraction, truth: Fraction | None) -> Table:
         fall = Interval.of(-epsilon, precision).exp()
         return (1 << precision, (answers - 1) * fall.lo), (1 << precision, (answers - 1) * fall.hi)
 
-    return Table([0, 1], weights)
+    return WeightTable([0, 1], weights)
