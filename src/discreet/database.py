@@ -20,10 +20,12 @@ from discreet.tables import Policy
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
+    from typing import Self, SupportsIndex
 
     from discreet.engines import Loan
+    from discreet.exact import Number
     from discreet.ledgers import Ledger, Statement
+    from discreet.methods.adaptive.watching import Watching
     from discreet.plans import Bounding, Extract, Plan
     from discreet.privacy.costs import Amount
 
@@ -163,6 +165,50 @@ class Database:
             raise ParameterError(msg)
         return Questions(
             [self.sql(question) if isinstance(question, str) else question for question in listed], self._ledger
+        )
+
+    def watch(  # noqa: PLR0913 - each is a public fact of the watch
+        self,
+        *,
+        threshold: Number,
+        epsilon: Number,
+        above: SupportsIndex = 1,
+        numbers: Number = 0,
+        moves: int | None = None,
+        tables: Iterable[str] | None = None,
+        name: str = "watch",
+    ) -> Watching:
+        """Watch counts: ask any number of counting questions whether they are above a threshold, for one price.
+
+        The whole price is taken now; answers below are free, and after `above` answers above the watch is over. With
+        `numbers`, a share of epsilon, answers above come with a noisy count. `moves` is how far one unit may move a
+        count: without it, the most rows per unit of the tables in the policy; a question that moves further is refused.
+        `tables` may be asked about: without them, all that you may release about. Opened again with the same parameters
+        and `name`, in this process or after it was killed, the watch goes on under the same noisy threshold.
+
+        >>> import pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> table = Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])
+        >>> with Database(Policy([table], epsilon=60), {"t": pa.table({"x": [1] * 500})}) as db:
+        ...     with db.watch(threshold=100, above=3, epsilon=50) as watch:
+        ...         few = watch.ask("SELECT COUNT(*) AS n FROM t WHERE x > 1")
+        ...         many = watch.ask("SELECT COUNT(*) AS n FROM t WHERE x = 1")
+        ...         few.value, many.value, watch.left, db.remaining
+        (False, True, 2, Pure(epsilon=10))
+        """
+        from discreet.methods.adaptive.watching import watch
+
+        return watch(
+            self,
+            self._engine,
+            (self._analyst, self._purpose),
+            threshold=threshold,
+            epsilon=epsilon,
+            above=above,
+            numbers=numbers,
+            moves=moves,
+            tables=tables,
+            name=name,
         )
 
     def table(self, name: str) -> Frame[Question, Loan]:

@@ -55,6 +55,7 @@ from discreet.mechanisms.data_dependent.smooth_sensitivity import SmoothSensitiv
 from discreet.mechanisms.data_dependent.stable_top_k import StableTopK
 from discreet.mechanisms.data_dependent.stable_value import StableValue
 from discreet.mechanisms.data_dependent.trimmed_mean import TrimmedMean
+from discreet.methods.adaptive import SparseVector
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.privacy import NeighborRelation, curves
 from tests.docs.test_corrections import ROOT, missing
@@ -190,6 +191,14 @@ PARTNERS = [
     Partner("two coins at ln 2", "randomized_response", "two coins", RandomizedResponse(2, truth="0.9")),
     Partner("sensitivity 1", "count_distinct", "three values more", CountDistinct(values=1, epsilon=1)),
     Partner("half the noise", "above_threshold", "one above", AboveThreshold(0, **WHOLE, epsilon=4), 0),
+    Partner("half the noise", "sparse_vector", "one above", SparseVector(0, **WHOLE, epsilon=4), 0),
+    Partner(
+        "half the noise with a number",
+        "sparse_vector",
+        "with a number",
+        SparseVector(0, **WHOLE, epsilon=4, numbers="1/2"),
+        0,
+    ),
     Partner(
         "a delta for each key",
         "partition_selection",

@@ -186,6 +186,18 @@ class AboveThreshold(Mechanism["ArrayLike", "tuple[bool, ...]"]):
         """Draw a noisy threshold, in steps: private, and drawn once per run."""
         return limited(self.grid.steps(self.threshold)) + unbounded_laplace(self.scales[0], bits)
 
+    def is_above(self, value: float | Fraction, bar: int, bits: BitSource) -> bool:
+        """Tell whether one answer with fresh noise is above a noisy threshold; whoever asks counts the answers above.
+
+        >>> AboveThreshold(threshold=100, sensitivity=1, epsilon=20).is_above(200, 100 << 16, SYSTEM)
+        True
+        """
+        steps = np.asarray(snapped(value, self.grid))
+        if steps.size != 1:
+            msg = f"value holds {steps.size} numbers; ask about one answer at a time, or give `release` all of them."
+            raise ParameterError(msg)
+        return int(steps.item()) + unbounded_laplace(self.scales[1], bits) >= bar
+
 
 class Watch:
     """One run of `AboveThreshold`, question by question.
@@ -217,11 +229,7 @@ class Watch:
                 "which costs again."
             )
             raise BudgetError(msg)
-        steps = np.asarray(snapped(value, self.mechanism.grid))
-        if steps.size != 1:
-            msg = f"value holds {steps.size} numbers; ask about one answer at a time, or give `release` all of them."
-            raise ParameterError(msg)
-        above = int(steps.item()) + unbounded_laplace(self.mechanism.scales[1], self._bits) >= self._bar
+        above = self.mechanism.is_above(value, self._bar, self._bits)
         self._left -= above
         return above
 

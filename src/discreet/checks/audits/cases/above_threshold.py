@@ -12,7 +12,7 @@ from discreet.mechanisms import AboveThreshold
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["cases"]
+__all__ = ["cases", "law_of_runs"]
 
 _REACH = 400
 
@@ -22,8 +22,13 @@ def _laplace(scale: float, reach: int) -> dict[int, float]:
     return {z: (1 - fall) / (1 + fall) * fall ** abs(z) for z in range(-reach, reach + 1)}
 
 
-def _law(mechanism: AboveThreshold, answers: Sequence[int]) -> dict[str, float]:
-    """Every run of answers: given the noisy threshold they are independent until the last one above."""
+def law_of_runs(mechanism: AboveThreshold, answers: Sequence[int]) -> dict[str, float]:
+    """Every run of answers: given the noisy threshold they are independent until the last one above.
+
+    >>> vector = AboveThreshold(0, sensitivity=1, grid=1, inputs="snapped", epsilon=2)
+    >>> round(sum(law_of_runs(vector, [0, 1]).values()), 9)
+    1.0
+    """
     moved = int(mechanism.sensitivity / mechanism.grid.step)
     first = float(mechanism.epsilon * mechanism.share)
     rest = float(mechanism.epsilon * (1 - mechanism.share))
@@ -55,7 +60,7 @@ def cases() -> tuple[Case, ...]:
         return AboveThreshold(0, **whole, epsilon=epsilon, above=above, monotone=monotone)  # type: ignore[arg-type]
 
     return (
-        Case("one above", made(2), [0, 0, 1], [1, 1, 0], law=_law, draws=2_000),
-        Case("two above", made(2, 2), [0, 1, 1], [1, 0, 0], law=_law, draws=2_000),
-        Case("all move up", made(2, monotone=True), [0, 0, 0], [1, 1, 1], law=_law, draws=2_000),
+        Case("one above", made(2), [0, 0, 1], [1, 1, 0], law=law_of_runs, draws=2_000),
+        Case("two above", made(2, 2), [0, 1, 1], [1, 0, 0], law=law_of_runs, draws=2_000),
+        Case("all move up", made(2, monotone=True), [0, 0, 0], [1, 1, 1], law=law_of_runs, draws=2_000),
     )

@@ -1,0 +1,13 @@
+"""Answers that stay true when the next question depends on them: sparse vectors, reusable holdouts, discoveries.
+
+>>> from discreet.methods.adaptive import SparseVector
+>>> SparseVector(threshold=100, sensitivity=1, epsilon=1, above=3).promise
+'ε = 1'
+"""
+
+from __future__ import annotations
+
+from discreet.methods.adaptive.sparse_vector import SparseSession, SparseVector
+from discreet.methods.adaptive.watching import Watching
+
+__all__ = ["SparseSession", "SparseVector", "Watching"]

@@ -1,0 +1,117 @@
+"""What the sessions of this package share: answers that are kept before they are shown, and found again by name."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BudgetError, LedgerError, ParameterError
+from discreet.exact import shown
+from discreet.ledgers import Session
+from discreet.ledgers.charging import charged
+from discreet.privacy import ZCDP, Approximate, Pure
+from discreet.privacy.convert import convert
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from discreet.ledgers import Entry, Ledger
+    from discreet.mechanisms.promise import Promise
+    from discreet.mechanisms.release import Release
+    from discreet.noise import BitSource
+    from discreet.privacy.costs import Amount
+
+__all__ = ["Kept", "price", "read_name"]
+
+
+def read_name(name: str) -> str:
+    """Read the name of a question, by which its answer is found again.
+
+    >>> read_name("more than 100 in ward b?")
+    'more than 100 in ward b?'
+    """
+    if not isinstance(name, str) or not name.strip():
+        msg = f"name is {shown(name)}; it must be a text that says what is asked: its answer is found again by it."
+        raise ParameterError(msg)
+    return name
+
+
+def price(ledger: Ledger, promise: Promise[Any]) -> Amount:
+    """Return what a promise costs in a ledger: by its certificates from the curve, else the claim in its currency.
+
+    >>> from discreet.ledgers import MemoryLedger
+    >>> from discreet.mechanisms import Laplace
+    >>> from discreet.tables import Policy
+    >>> price(MemoryLedger(Policy([], epsilon=1)), Laplace(1, epsilon="0.5", grid=1, inputs="snapped"))
+    Pure(epsilon=0.5)
+    """
+    kinds: dict[str, type[Pure | Approximate | ZCDP]] = {"pure": Pure, "approximate": Approximate, "zcdp": ZCDP}
+    kind = kinds.get(ledger.policy.filter)
+    return ledger.priced(promise.privacy if kind is None else convert(promise.claim, to=kind))
+
+
+class Kept:
+    """A session that answers question after question: the whole cost is taken at its opening.
+
+    Each answer is written to the ledger together with the private state that belongs to it, and only then shown. Who
+    opens the session again, in this process or another, goes on with the noisy threshold that was drawn, and a question
+    that was answered is shown its answer again. What a crash cut off was shown to nobody, and is drawn as it was.
+
+    >>> Kept.__init__.__doc__
+    'Open it, or go on with it.'
+    """
+
+    def __init__(self, promise: Promise[Any], ledger: Ledger, entry: Entry) -> None:
+        """Open it, or go on with it."""
+        self.session = Session.open(ledger, price(ledger, promise), entry)
+        try:
+            self.answers: list[Release[Any]] = self.session.releases
+        except BaseException:
+            self.session.leave()
+            raise
+        named = [(answer.details.get("question"), answer) for answer in self.answers]
+        self._by_name = {str(name): answer for name, answer in named if name}
+
+    def find(self, name: str) -> Release[Any] | None:
+        """Give the answer of a question that was asked before."""
+        return self._by_name.get(name)
+
+    def bits(self, *, left: int, more: str) -> BitSource:
+        """Give the bits of the next answer, or say that the session is over."""
+        if not left:
+            msg = f"this session has told all that it may, and its state is forgotten. {more}"
+            raise BudgetError(msg)
+        if why := self.session.over:
+            msg = f"the session of entry {self.session.number} {why}. {more}"
+            raise LedgerError(msg)
+        return self.session.bits()
+
+    def state(self) -> dict[str, int]:
+        """What was sealed last: noisy thresholds by name, in steps."""
+        sealed = self.session.state
+        read: dict[str, int] = json.loads(sealed) if sealed else {}
+        return read
+
+    def keep(self, answer: Release[Any], state: dict[str, int], *, last: bool) -> Release[Any]:
+        """Write an answer with the state after it, and only then give it; after the last one the state is forgotten."""
+        self.session.append([answer], state=json.dumps(state).encode())
+        kept = charged(answer, self.session.cost)
+        self.answers.append(kept)
+        if name := answer.details.get("question"):
+            self._by_name[str(name)] = kept
+        if last:
+            self.session.close()
+        return kept
+
+    def close(self) -> None:
+        """Give the session back, so that somebody else may go on with it."""
+        self.session.leave()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
