@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from discreet.checks.audits import Case, cases
 from discreet.database import Database
 from discreet.errors import BudgetError, LedgerError, ParameterError, QueryRefused
 from discreet.ledgers import Entry, MemoryLedger, Session, SQLiteLedger
@@ -20,6 +21,7 @@ from discreet.methods.adaptive.watching import rows_moved
 from discreet.plans import plan_sql
 from discreet.privacy import NeighborRelation, Pure
 from discreet.tables import Analyst, Column, Policy, Table
+from tests.audits.test_cases import follows
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -248,3 +250,21 @@ def test_what_does_not_fit_is_refused_and_nothing_is_drawn() -> None:
         with pytest.raises(BudgetError):
             db.watch(threshold=400, epsilon=2)
         assert db.remaining == Pure(1)
+
+
+@pytest.mark.parametrize("case", cases()["sparse_vector"], ids=lambda case: case.name)
+def test_what_it_tells_follows_the_written_law(case: Case, seed: int) -> None:
+    assert case.law is not None
+    drawn_from = case.draw(case.mechanism, case.first, 2_000, ReplayBits(seed))
+    assert follows(drawn_from, case.law(case.mechanism, case.first))
+    assert not follows(drawn_from, case.law(TWICE[case.name], case.first))
+
+
+MADE = {"sensitivity": 1, "grid": 1, "inputs": "snapped"}
+TWICE = {
+    "one above": SparseVector(0, **MADE, epsilon=4),  # type: ignore[arg-type]
+    "two above": SparseVector(0, **MADE, epsilon=4, above=2),  # type: ignore[arg-type]
+    "counts": SparseVector(0, **MADE, epsilon=4, monotone=True),  # type: ignore[arg-type]
+    "with a number": SparseVector(0, **MADE, epsilon=4, numbers="1/2"),  # type: ignore[arg-type]
+}
+"""The same for twice the price: the check sees noise that is half as wide."""
