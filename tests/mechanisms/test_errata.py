@@ -11,7 +11,7 @@ import pytest
 
 from discreet import privacy as p
 from discreet.checks.audits import audit_exactly
-from discreet.checks.audits.cases.above_threshold import _law as run_law
+from discreet.checks.audits.cases.above_threshold import law_of_runs as run_law
 from discreet.checks.audits.laws import discrete_law, softmax
 from discreet.errors import ParameterError
 from discreet.mechanisms import AboveThreshold, Exponential, Laplace, Mean, RandomizedResponse, Sum
