@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import os
 import signal
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,10 @@ from discreet.privacy import ZCDP, NeighborRelation, Pure
 from tests.ledgers.stores import POLICY, ZCDP_POLICY, Place, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from discreet.ledgers import Ledger
 
 DAILY = Entry("visits by day", ("visits",), kind="stream")
 NOISE = DiscreteLaplace(sensitivity=1, epsilon=1)
@@ -254,3 +257,60 @@ def test_what_was_edited_is_shown_to_nobody_and_pays_for_nothing(
         Session.open(ledger, cost, DAILY) as session,
     ):
         session.look(Pure("0.5"), step("round 1"))
+
+
+def test_after_a_write_that_failed_the_ledger_says_what_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The part is durable and its writer was told of a failure: going on with the old state would draw it again."""
+    with SQLiteLedger(tmp_path / "hospital.ledger.sqlite", POLICY) as ledger:
+        session = Session.open(ledger, Pure(1), DAILY)
+        session.append([Text(1)], state=b"one")
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger, "_keep_head", full)
+            with pytest.raises(LedgerError, match="no space left"):
+                session.append([Text(2)], state=b"two")
+        acts: list[Callable[[], object]] = [
+            lambda: session.state,
+            session.bits,
+            lambda: session.append([Text(2)]),
+            lambda: session.reserve(Pure(1), step("round 1")),
+        ]
+        for act in acts:
+            with pytest.raises(LedgerError, match="open it again"):
+                act()
+        with Session.open(ledger, Pure(1), DAILY) as again:
+            assert (again.state, [part["value"] for part in again.parts]) == (b"two", [1, 2])
+
+
+def test_what_was_refused_before_it_was_written_leaves_the_session_as_it_was(place: Place) -> None:
+    """The partner: nothing is in doubt, so that the holder goes on."""
+    with Session.open(place.open(POLICY), Pure(1), DAILY, most_parts=1) as session:
+        with pytest.raises(ParameterError, match="too many"):
+            session.append([Text(1)] * 2, state=b"two")
+        session.append([Text(1)], state=b"one")
+        assert session.state == b"one"
+
+
+def test_a_session_whose_opening_failed_is_held_by_nobody(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = place.open(POLICY)
+    page = type(ledger)._page
+
+    @contextmanager
+    def cut_off(self: Ledger, *, write: bool) -> Iterator[Any]:
+        with page(self, write=write) as within:
+            yield within
+        if write:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(ledger), "_page", cut_off)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            Session.open(ledger, Pure(1), DAILY)
+    assert stopped.traceback  # whoever keeps the error keeps what was on its way
+    with Session.open(ledger, Pure(1), DAILY) as session:
+        assert session.append([Text(1)])
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "no space")

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import noise
+from discreet.errors import LedgerError
 from discreet.noise import SYSTEM
+from discreet.noise.sealed import SealedBits
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -39,6 +41,25 @@ def words() -> bytes:
 
 def draws() -> bytes:
     return np.array([noise.discrete_laplace(10**12) for _ in range(64)]).tobytes()
+
+
+SEALED = SealedBits(bytes(32), 1)
+
+
+def sealed(work: Callable[[], bytes]) -> bytes:
+    """Draw from the bits of a session; nothing where they are refused."""
+    try:
+        return work()
+    except LedgerError:
+        return b""
+
+
+def sealed_words() -> bytes:
+    return sealed(lambda: SEALED.take(32 * 16).tobytes())
+
+
+def sealed_draws() -> bytes:
+    return sealed(lambda: np.array([noise.discrete_laplace(10**12, bits=SEALED) for _ in range(64)]).tobytes())
 
 
 def interrupted(inside: str, work: Callable[[], object], lines: int) -> bytes:
@@ -93,6 +114,8 @@ WORK: dict[str, tuple[Callable[[], bytes], int]] = {
     "draws": (draws, 8),
     "interrupted pool": (interrupted_pool, 8),
     "interrupted array": (interrupted_array, 8),
+    "sealed words": (sealed_words, 16),
+    "sealed draws": (sealed_draws, 8),
     "forgetful": (lambda: FORGETFUL.take(512).tobytes(), 16),
 }
 

@@ -50,6 +50,15 @@ def test_a_fork_in_the_middle_of_a_draw_repeats_nothing(work: str, least: int) -
 
 
 @needs_fork
+@pytest.mark.parametrize("kind", ["fork", "raw fork", "pool"])
+@pytest.mark.parametrize("work, pieces_each", [("sealed words", 32), ("sealed draws", 64)])
+def test_a_child_draws_nothing_from_the_bits_of_a_session(kind: str, work: str, pieces_each: int) -> None:
+    """They begin again where they are made again: a child with its parent's source would draw its parent's noise."""
+    found = pieces(kind, work)
+    assert len(set(found)) == len(found) == pieces_each
+
+
+@needs_fork
 def test_the_fork_check_sees_a_source_that_ignores_fork() -> None:
     found = pieces("fork", "forgetful")
     assert len(set(found)) < len(found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import LedgerError
 from discreet.ledgers.purse import require_reservation
 from discreet.ledgers.rules import verified_tables
-from discreet.ledgers.session import Session, held_session
+from discreet.ledgers.session import HELD, Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +73,7 @@ def _paying(ledger: Ledger, page: Page, paid: Reservation | Session) -> list[Lin
             raise LedgerError(msg)
         return [line]
     number = line.number if line.kind == "reserved" else line.reservation
-    opened = held_session(ledger, page, number)
+    opened = _held(ledger, page, number)
     if line.kind == "reserved":
         return [opened]
     if page.fact(f"answered {line.number}") is not None:
@@ -94,3 +94,15 @@ def _is_own(ledger: Ledger, page: Page, paid: Reservation | Session, line: Line)
     if head is None or head.hash != stated:
         return False
     return head.number == line.number if line.kind == "reserved" else line.kind == "step" and head.number >= line.number
+
+
+def _held(ledger: Ledger, page: Page, number: int | None) -> Line:
+    """Give the entry that opened a session, if it is held here and goes on; else refuse."""
+    held = HELD.get(ledger)
+    session = None if held is None or number is None else held.get(number)
+    if session is None:
+        msg = f"the session of entry {number} is not held by this program; open it to go on."
+        raise LedgerError(msg)
+    session._require_open()  # noqa: SLF001 - a session's own part
+    session._require_holder(page, "step")  # noqa: SLF001 - as above
+    return session._opened  # noqa: SLF001 - as above

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from discreet.privacy.costs import Amount, Cost, Promising
     from discreet.privacy.curve import Curve
 
-__all__ = ["Session", "held_session"]
+__all__ = ["HELD", "Session"]
 
 
 class Session:
@@ -89,7 +89,7 @@ class Session:
         self._key, self._state = content
         self._process = os.getpid()
         self._sources: dict[int, SealedBits] = {}
-        _HELD.setdefault(ledger, WeakValueDictionary())[self._number] = self
+        HELD.setdefault(ledger, WeakValueDictionary())[self._number] = self
 
     @classmethod
     def open(
@@ -114,16 +114,23 @@ class Session:
         ends = _ends(most_parts, until)
         cost = ledger.priced(cost)
         draft = Draft.of("reserved", {**ledger._body(cost, entry), **ends})  # noqa: SLF001 - a ledger's own part
-        with ledger._page(write=True) as page:  # noqa: SLF001 - as above
-            known = page.fact(session_fact(entry.question, entry.analyst, entry.purpose))
-            if known is None:
-                paid = ledger._reserved(page, cost, entry, draft)  # noqa: SLF001 - as above
-                opened = page.line(paid.number)
-            else:
-                ledger._allow(page, entry)  # noqa: SLF001 - as above
-                opened = page.line(int(known))
-                _require_same(opened, draft)
-            return cls._taken_over(ledger, page, opened)
+        session = None
+        try:
+            with ledger._page(write=True) as page:  # noqa: SLF001 - as above
+                known = page.fact(session_fact(entry.question, entry.analyst, entry.purpose))
+                if known is None:
+                    paid = ledger._reserved(page, cost, entry, draft)  # noqa: SLF001 - as above
+                    opened = page.line(paid.number)
+                else:
+                    ledger._allow(page, entry)  # noqa: SLF001 - as above
+                    opened = page.line(int(known))
+                    _require_same(opened, draft)
+                session = cls._taken_over(ledger, page, opened)
+        except BaseException:
+            if session is not None:  # what was written may not be durable, and nobody gets the session
+                session.leave()
+            raise
+        return session
 
     @classmethod
     def _taken_over(cls, ledger: Ledger, page: Page, opened: Line | None) -> Session:
@@ -434,6 +441,17 @@ class Session:
         if state is not None and not isinstance(state, bytes):
             msg = f"state is of type {type(state).__name__}; it must be bytes."
             raise ParameterError(msg)
+        written: list[str] = []
+        try:
+            self._keep(kind, bodies, state, written)
+        except BaseException:
+            if written:  # the ledger alone knows whether it is kept: who goes on with an older state draws twice
+                self.leave()
+            raise
+        return written[0]
+
+    def _keep(self, kind: str, bodies: Sequence[Mapping[str, Any]], state: bytes | None, written: list[str]) -> None:
+        """Keep entries and state durably; `written` says when it is too late to refuse them."""
         number, vault, head = self._number, self._ledger._vault, None  # noqa: SLF001 - a ledger's own part
         with self._ledger._page(write=True) as page:  # noqa: SLF001 - as above
             self._require_holder(page, kind, len(bodies))
@@ -448,12 +466,12 @@ class Session:
                 last = place == len(bodies) - 1
                 head = self._ledger._append(page, Draft.of(kind, {**whole, **extra} if last else whole))  # noqa: SLF001
             count = self._count(page)
+            written.append(str(head))
         self._forget_sources(count, {int(body["step"]) for body in bodies if "step" in body})
         if state is not None:
             self._state = state
         if state is not None or kind == "closed":
             vault.settle(number, str(extra.get("seal", "")))
-        return str(head)
 
     def _require_step(self, page: Page, body: Mapping[str, Any]) -> None:
         """Refuse an answer to what is no open step of this session."""
@@ -524,29 +542,8 @@ def _no_step(number: int) -> str:
     return f"entry {number} is no step of this session; reserve first."
 
 
-_HELD: WeakKeyDictionary[Ledger, WeakValueDictionary[int, Session]] = WeakKeyDictionary()
+HELD: WeakKeyDictionary[Ledger, WeakValueDictionary[int, Session]] = WeakKeyDictionary()
 """The sessions that this program opened last, by ledger and number, for as long as somebody has them."""
-
-
-def held_session(ledger: Ledger, page: Page, number: int | None) -> Line:
-    """Give the entry that opened a session, if it is held here and goes on; else refuse.
-
-    >>> from discreet.ledgers import MemoryLedger
-    >>> from discreet.tables import Policy
-    >>> ledger = MemoryLedger(Policy([], epsilon=1))
-    >>> with ledger._page(write=False) as page:
-    ...     held_session(ledger, page, 1)
-    Traceback (most recent call last):
-    ...
-    discreet.errors.LedgerError: the session of entry 1 is not held by this program; open it to go on.
-    """
-    session = None if number is None else _HELD.get(ledger, WeakValueDictionary()).get(number)
-    if session is None:
-        msg = f"the session of entry {number} is not held by this program; open it to go on."
-        raise LedgerError(msg)
-    session._require_open()  # noqa: SLF001 - a session's own part
-    session._require_holder(page, "step")  # noqa: SLF001 - as above
-    return session._opened  # noqa: SLF001 - as above
 
 
 def _ends(most_parts: int | None, until: dt.datetime | None) -> dict[str, object]:
