@@ -305,8 +305,9 @@ def test_one_cell_that_is_no_text_is_null_and_no_error(name: str) -> None:
     aggregate = plan_sql(policy, "SELECT s, COUNT(*) FROM t GROUP BY s").aggregate
     with DuckDB(policy, {"t": frame}) as engine:
         found = engine.prepare(aggregate).run()
-        assert list(found.unprotected_groups()) == [("ok",)]
-        assert found.unprotected(0).tolist() == [[1]]
+        groups, counts = list(found.unprotected_groups()), found.unprotected(0).tolist()
+        assert set(groups) == {("ok",), (None,)}
+        assert counts[groups.index(("ok",))] == [1]
 
 
 @pytest.mark.parametrize(

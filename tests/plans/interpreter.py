@@ -325,10 +325,7 @@ def groups_of(aggregate: Aggregate, database: Database) -> dict[tuple[Any, ...],
         wanted = [
             group
             for group in found
-            if all(
-                value in key.known if key.known is not None else value is not None
-                for value, key in zip(group, aggregate.keys, strict=True)
-            )
+            if all(key.known is None or value in key.known for value, key in zip(group, aggregate.keys, strict=True))
         ]
     return {
         group: [statistic_of(statistic, found.get(group, [])) for statistic in aggregate.statistics] for group in wanted

@@ -265,6 +265,7 @@ def aligned(expression: Expression, schema: Schema) -> Expression:
     - Where CASE, COALESCE, GREATEST or LEAST choose between integers and floats, the integers become floats.
     - A NULL constant takes the kind of its neighbors.
     - A text constant beside a date or timestamp is read as one.
+    - A cast to the kind that a value has already is the value.
     - A difference of dates is a number of days, and a constant number that is added to a date counts days.
 
     A constant that is compared with a column's keys and is none of them is refused here, as `require_known_keys` says.
@@ -288,6 +289,8 @@ def aligned(expression: Expression, schema: Schema) -> Expression:
         operands = _comparable(operands, schema)
     elif isinstance(expression, Add | Subtract):
         return _in_days(expression, operands, schema)
+    elif isinstance(expression, Cast) and operands[0].facts(schema).kind is expression.kind:
+        return operands[0]  # what a condition says of the value, it says of this one
     converted = _dated(expression, operands, schema) if isinstance(expression, In) else _on(expression, operands)
     require_known_keys(converted, schema)
     return converted

@@ -377,7 +377,7 @@ def _keys(aggregate: Aggregate, rows: Rows) -> tuple[list[SQL], list[SQL]]:
         if short is not None:
             continue
         if group_key.known is None:
-            wanted.append(not_null(cell.sql))
+            wanted += [] if aggregate.child.schema[group_key.column].nullable else [not_null(cell.sql)]
         elif _is_range(group_key.known):
             ends = [rows.dialect.literal(end, cell.kind) for end in (group_key.known[0], group_key.known[-1])]
             wanted.append(between(cell.sql, *ends))

@@ -41,7 +41,7 @@ class _Ordered(Measure):
         require_numbers(self, schema)
         operand = self.operands[0]
         facts = operand.facts(schema)
-        return (RankedCells(Snapped.of(operand, facts, part=self.describe(), bits=_bits(facts.bounds))),)
+        return (RankedCells(Snapped.of(operand, facts, part=self.describe(), bits=_bits(facts.range))),)
 
 
 def _bits(bounds: Bounds) -> int:

@@ -85,6 +85,18 @@ class Facts:
         return tuple(map(as_date, numbers)) if self.kind is Kind.DATE else tuple(numbers)
 
     @property
+    def range(self) -> Bounds:
+        """Between which numbers a sum clamps the values: the bounds, or where there are none the ends of the keys.
+
+        A value that is no key may lie outside, as no row is dropped for it; whoever reads this clamps.
+
+        >>> Facts(Kind.INTEGER, domain=(None, 1, 5)).range
+        Bounds(1, 5)
+        """
+        keys = [Fraction(key) for key in self.domain or () if isinstance(key, int | float)]
+        return Bounds(min(keys), max(keys)) if keys and self.kind.numeric and not self.bounds.finite else self.bounds
+
+    @property
     def size(self) -> int:
         """How many steps it takes to look at a value: one for each character of a text, else one."""
         return max(1, self.length) if self.kind is Kind.TEXT else 1

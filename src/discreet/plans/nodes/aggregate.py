@@ -173,8 +173,8 @@ class Aggregate:
     Groups. With known keys only: exactly the cross product of their values, in order, also where no row falls; rows
     with another key are left out. With a key whose values are not known: the groups in the data, which an engine may
     hand on only to a mechanism that selects partitions privately, together with the number of units in each. NULL is
-    a key only if the policy lists it among the known values; where values are not known, rows with a NULL key are
-    left out.
+    a known key only if the policy lists it; where values are not known it is a value like any other: limits on groups
+    count it (`BoundGroups`, `groups_of`), and it is shown only if it is selected.
 
     An engine computes in integers of at least 128 bits.
 

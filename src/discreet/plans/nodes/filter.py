@@ -7,7 +7,7 @@ import datetime as dt
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 from discreet.plans.expressions import And, Column, Equal, Expression, In, IsNull, Less, LessOrEqual, Literal, Not
@@ -47,7 +47,8 @@ class Filter(Part):
 
     Facts. Where `x <= constant` is one of the conditions, the kept values lie within it and are not NULL; where
     `x < constant` is one, of whole numbers, dates or timestamps, they lie one below it. Where `x IN (constants)` is
-    one, the constants are the known values, as far as the policy knows them too. x is a column, or any expression: the
+    one, they lie between the least and the largest of them, which are the known values, as far as the policy knows them
+    too. x is a column, or any expression: the
     same expression, computed of the kept rows, has the same value again.
 
     >>> from discreet.plans.nodes import BoundRows, Scan
@@ -179,7 +180,8 @@ def _kept(facts: Facts, listed: tuple[Value, ...] | None, bounds: Bounds) -> tup
     keys = facts.keys
     if keys is not None:
         return tuple(key for key in keys if key in listed)
-    return tuple(dict.fromkeys(listed)) if all(Kind.of(value) is facts.kind for value in listed) else None
+    alike = all(Kind.of(value) is facts.kind for value in listed)
+    return tuple(sorted(set(listed))) if alike else None  # type: ignore[type-var]  # of one kind
 
 
 def _inside(key: Value, bounds: Bounds) -> bool:
@@ -208,7 +210,8 @@ def _conditions(predicate: Expression) -> tuple[Expression, ...]:
 def _narrowing(condition: Expression) -> _Narrowing | None:
     """Read what a comparison with a constant says."""
     if isinstance(condition, In):
-        return _Narrowing(condition.operands[0], listed=condition.choices)
+        bounds, kind = _hull(condition.choices)
+        return _Narrowing(condition.operands[0], bounds, kind, listed=condition.choices)
     if isinstance(condition, Not) and isinstance(condition.operands[0], IsNull):
         return _Narrowing(condition.operands[0].operands[0])
     if isinstance(condition, Equal | Less | LessOrEqual):
@@ -217,6 +220,17 @@ def _narrowing(condition: Expression) -> _Narrowing | None:
             if isinstance(constant, Literal) and not isinstance(subject, Literal):
                 return _compared_with(constant, condition, subject)
     return None
+
+
+def _hull(choices: tuple[Value, ...]) -> tuple[Bounds, Kind | None]:
+    """The interval of all constants of a list, and their kind: integers beside floats are compared as floats."""
+    points = [Literal(choice, Kind.of(choice)).facts({}) for choice in choices]
+    kinds = {facts.kind for facts in points}
+    if kinds == {Kind.INTEGER, Kind.FLOAT}:
+        kinds = {Kind.FLOAT}
+    if len(kinds) != 1:
+        return UNBOUNDED, None
+    return reduce(Bounds.hull, (facts.bounds for facts in points)), next(iter(kinds))
 
 
 def _compared_with(constant: Literal, condition: Expression, subject: Expression) -> _Narrowing:

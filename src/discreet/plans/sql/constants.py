@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,11 @@ from discreet.plans.sql.reading import only, refuse_part
 from discreet.tables.kinds import Kind, is_writable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.tables.kinds import Value
 
-__all__ = ["KINDS", "constant", "literal", "negative", "null", "number_of", "text_of", "whole_of"]
+__all__ = ["KINDS", "constant", "folded", "literal", "negative", "null", "number_of", "text_of", "whole_of"]
 
 _T = exp.DataType.Type
 KINDS: dict[object, Kind] = {
@@ -79,6 +82,50 @@ def _number(node: exp.Expression, sign: int) -> Literal:
     if settled(value) != value:
         refuse_part(node, "This number is too large or too small.", "a number of magnitude below 9e18.")
     return Literal(value, Kind.of(value))
+
+
+def folded(node: exp.Expression) -> Literal | None:
+    """Compute sums, differences and products of written numbers as decimals; None for anything else.
+
+    Doubles would make 0.06 + 0.01 a number below 0.07, and a comparison with it would leave out 0.07. Whole numbers
+    alone are left to integer arithmetic.
+
+    >>> from sqlglot import parse_one
+    >>> folded(parse_one("0.06 + 0.01")), folded(parse_one("1 + 1"))
+    (Literal(value=0.07, kind=<Kind.FLOAT: 'float'>), None)
+    """
+    exact = _decimal(node)
+    if exact is None or all(number.name.isdigit() for number in node.find_all(exp.Literal)):
+        return None
+    try:
+        value = float(exact)
+    except OverflowError:
+        return None
+    return Literal(value, Kind.FLOAT) if settled(value) == value else None
+
+
+def _decimal(node: exp.Expression) -> Fraction | None:
+    """The exact value of a written number, or of an operation on such."""
+    if isinstance(node, exp.Paren | exp.Neg):
+        inner = _decimal(node.this)
+        return None if inner is None else -inner if isinstance(node, exp.Neg) else inner
+    if isinstance(node, exp.Literal) and not node.is_string:
+        try:
+            return rational(node.name)
+        except ParameterError:
+            return None
+    if not isinstance(node, exp.Add | exp.Sub | exp.Mul):
+        return None
+    left = _decimal(node.this)
+    right = None if left is None else _decimal(node.expression)
+    return None if left is None or right is None else _EXACTLY[type(node)](left, right)
+
+
+_EXACTLY: dict[type[exp.Expression], Callable[[Fraction, Fraction], Fraction]] = {
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
+}
 
 
 def literal(node: exp.Expression, kind: Kind) -> Literal:

@@ -14,6 +14,7 @@ from discreet.plans.normal import aligned
 from discreet.plans.sql.constants import (
     KINDS,
     constant,
+    folded,
     literal,
     negative,
     null,
@@ -176,14 +177,19 @@ def _plus(scalars: Scalars, node: exp.Expression) -> Expression:
     for moment, by in ((node.this, node.expression), (node.expression, node.this)):
         if isinstance(by, exp.Interval):
             return _later(scalars, node, moment, by)
-    return e.Add((scalars.translate(node.this), scalars.translate(node.expression)))
+    return folded(node) or e.Add((scalars.translate(node.this), scalars.translate(node.expression)))
 
 
 def _minus(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expression")
     if isinstance(node.expression, exp.Interval):
         return _later(scalars, node, node.this, node.expression, -1)
-    return e.Subtract((scalars.translate(node.this), scalars.translate(node.expression)))
+    return folded(node) or e.Subtract((scalars.translate(node.this), scalars.translate(node.expression)))
+
+
+def _times(scalars: Scalars, node: exp.Expression) -> Expression:
+    only(node, "this", "expression")
+    return folded(node) or e.Multiply((scalars.translate(node.this), scalars.translate(node.expression)))
 
 
 def _moved(sign: int) -> Rule:
@@ -461,7 +467,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Paren: _paren,
     exp.Add: _plus,
     exp.Sub: _minus,
-    exp.Mul: _pair(e.Multiply),
+    exp.Mul: _times,
     exp.Div: _divide,
     exp.IntDiv: _pair(e.IntegerDivide),
     exp.Mod: _pair(e.Remainder),

@@ -84,7 +84,7 @@ class Snapped:
     @staticmethod
     def of(value: Expression, facts: Facts, *, part: str, bits: int | None = None) -> Snapped:
         """Choose the grid from the public bounds, or refuse a number without bounds."""
-        low, high = facts.bounds.lower, facts.bounds.upper
+        low, high = facts.range.lower, facts.range.upper
         if not facts.kind.numeric:
             refuse(part, why=f"It needs numbers, and this is of kind {facts.kind.value}.", instead="COUNT, or a CAST.")
         if low is None or high is None:

@@ -57,9 +57,11 @@ def computed(expression: Expression, row: Mapping[str, Cell], kinds: Mapping[str
     """
     values: dict[str, Any] = {name: cell.value for name, cell in row.items()}
     value: Any = expression.evaluate(values)
+    names = names_in(expression)
+    if names and all(row[name].exact for name in names):
+        return Cell(value, None, "it is computed from keys, which are exact.", exact=True)
     if value is None:
         return Cell(None, None, "a value that it is computed from is NULL, or it is a fraction of 0.")
-    names = names_in(expression)
     if isinstance(value, bool) or not isinstance(value, int | float) or not names:
         return Cell(value, None, "it is no number." if names else "it is a constant.")
     known = {}

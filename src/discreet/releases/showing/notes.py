@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.releases.measures.measure import Cell
     from discreet.tables.bounds import Bounds
 
-__all__ = ["limited", "reasons", "selected"]
+__all__ = ["limited", "reasons", "selected", "ungrouped"]
 
 _LIKELY = 0.95
 _MOST_UNITS = 1 << 40
@@ -66,6 +66,28 @@ def limited(plan: Plan, chosen_for: str = "") -> Iterator[str]:
         yield f"limits, which no ± includes: {'; '.join(dict.fromkeys(parts))}"
 
 
+def ungrouped(plan: Plan) -> Iterator[str]:
+    """Say that rows with NULL keys stand in no group, wherever the policy's facts allow for NULL, whatever the data.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Column, Policy, Table
+    >>> visits = Table("visits", unit="patient", rows_per_unit=4, columns=[Column("ward", keys=["a", "b"])])
+    >>> policy = Policy([visits], epsilon=1)
+    >>> list(ungrouped(plan_sql(policy, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")))
+    ['rows whose ward is NULL are in no group']
+    """
+    below = plan.request.relation.schema
+    known = {key.column: key.known for key in plan.aggregate.keys}
+    shown = {value.name: name for name, value in plan.request.outputs if isinstance(value, Column)}
+    names = [
+        shown.get(name) or ", ".join(_names(expression.walk()))
+        for name, expression in plan.request.keys
+        if expression.facts(below).nullable and None not in (known[plan.key_column(name)] or (None,))
+    ]
+    if names:
+        yield f"rows whose {' or '.join(dict.fromkeys(names))} is NULL are in no group"
+
+
 def _rows(node: BoundRows | BoundGroups) -> str:
     if isinstance(node, BoundRows):
         return f"{counted(node.limit, 'row')} of each {node.unit_kind}"
@@ -89,9 +111,9 @@ def _bounded_columns(plan: Plan) -> dict[str, Bounds]:
                 wanted |= set(_names(value.walk()))
         if isinstance(node, Scan) and node.private:
             bounds |= {
-                column.name: column.bounds
-                for column in node.table.columns
-                if column.name in wanted and column.bounds.finite and column.kind.numeric
+                name: facts.range
+                for name, facts in node.schema.items()
+                if name in wanted and facts.range.finite and facts.kind.numeric
             }
     return bounds
 
