@@ -69,6 +69,9 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
     )
     accuracy: ClassVar[str] = "released bound / value epsilon * ln(1 / (1 - confidence))"
     source: ClassVar[str] = "Wang 2018, arXiv:1803.02596; Vadhan 2017, The Complexity of Differential Privacy"
+    no_error_because: ClassVar[str] = (
+        "the noise is in proportion to a bound that is private until it is released; ask the release."
+    )
 
     steepness: Fraction
     epsilon: Fraction
@@ -134,10 +137,6 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
             f"{movers(self.neighbors)} changes the local sensitivity by at most {self.steepness}.",
         )
 
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: before the release the bound is private; the release itself has an error."""
-        del confidence
-
     def error_of(self, value: float, details: Mapping[str, object], confidence: float = 0.95) -> float | None:
         """Return the error of a release, from the bound that was released with it."""
         del value
@@ -146,11 +145,6 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
         return float_up(
             (rounded_laplace_reach(ratio, miss(confidence)) + 1) * self.grid.step
         )  # half a step more: the value lies off the grid
-
-    @property
-    def no_error_because(self) -> str:
-        """The bound is private until it is released."""
-        return "the noise is in proportion to a bound that is private until it is released; ask the release."
 
     def release(self, value: tuple[Number, Number], *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the value with noise, and the bound among the details; `value` is (value, local sensitivity)."""

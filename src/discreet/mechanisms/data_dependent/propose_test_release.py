@@ -74,6 +74,7 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
     source: ClassVar[str] = (
         "Dwork & Lei 2009, doi:10.1145/1536414.1536466; Vadhan 2017, The Complexity of Differential Privacy"
     )
+    no_error_because: ClassVar[str] = "the test did not pass, so no value was shown."
 
     bound: Fraction
     epsilon: Fraction
@@ -141,11 +142,6 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
         del details
         miss(confidence)
         return None if value is None else self.error(confidence)
-
-    @property
-    def no_error_because(self) -> str:
-        """Nothing was shown."""
-        return "the test did not pass, so no value was shown."
 
     def far_enough(self, confidence: float = 0.95) -> int:
         """Return the distance from which on a value is shown with this probability.

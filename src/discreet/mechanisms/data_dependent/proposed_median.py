@@ -58,6 +58,11 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
     guarantee: ClassVar[str] = ProposeTestRelease.guarantee
     accuracy: ClassVar[str] = ProposeTestRelease.accuracy
     source: ClassVar[str] = ProposeTestRelease.source
+    no_error_because: ClassVar[str] = ProposeTestRelease.no_error_because
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the bounds and the proposal were not read from the rows.",
+    )
 
     bound: Fraction
     lower: Fraction
@@ -117,11 +122,6 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
         """The curve of `ProposeTestRelease`."""
         return self.proposal.privacy
 
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds and the proposal were not read from the rows.")
-
     def error(self, confidence: float = 0.95) -> float:
         """Return how far a median that is shown stays from the true one, with this probability."""
         return self.proposal.error(confidence)
@@ -129,11 +129,6 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
     def error_of(self, value: float | None, details: Mapping[str, object], confidence: float = 0.95) -> float | None:
         """Return the error of a median that was shown; None where none was."""
         return self.proposal.error_of(value, details, confidence)
-
-    @property
-    def no_error_because(self) -> str:
-        """Nothing was shown."""
-        return self.proposal.no_error_because
 
     def value_and_distance(self, value: ArrayLike) -> tuple[Fraction, int]:
         """Return the median and a lower bound on its distance to data that break the bound; both are private."""

@@ -61,6 +61,13 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
         "if shown, off by at most a factor exp(ln(factor) / release epsilon * ln(1 / (1 - confidence)))"
     )
     source: ClassVar[str] = "Dwork & Lei 2009, doi:10.1145/1536414.1536466"
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the bounds and the factor were not read from the rows.",
+    )
+    no_error_because: ClassVar[str] = (
+        "the noise multiplies; factor_within() bounds by which factor a range that is shown is off."
+    )
 
     factor: Fraction
     lower: Fraction
@@ -114,20 +121,6 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
     def privacy(self) -> Curve:
         """The curve of `ProposeTestRelease`."""
         return self.proposal.privacy
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds and the factor were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: the error is a factor, `factor_within`."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """A factor is no distance."""
-        return "the noise multiplies; factor_within() bounds by which factor a range that is shown is off."
 
     def factor_within(self, confidence: float = 0.95) -> float:
         """Return by which factor a range that is shown is off at most, with this probability.

@@ -56,6 +56,10 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
     guarantee: ClassVar[str] = StableValue.guarantee
     accuracy: ClassVar[str] = StableValue.accuracy
     source: ClassVar[str] = StableValue.source
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the candidates were not read from the rows.")
+    no_error_because: ClassVar[str] = (
+        "the values are shown exactly, or not at all; gap_needed() says from which gap of counts on."
+    )
 
     candidates: tuple[Hashable, ...]
     k: int
@@ -92,20 +96,6 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
     def privacy(self) -> Curve:
         """The curve of `StableValue`."""
         return self.stable.privacy
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public candidates."""
-        return ("a unit owns one row.", "the candidates were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: the values are exact or not shown."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """There is no noise in it."""
-        return "the values are shown exactly, or not at all; gap_needed() says from which gap of counts on."
 
     def gap_needed(self, confidence: float = 0.95) -> int:
         """Return by how many rows the k-th count must exceed the next one to be shown with this probability.

@@ -55,6 +55,9 @@ class StableValue(Mechanism["tuple[object, float]", object]):
     )
     accuracy: ClassVar[str] = "exact if shown; shown with probability confidence from the distance far_enough() on"
     source: ClassVar[str] = "Vadhan 2017, The Complexity of Differential Privacy; Smith & Thakurta 2013"
+    no_error_because: ClassVar[str] = (
+        "a value is shown as it is, or not at all; far_enough() says at which distance it is shown."
+    )
 
     epsilon: Fraction
     delta: Fraction
@@ -86,15 +89,6 @@ class StableValue(Mechanism["tuple[object, float]", object]):
             "the distance is 0 wherever some neighbor has another value.",
             f"{movers(self.neighbors)} moves the distance by at most one.",
         )
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: a value is shown as it is or not at all."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """There is no noise in it."""
-        return "a value is shown as it is, or not at all; far_enough() says at which distance it is shown."
 
     def far_enough(self, confidence: float = 0.95) -> int:
         """Return the distance to instability from which on the value is shown with this probability."""
