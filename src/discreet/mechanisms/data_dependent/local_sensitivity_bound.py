@@ -13,20 +13,18 @@ from discreet.mechanisms.adding.reach import rounded_laplace_reach
 from discreet.mechanisms.data_dependent.propose_test_release import read_split
 from discreet.mechanisms.inputs.parameters import assign, miss, read_grid, read_positive
 from discreet.mechanisms.inputs.values import read_pair
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sensitivity.smooth_mechanism import read_private
-from discreet.mechanisms.sensitivity.stability import read_delta
+from discreet.mechanisms.sensitivity.stability import Tested, read_delta
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace, families, rounded
-from discreet.privacy import Approximate, NeighborRelation, approximate
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["LocalSensitivityBound"]
@@ -35,7 +33,7 @@ _MOST = 1 << 40  # steps that a local sensitivity may have; beyond, it is clampe
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
+class LocalSensitivityBound(Tested["tuple[Number, Number]", float]):
     r"""Release a number with Laplace noise for a bound on its local sensitivity that is itself released.
 
     Privacy. Let L(x) bound the local sensitivity at x and change by at most `steepness` per unit. Counted up in steps
@@ -118,16 +116,6 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
         """
         needed = log_upper(1 / (self.delta * (1 + exp_lower(-1 / self.scale)))) * self.scale
         return max(0, math.ceil(needed) - 1)
-
-    @property
-    def claim(self) -> Approximate:
-        """The sum of both epsilons, and delta."""
-        return Approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The worst curve with this epsilon and delta."""
-        return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
 
     @property
     def assumed(self) -> tuple[str, ...]:

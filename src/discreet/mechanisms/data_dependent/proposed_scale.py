@@ -14,18 +14,17 @@ from discreet.exact import Grid, float_up, log_upper, rational, shown
 from discreet.mechanisms.data_dependent.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.inputs.parameters import assign
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sensitivity.smooth_mechanism import changes_one
 from discreet.mechanisms.sensitivity.spreads import ranked
+from discreet.mechanisms.sensitivity.stability import Tested
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, NeighborRelation
+from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["ProposedScale"]
@@ -36,7 +35,7 @@ _QUARTER, _THREE = Fraction(1, 4), Fraction(3, 4)
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ProposedScale(Mechanism["ArrayLike", "float | None"]):
+class ProposedScale(Tested["ArrayLike", "float | None"]):
     r"""Release the interquartile range up to a random factor, or None if a few units could change it by a factor.
 
     Privacy. Let r1, r3 be the ranks of the quartiles. A step of either relation moves each to the next row at most, so
@@ -111,16 +110,6 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
             test_share=self.test_share,
             neighbors=self.neighbors,
         )
-
-    @property
-    def claim(self) -> Approximate:
-        """Epsilon and delta."""
-        return self.proposal.claim
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of `ProposeTestRelease`."""
-        return self.proposal.privacy
 
     def factor_within(self, confidence: float = 0.95) -> float:
         """Return by which factor a range that is shown is off at most, with this probability.

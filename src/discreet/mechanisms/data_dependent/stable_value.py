@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.inputs.values import read_pair
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sensitivity.stability import DistanceTest, read_delta
+from discreet.mechanisms.sensitivity.stability import DistanceTest, Tested, read_delta
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, NeighborRelation, approximate
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["StableValue"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class StableValue(Mechanism["tuple[object, float]", object]):
+class StableValue(Tested["tuple[object, float]", object]):
     """Release a value without noise if the data are far from any with another value, and None otherwise.
 
     Privacy. The distance to instability d(x) is 0 whenever *some neighbor* of x has another value: the number of steps
@@ -71,16 +69,6 @@ class StableValue(Mechanism["tuple[object, float]", object]):
     def test(self) -> DistanceTest:
         """The test of the distance."""
         return DistanceTest(self.epsilon, self.delta)
-
-    @property
-    def claim(self) -> Approximate:
-        """Epsilon and delta."""
-        return Approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The worst curve with this epsilon and delta."""
-        return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
 
     @property
     def assumed(self) -> tuple[str, ...]:
