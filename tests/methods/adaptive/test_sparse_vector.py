@@ -77,6 +77,21 @@ def test_after_the_last_answer_above_it_is_over() -> None:
     assert ledger.remaining == Pure(10)
 
 
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_number_above_that_is_zero_counts_as_one_above(*, reopened: bool) -> None:
+    """The noise of ε = 100 a number is none but for a chance of 1e-43: the number is 0.0, which equals False."""
+    ledger = MemoryLedger(Policy([], epsilon=400))
+    vector = SparseVector(threshold=-50, sensitivity=1, epsilon=400, above=2, numbers="1/2", grid=1, inputs="snapped")
+    session = vector.open(ledger, ENTRY)
+    assert (session.ask("ward a", lambda _: 0).value, session.left) == (0.0, 1)
+    if reopened:
+        session.close()
+        session = vector.open(ledger, ENTRY)
+    assert (session.ask("ward b", lambda _: 0).value, session.left) == (0.0, 0)
+    with pytest.raises(BudgetError, match="told all that it may"):
+        session.ask("ward c", lambda _: 0)
+
+
 def test_an_answer_says_what_it_promises_and_how_far_it_tells_apart() -> None:
     with WIDE.open(MemoryLedger(POLICY), ENTRY) as session:
         first = session.ask("a", lambda _: -(10**6))

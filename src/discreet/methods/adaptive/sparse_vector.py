@@ -199,7 +199,9 @@ class SparseSession(Kept):
     @property
     def left(self) -> int:
         """How many answers above it may still tell of."""
-        return self.promise.above - sum(answer.value not in (False, None) for answer in self.answers)
+        told = [answer.value for answer in self.answers]
+        # By what they are: a number above may be 0.0, which equals False.
+        return self.promise.above - sum(value is not False and value is not None for value in told)
 
     def bar(self, bits: BitSource) -> int:
         """The noisy threshold, drawn once, before the first answer."""
