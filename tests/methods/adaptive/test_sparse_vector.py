@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -90,6 +93,25 @@ def test_a_number_above_that_is_zero_counts_as_one_above(*, reopened: bool) -> N
     assert (session.ask("ward b", lambda _: 0).value, session.left) == (0.0, 0)
     with pytest.raises(BudgetError, match="told all that it may"):
         session.ask("ward c", lambda _: 0)
+
+
+def test_threads_that_ask_at_once_are_told_of_no_more_than_was_paid() -> None:
+    together = threading.Barrier(3)
+
+    def value(_: Session) -> int:
+        with suppress(threading.BrokenBarrierError):
+            together.wait(timeout=0.2)
+        return 900
+
+    def told(number: int) -> object:
+        try:
+            return session.ask(f"ward {number}", value).value
+        except BudgetError:
+            return None
+
+    vector = SparseVector(threshold=100, sensitivity=1, epsilon=40, above=2)
+    with vector.open(MemoryLedger(POLICY), ENTRY) as session, ThreadPoolExecutor(3) as threads:
+        assert sorted(map(str, threads.map(told, range(3)))) == ["None", "True", "True"]
 
 
 def test_an_answer_says_what_it_promises_and_how_far_it_tells_apart() -> None:

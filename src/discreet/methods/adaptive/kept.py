@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.exact import shown
 from discreet.ledgers import Session
 from discreet.ledgers.charging import charged
+from discreet.ledgers.forking import renew_lock
 from discreet.privacy import ZCDP, Approximate, Pure
 from discreet.privacy.convert import convert
 
@@ -64,6 +66,9 @@ class Kept:
 
     def __init__(self, promise: Promise[Any], ledger: Ledger, entry: Entry) -> None:
         """Open it, or go on with it."""
+        self._thread_lock = threading.RLock()
+        """Held from what is known of earlier answers until the next one is kept: two threads could both be the last."""
+        renew_lock(self)
         self.session = Session.open(ledger, price(ledger, promise), entry)
         try:
             self.answers: list[Release[Any]] = self.session.releases

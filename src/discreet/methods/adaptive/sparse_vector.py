@@ -216,13 +216,18 @@ class SparseSession(Kept):
         before = self.find(read_name(name))
         if before is not None:
             return before
-        left = self.left
-        bits = self.bits(left=left, more="Open another one under another name, which costs again.")
+        more = "Open another one under another name, which costs again."
+        self.bits(left=self.left, more=more)  # refuses before anything is computed
         exact = value(self.session)
-        bar = self.bar(bits)
-        above, told = self.promise.told(exact, bar, bits)
-        details = MappingProxyType({"question": name, "place": len(self.answers) + 1})
-        return self.keep(Release(told, self.promise, details), {"bar": bar}, last=above and left == 1)
+        with self._thread_lock:
+            before, left = self.find(name), self.left  # others may have asked meanwhile
+            if before is not None:
+                return before
+            bits = self.bits(left=left, more=more)
+            bar = self.bar(bits)
+            above, told = self.promise.told(exact, bar, bits)
+            details = MappingProxyType({"question": name, "place": len(self.answers) + 1})
+            return self.keep(Release(told, self.promise, details), {"bar": bar}, last=above and left == 1)
 
     def __repr__(self) -> str:
         asked = len(self.answers)
