@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines import Aggregates
-from discreet.releases.noise.recipe import PartSums, Single
+from discreet.releases.noise.recipe import Parts, Single
 from tests.plans.interpreter import by_key, by_unit, groups_of, pooled_of, rows_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def aggregates_of(aggregate: Aggregate, database: Database) -> Aggregates:
 def numbers_of(block: Block, aggregate: Aggregate, database: Database) -> Numbers:
     """The exact integers of a block by group; of a choice, by group and cell."""
     aggregates = aggregates_of(aggregate, database)
-    if not isinstance(block, Single | PartSums):
+    if not isinstance(block, Single | Parts):
         (place,) = block.places
         cells = zip(aggregates.unprotected_groups(), aggregates.unprotected_cells(place), strict=True)
         return {(*group, cell): [count] for group, found in cells for cell, _, count, _ in found.tolist()}

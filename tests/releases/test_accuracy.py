@@ -20,7 +20,7 @@ from discreet.privacy import gaussian_sigma
 from discreet.releases.asking.question import answered
 from discreet.releases.measures.measure import NoisyMeasure
 from discreet.releases.noise.protection import Price, Protection, rough_sigma, shares
-from discreet.releases.noise.recipe import PartSums, Recipe, Single
+from discreet.releases.noise.recipe import Parts, Recipe, Single
 from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 
@@ -53,19 +53,19 @@ def db() -> Iterator[Database]:
 
 def blocks(sql: str, bounding: Bounding | None = None) -> list[tuple[str, int]]:
     found = Recipe.of(plan_sql(POLICY, sql, bounding=bounding)).blocks
-    return [(type(block).__name__, len(block.matrix) if isinstance(block, PartSums) else 1) for block in found]
+    return [(type(block).__name__, len(block.matrix) if isinstance(block, Parts) else 1) for block in found]
 
 
 def test_what_can_be_shared_is_paid_once() -> None:
-    assert blocks("SELECT COUNT(*), AVG(y), SUM(y) FROM visits") == [("PartSums", 2)]
-    assert blocks("SELECT COUNT(*), AVG(x) FROM visits") == [("PartSums", 3)]  # rows without a value are the third
-    assert blocks("SELECT COUNT(*), COUNT(x) FROM visits") == [("PartSums", 2)]
-    assert blocks("SELECT SUM(x), COUNT(*) FROM visits") == [("PartSums", 2)]
-    assert blocks("SELECT COUNT(*), AVG(x), VARIANCE(x), STDDEV(x), SUM(x) FROM visits") == [("PartSums", 4)]
-    assert blocks("SELECT COVAR_POP(x, y), AVG(y) FROM visits")[0] == ("PartSums", 4)
-    assert blocks("SELECT CORR(x, y) FROM visits") == [("PartSums", 4), ("Single", 1), ("Single", 1)]
+    assert blocks("SELECT COUNT(*), AVG(y), SUM(y) FROM visits") == [("Parts", 2)]
+    assert blocks("SELECT COUNT(*), AVG(x) FROM visits") == [("Parts", 3)]  # rows without a value are the third
+    assert blocks("SELECT COUNT(*), COUNT(x) FROM visits") == [("Parts", 2)]
+    assert blocks("SELECT SUM(x), COUNT(*) FROM visits") == [("Parts", 2)]
+    assert blocks("SELECT COUNT(*), AVG(x), VARIANCE(x), STDDEV(x), SUM(x) FROM visits") == [("Parts", 4)]
+    assert blocks("SELECT COVAR_POP(x, y), AVG(y) FROM visits")[0] == ("Parts", 4)
+    assert blocks("SELECT CORR(x, y) FROM visits") == [("Parts", 4), ("Single", 1), ("Single", 1)]
     clamped = Bounding(shape=Shape.SUMS, rows_per_group=2)
-    assert blocks("SELECT VARIANCE(y), COUNT(*) FROM visits", clamped) == [("PartSums", 2), ("Single", 1)]
+    assert blocks("SELECT VARIANCE(y), COUNT(*) FROM visits", clamped) == [("Parts", 2), ("Single", 1)]
 
 
 def test_equal_columns_share_a_price_equally_and_unequal_ones_by_what_they_add() -> None:
@@ -275,7 +275,7 @@ def test_a_count_beside_few_bins_of_its_values_is_their_sum(db: Database) -> Non
     assert blocks(f"SELECT COUNT(x), {many} FROM visits") == [("Single", 1)] * 2  # the count alone would be worse
     assert blocks(f"SELECT COUNT(*), {few} FROM visits") == [("Single", 1)] * 2  # rows without x are in no bin
     assert blocks(f"SELECT COUNT(*), COUNT(x), {few} FROM visits") == [("Single", 1)] * 2
-    assert blocks(f"SELECT COUNT(x), AVG(x), {few} FROM visits") == [("Single", 1), ("PartSums", 2)][::-1]
+    assert blocks(f"SELECT COUNT(x), AVG(x), {few} FROM visits") == [("Single", 1), ("Parts", 2)][::-1]
     question = db.sql(f"SELECT ward, COUNT(x) AS n, {few} AS h, COUNT(x) + 1 AS more FROM visits GROUP BY ward")
     alone = db.sql(f"SELECT ward, {few} AS h FROM visits GROUP BY ward").preview(epsilon="0.1", delta=0).errors["h"]
     told = question.preview(epsilon="0.1", delta=0).errors

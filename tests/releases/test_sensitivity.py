@@ -14,7 +14,7 @@ from discreet.mechanisms.choosing.rank_choice import RankChoice
 from discreet.plans import Bounding, Shape, plan_sql
 from discreet.privacy import NeighborRelation
 from discreet.releases.noise.protection import Price, Protection
-from discreet.releases.noise.recipe import Choice, PartSums, Recipe, Single
+from discreet.releases.noise.recipe import Choice, Parts, Recipe, Single
 from discreet.tables import Policy
 from tests.engines.conformance import LIMITS
 from tests.engines.databases import KEY, arrow_tables, key_rank, row_rank, typed_database
@@ -77,7 +77,7 @@ def shares(plan: Plan, relation: NeighborRelation, rows: Database) -> Iterator[t
         claim = block.sensitivity(plan.aggregate, relation)
         for first, second in neighbors(relation, rows):
             l1, l2 = moved(numbers_of(block, plan.aggregate, first), numbers_of(block, plan.aggregate, second))
-            yield isinstance(block, PartSums), Fraction(l1, max(claim.l1, 1)), Fraction(l2, max(claim.l2_squared, 1))
+            yield isinstance(block, Parts), Fraction(l1, max(claim.l1, 1)), Fraction(l2, max(claim.l2_squared, 1))
 
 
 @pytest.mark.slow
@@ -155,6 +155,6 @@ def test_duckdb_gives_the_same_blocks() -> None:
             plan = plan_sql(POLICY, sql, bounding=Bounding(shape=Shape.SUMS, rows_per_group=9))
             aggregates = engine.prepare(plan.aggregate).run()
             for block in Recipe.of(plan).blocks:
-                assert isinstance(block, Single | PartSums)
+                assert isinstance(block, Single | Parts)
                 found = dict(zip(aggregates.groups, block.exact(aggregates).tolist(), strict=True))
                 assert found == numbers_of(block, plan.aggregate, rows)

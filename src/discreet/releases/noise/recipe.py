@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.adding.sums import Terms
     from discreet.plans.statistics import Snapped
 
-__all__ = ["Block", "Choice", "PartSums", "Recipe", "Single", "Sums", "windows_of"]
+__all__ = ["Block", "Choice", "Parts", "Recipe", "Single", "Sums", "windows_of"]
 
 _SIGMAS = (Fraction(1, 2**10), Fraction(2**40))  # what the sampler of Gaussian noise holds
 
@@ -178,7 +178,7 @@ class Single(Sums):
 
 
 @dataclass(frozen=True, slots=True)
-class PartSums(Partition, Sums):
+class Parts(Partition, Sums):
     """Sums of the same rows as parts of one total, which move as far as its unit times their count does.
 
     A row that is counted but has no value adds s = 0 to all sums, which lies between low and high: the claim does not
@@ -187,14 +187,14 @@ class PartSums(Partition, Sums):
     for halves and pairs. It does not for squares and corners, which are not used then.
 
     >>> from discreet.mechanisms.adding.sums import halves
-    >>> PartSums.of(halves(0, 1)).unit
+    >>> Parts.of(halves(0, 1)).unit
     1
     """
 
     @staticmethod
-    def of(split: Partition) -> PartSums:
+    def of(split: Partition) -> Parts:
         """Take a partition of the plan's statistics."""
-        return PartSums(split.places, split.matrix, split.unit, split.summands)
+        return Parts(split.places, split.matrix, split.unit, split.summands)
 
     def sensitivity(self, aggregate: Aggregate, neighbors: Relation) -> Sensitivity:
         """The unit times that of the count."""
@@ -305,7 +305,7 @@ def windows_of(choice: RankChoice) -> tuple[Window, ...]:
 class Recipe:
     """The blocks of numbers that get noise, and how each statistic is made of them.
 
-    Sums, squares and products of the same rows share their count in `PartSums`, which move no farther than the count
+    Sums, squares and products of the same rows share their count in `Parts`, which move no farther than the count
     alone; the rest of them, and everything else, are a `Single` each, and ranks a `Choice`. A sum that follows from
     another one and a count (the same values counted from another center, or on a finer grid) is not released again:
     `slack` says by how much its rows were rounded where that is not half a step of its own. Nor is a count of values
@@ -317,7 +317,7 @@ class Recipe:
     >>> policy = Policy([Table("people", row_is_unit=True, columns=columns)], epsilon=1)
     >>> recipe = Recipe.of(plan_sql(policy, "SELECT COUNT(*), SUM(age), AVG(age) FROM people"))
     >>> recipe.blocks
-    (PartSums(places=(0, 2), matrix=((60, 1), (60, -1)), unit=120, summands=2),)
+    (Parts(places=(0, 2), matrix=((60, 1), (60, -1)), unit=120, summands=2),)
     """
 
     plan: Plan
@@ -493,7 +493,7 @@ class _Arrangement:
                 return
 
     def _add(self, parts: Partition) -> None:
-        self.blocks.append(PartSums.of(parts))
+        self.blocks.append(Parts.of(parts))
         self.terms |= parts.terms(len(self.blocks) - 1)
 
     def _derive(self, place: int, base: int) -> None:
