@@ -131,11 +131,6 @@ class Policy:
             object.__setattr__(self, name, fact)
         _require_kept_deltas(self)
 
-    @property
-    def delta_spend(self) -> Fraction:
-        """What of delta is left for mechanisms that need it, after the conversion's part."""
-        return self.budget.delta - (self.delta_conversion if self.filter == "zcdp" else 0)
-
     @cached_property
     def certificates(self) -> Certificates:
         """How a budget with `filter = "best"` is kept, by a public rule; a ledger keeps those of its creation.

@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
@@ -25,7 +25,6 @@ __all__ = [
     "charges_text",
     "counting",
     "folded",
-    "left_text",
     "screen",
     "table",
     "working",
@@ -113,7 +112,13 @@ def charge_text(cost: Amount) -> str:
     >>> charge_text(ZCDP("0.12245933", delta="5e-10")), charge_text(Pure(1))
     ('ρ = 0.1225, δ = 5e-10', 'ε = 1')
     """
-    return _amount(cost, ROUND_CEILING)
+    context, parts = Context(prec=4, rounding=ROUND_CEILING), []
+    for name, value in cost.fields().items():
+        if name in _SYMBOLS and (value or name != "delta"):
+            exact = Fraction(str(value))
+            rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+            parts.append(f"{_SYMBOLS[name]} = {float(rounded):.4g}")
+    return ", ".join(parts)
 
 
 def charges_text(charges: Mapping[str, Amount]) -> str:
@@ -144,27 +149,6 @@ def charges_record(charges: Mapping[str, Amount]) -> dict[str, object]:
     names = list(dict.fromkeys(name for numbers in charged.values() for name in numbers))
     most = {name: max(numbers[name] for numbers in charged.values()) for name in names}
     return {"charge": most, "charges": charged}
-
-
-def left_text(left: Amount) -> str:
-    """Write what is left in symbols, rounded down to four digits.
-
-    >>> from discreet.privacy import Pure
-    >>> left_text(Pure("0.99999"))
-    'ε = 0.9999'
-    """
-    return _amount(left, ROUND_FLOOR)
-
-
-def _amount(amount: Amount, rounding: str) -> str:
-    context = Context(prec=4, rounding=rounding)
-    parts = []
-    for name, value in amount.fields().items():
-        if name in _SYMBOLS and (value or name != "delta"):
-            exact = Fraction(str(value))
-            rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-            parts.append(f"{_SYMBOLS[name]} = {float(rounded):.4g}")
-    return ", ".join(parts)
 
 
 def amounts(cost: Amount) -> dict[str, float]:
