@@ -142,15 +142,17 @@ class _Run(Spend[Release[Any]]):
         return charged(Release.from_json(json.dumps(repeat.answers[0])), repeat.cost)
 
 
-def charged(release: Release[Any], cost: Amount) -> Release[Any]:
-    """Let a release know what it was charged. The ledger's own entry says it, and what it keeps of the release not.
+def charged(release: Release[Any], cost: Amount, whole: str = "") -> Release[Any]:
+    """Let a release know what was charged, for it or for a `whole` that it is a part of.
+
+    The ledger's own entry says so, and what it keeps of the release does not.
 
     >>> from discreet.mechanisms import DiscreteLaplace
     >>> from discreet.privacy import Pure
     >>> charged(DiscreteLaplace(1, epsilon=1).release(7), Pure(2)).explain().splitlines()[-1]
     'Charged: ε = 2, to the ledger that recorded it.'
     """
-    return replace(release, charged=cast("Claim", cost))
+    return replace(release, charged=cast("Claim", cost), charged_for=whole)
 
 
 def charge(

@@ -101,7 +101,7 @@ class Kept:
     def keep(self, answer: Release[Any], state: dict[str, int], *, last: bool) -> Release[Any]:
         """Write an answer with the state after it, and only then give it; after the last one the state is forgotten."""
         self.session.append([answer], state=json.dumps(state).encode())
-        kept = charged(answer, self.session.cost)
+        kept = charged(answer, self.session.cost, self.session.whole)
         self.answers.append(kept)
         if name := answer.details.get("question"):
             self._by_name[str(name)] = kept
