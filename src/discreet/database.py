@@ -19,7 +19,6 @@ from discreet.releases.showing.description import Description
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self, SupportsIndex
 
     from discreet.engines import Loan
@@ -226,9 +225,7 @@ class Database:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -16,7 +16,6 @@ from discreet.exact import integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
     from typing import Self
 
     from numpy.typing import NDArray
@@ -244,7 +243,5 @@ class Engine(Protocol):
     def __enter__(self) -> Self:
         """Use the engine in a with statement."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Close it."""

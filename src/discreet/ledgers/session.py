@@ -31,7 +31,6 @@ from discreet.privacy.costs import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
     from typing import Self
 
     from discreet.ledgers.ledger import Ledger
@@ -281,9 +280,7 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.leave()
 
     def __reduce__(self) -> str:

@@ -15,7 +15,6 @@ from discreet.privacy import ZCDP, Approximate, Pure
 from discreet.privacy.convert import convert
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from discreet.ledgers import Entry, Ledger
@@ -116,7 +115,5 @@ class Kept:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
