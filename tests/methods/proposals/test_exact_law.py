@@ -19,7 +19,7 @@ from discreet import noise
 from discreet.ledgers import open_ledger
 from discreet.mechanisms.thresholds import partition_selection
 from discreet.methods.proposals import buying, propose
-from discreet.methods.proposals.steps import ProposalDesk, Step
+from discreet.methods.proposals.steps import Desk, Step
 from tests.methods.proposals.test_proposals import exact_counts
 
 if TYPE_CHECKING:
@@ -162,12 +162,12 @@ def test_half_the_noise_is_refuted(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_steps_that_are_not_charged_are_refuted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    vote = ProposalDesk.vote
+    vote = Desk.vote
 
-    def unpaid(desk: ProposalDesk, table: str, column: str, price: Fraction) -> Step:
-        return vote(ProposalDesk(desk.policy, desk.engine, open_ledger(desk.policy, "memory")), table, column, price)
+    def unpaid(desk: Desk, table: str, column: str, price: Fraction) -> Step:
+        return vote(Desk(desk.policy, desk.engine, open_ledger(desk.policy, "memory")), table, column, price)
 
-    monkeypatch.setattr(ProposalDesk, "vote", unpaid)
+    monkeypatch.setattr(Desk, "vote", unpaid)
     assert refuted(tmp_path)[0] == ["the ledger"]
 
 

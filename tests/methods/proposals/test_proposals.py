@@ -20,7 +20,7 @@ from discreet.errors import BudgetError, DiscreetError, ParameterError, PolicyEr
 from discreet.ledgers import open_ledger
 from discreet.methods.proposals import buying, propose, steps
 from discreet.methods.proposals.names import like_a_record
-from discreet.methods.proposals.steps import Counted, ProposalDesk, Step
+from discreet.methods.proposals.steps import Counted, Desk, Step
 from discreet.plans import Bounding
 from discreet.privacy import NeighborRelation
 from discreet.tables import Column, Policy, Table
@@ -158,7 +158,7 @@ def rows_of(*parts: list[tuple[int, str | None, str | None]]) -> dict[str, pa.Ta
     return {"t": pa.table({n: pa.array(list(c), k) for n, c, k in zip(names, columns, types, strict=True)})}
 
 
-def all_steps(desk: ProposalDesk) -> Iterator[Step]:
+def all_steps(desk: Desk) -> Iterator[Step]:
     yield desk.rows_per_unit("t", PRICE)
     yield desk.vote("t", "cost", PRICE)
     for kind in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP"):
@@ -187,7 +187,7 @@ def distances(*, neighbors: NeighborRelation = NeighborRelation.ADD_REMOVE) -> l
     counted = []
     for data in (rows_of(USUAL, STRANGE), rows_of(USUAL)):
         with open_engine(draft, data) as engine, open_ledger(draft, "memory") as ledger:
-            asked = list(all_steps(ProposalDesk(draft, engine, ledger)))
+            asked = list(all_steps(Desk(draft, engine, ledger)))
             derived = [step.question.plan.aggregate for step in asked]
             counted.append([exact_counts(step) for step in asked])
     found = []
@@ -217,7 +217,7 @@ def test_a_proposal_that_counts_rows_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 def test_noise_alone_is_taken_for_rows_once_in_a_hundred() -> None:
     """By the law: a discrete Laplace number of scale s is further than m from 0 with chance 2 q^(m+1) / (1 + q)."""
     with open_engine(DRAFT, rows_of()) as engine, open_ledger(DRAFT, "memory") as ledger:
-        counted = ProposalDesk(DRAFT, engine, ledger).ends("t", "cost", "DOUBLE", PRICE).counted()
+        counted = Desk(DRAFT, engine, ledger).ends("t", "cost", "DOUBLE", PRICE).counted()
     ratio = np.exp(-float(PRICE))
     for limit, bins in ((counted.noise, len(counted.counts)), (counted.near, 1)):
         assert bins * 2 * ratio ** (limit + 1) / (1 + ratio) == pytest.approx(0.0075, rel=0.34)
@@ -272,7 +272,7 @@ def test_a_price_beyond_what_is_left_charges_nothing_and_makes_no_ledger(
 def test_a_question_that_cannot_be_planned_charges_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.csv").write_text("user,cost\n1,2\n")
     ledger = tmp_path / "l.sqlite"
-    monkeypatch.setattr(ProposalDesk, "keys", lambda *_: (_ for _ in ()).throw(ParameterError("no such question")))
+    monkeypatch.setattr(Desk, "keys", lambda *_: (_ for _ in ()).throw(ParameterError("no such question")))
     with pytest.raises(ParameterError, match="no such question"):
         propose(tmp_path / "t.csv", unit="user", epsilon="0.2", ledger=str(ledger))
     assert not ledger.exists()

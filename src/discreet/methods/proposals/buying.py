@@ -15,8 +15,8 @@ from discreet.exact import shown
 from discreet.ledgers import open_ledger
 from discreet.methods.proposals import writing
 from discreet.methods.proposals.given import simple
-from discreet.methods.proposals.steps import DATES, ROWS_PER_UNIT, ProposalDesk, ends_of
-from discreet.methods.proposals.writing import PolicyLine
+from discreet.methods.proposals.steps import DATES, ROWS_PER_UNIT, Desk, ends_of
+from discreet.methods.proposals.writing import Line
 from discreet.privacy.costs import total
 from discreet.releases.asking.paying import fits
 from discreet.tables import Column, Policy, Table
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from discreet.methods.proposals.given import Given, Proposal
     from discreet.methods.proposals.steps import Step
 
-__all__ = ["Payment", "Progress", "bought"]
+__all__ = ["Purse", "Watch", "bought"]
 
-Progress = Callable[[str, int, int], None]
+Watch = Callable[[str, int, int], None]
 """Is told what is asked now, how many questions were asked, and how many there will be at most."""
 
 _SHARES = {"rows": 2, "vote": 2, "column": 4}
@@ -91,10 +91,10 @@ class _Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
+class Purse:
     """What pays for a proposal: a ledger's address, or the one beside a policy file.
 
-    >>> Payment("memory").file is None
+    >>> Purse("memory").file is None
     True
     """
 
@@ -102,7 +102,7 @@ class Payment:
     file: str | Path | None = None
 
 
-def bought(given: Given, frames: object, epsilon: Fraction, place: Payment, watch: Progress) -> Proposal:
+def bought(given: Given, frames: object, epsilon: Fraction, place: Purse, watch: Watch) -> Proposal:
     """Ask the rows; before anything is charged, or a ledger made, all questions are planned and seen to fit."""
     file = place.file
     _require_buyable(given, epsilon, place)
@@ -112,14 +112,14 @@ def bought(given: Given, frames: object, epsilon: Fraction, place: Payment, watc
     source = frames if isinstance(frames, Mapping) or file is None else None
     with open_engine(policy, source, relative_to=folder) as engine:
         with open_ledger(policy, "memory") as trial:
-            _require_room(given, ProposalDesk(policy, engine, trial), prices)
+            _require_room(given, Desk(policy, engine, trial), prices)
         with open_ledger(policy, place.ledger, file=file, source=source) as purse:
-            desk = ProposalDesk(policy, engine, purse)
+            desk = Desk(policy, engine, purse)
             _require_room(given, desk, prices)
             return _Asking(given, desk, prices, watch).proposal()
 
 
-def _require_buyable(given: Given, epsilon: Fraction, place: Payment) -> None:
+def _require_buyable(given: Given, epsilon: Fraction, place: Purse) -> None:
     if epsilon <= 0:
         msg = f"epsilon is {shown(epsilon)}; it must be above 0. Without it, no row is read."
         raise ParameterError(msg)
@@ -133,12 +133,12 @@ def _require_buyable(given: Given, epsilon: Fraction, place: Payment) -> None:
             "give the column with --unit, or --row-is-unit (in Python: unit=, row_is_unit=True)."
         )
         raise ParameterError(msg)
-    if place == Payment(None):
+    if place == Purse(None):
         msg = "with epsilon, say what pays: ledger='visits.ledger.sqlite', or 'memory' to try it out."
         raise ParameterError(msg)
 
 
-def _steps(given: Given, desk: ProposalDesk, prices: _Prices, fallback: str) -> Iterator[Step]:
+def _steps(given: Given, desk: Desk, prices: _Prices, fallback: str) -> Iterator[Step]:
     """All questions that may be asked; of columns whose type is voted on, those about one kind."""
     for table, unit in given.units.items():
         if unit is not None:
@@ -153,7 +153,7 @@ def _steps(given: Given, desk: ProposalDesk, prices: _Prices, fallback: str) -> 
             yield desk.keys(table, column, prices["column"])
 
 
-def _require_room(given: Given, desk: ProposalDesk, prices: _Prices) -> None:
+def _require_room(given: Given, desk: Desk, prices: _Prices) -> None:
     """Refuse unless all questions together fit, whichever way the votes go."""
     for fallback in ("BIGINT", "DOUBLE", *DATES, "VARCHAR"):
         steps = list(_steps(given, desk, prices, fallback))
@@ -171,9 +171,9 @@ class _Asking:
     """Asks one question after the other, and reads the lines of the policy off the answers."""
 
     given: Given
-    desk: ProposalDesk
+    desk: Desk
     prices: _Prices
-    watch: Progress
+    watch: Watch
     paid: dict[str, Fraction] = field(default_factory=dict)
 
     def proposal(self) -> Proposal:
@@ -205,56 +205,54 @@ class _Asking:
     def _vote(self, table: str, column: str) -> str | None:
         return self._pay(table, self.desk.vote(table, column, self.prices["vote"])).counted().elected()
 
-    def _rows(self, table: str) -> PolicyLine:
+    def _rows(self, table: str) -> Line:
         step = self._pay(table, self.desk.rows_per_unit(table, self.prices["rows"]))
         place = step.counted().enough()
         price = _priced(step.price)
         if place is None:
             why = f"{price} showed too few units; of more rows, so many are kept"
-            return PolicyLine("rows_per_unit", "10", why, left=True)
+            return Line("rows_per_unit", "10", why, left=True)
         most = ROWS_PER_UNIT[min(place, len(ROWS_PER_UNIT) - 1)]
         why = f"{price}: about 95 % of the units have no more; of others, so many are kept"
-        return PolicyLine("rows_per_unit", str(most), why)
+        return Line("rows_per_unit", str(most), why)
 
-    def _line(self, table: str, column: str, kind: str | None, spent: Fraction) -> PolicyLine:
+    def _line(self, table: str, column: str, kind: str | None, spent: Fraction) -> Line:
         """One column, whose type is known or was voted on for `spent`."""
         if kind is None:
             why = f"{_priced(spent)} showed no type: too few units for this price"
             return self.given.unpaid(table, column, why)
         if kind == "BOOLEAN":
-            return PolicyLine(column, writing.declared(kind) or "", f"{_priced(spent)}: its type")
+            return Line(column, writing.declared(kind) or "", f"{_priced(spent)}: its type")
         if kind == "VARCHAR":
             return self._keys(table, column, spent)
         step = self._pay(table, self.desk.ends(table, column, kind, self.prices["column"]))
         return _ends(column, kind, step, _priced(spent + step.price))
 
-    def _keys(self, table: str, column: str, spent: Fraction) -> PolicyLine:
+    def _keys(self, table: str, column: str, spent: Fraction) -> Line:
         """Search for keys, where there is a delta for it."""
         text = writing.declared("VARCHAR") or ""
         if not self.desk.policy.budget.delta:
-            return PolicyLine(column, text, "keys need a budget with a delta; list them to group by it")
+            return Line(column, text, "keys need a budget with a delta; list them to group by it")
         step = self._pay(table, self.desk.keys(table, column, self.prices["column"]))
         shown = [row["k"] for row in step.release().to_dicts()]
         keys = [key for key in shown if key is None or (key and is_writable(key))]
         price = _priced(spent + step.price)
         if not any(keys):
-            return PolicyLine(column, text, f"{price}: no value is frequent enough to be found")
+            return Line(column, text, f"{price}: no value is frequent enough to be found")
         if len(keys) > _MOST_KEYS:
-            return PolicyLine(column, text, f"{price}: more than {_MOST_KEYS} values are frequent")
-        return PolicyLine(
-            column, writing.keys(keys), f'{price}: the frequent ones; add what you know, or other = "other"'
-        )
+            return Line(column, text, f"{price}: more than {_MOST_KEYS} values are frequent")
+        return Line(column, writing.keys(keys), f'{price}: the frequent ones; add what you know, or other = "other"')
 
 
 def _priced(price: Fraction) -> str:
     return f"ε = {float(price):.4g}"
 
 
-def _ends(column: str, kind: str, step: Step, price: str) -> PolicyLine:
+def _ends(column: str, kind: str, step: Step, price: str) -> Line:
     ends = ends_of(kind, step.counted())
     if ends is not None:
         why = f"{price}; what lies outside is clamped, discreet check says how much"
-        return PolicyLine(column, writing.bounds(kind, ends), why)
+        return Line(column, writing.bounds(kind, ends), why)
     facts = writing.declared(kind)
     why = f"{price} showed no bounds: too few units for this price, or values far outside"
-    return writing.example(column, kind, why) if facts is None else PolicyLine(column, facts, why)
+    return writing.example(column, kind, why) if facts is None else Line(column, facts, why)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.methods.proposals import writing
 from discreet.methods.proposals.names import usual
 from discreet.methods.proposals.steps import DATES, FLOATS, INTEGERS
-from discreet.methods.proposals.writing import PolicyHead, PolicyLine, Section
+from discreet.methods.proposals.writing import Head, Line, Section
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Given:
 
     >>> from discreet.methods.proposals.dictionaries import Dictionary
     >>> from discreet.privacy import NeighborRelation
-    >>> head = PolicyHead("town", None, "3", "0", "add_remove")
+    >>> head = Head("town", None, "3", "0", "add_remove")
     >>> given = Given({"t": {"age": None}}, {"t": None}, True, Dictionary({}), head, NeighborRelation.ADD_REMOVE)
     >>> given.settled("t", "age").facts, given.wanted
     ('{ lower = 0, upper = 120 }', [])
@@ -64,19 +64,19 @@ class Given:
     """Of each table that a policy can name; None where no column says who is protected."""
     row_is_unit: bool
     dictionary: Dictionary
-    head: PolicyHead
+    head: Head
     neighbors: Relation
 
-    def settled(self, table: str, column: str) -> PolicyLine | None:
+    def settled(self, table: str, column: str) -> Line | None:
         """A column about which a dictionary or its name say all; nothing is bought for it."""
         said = writing.described(column, self.dictionary.of(table, column))
         if said is not None:
             return said
         kind, meaning = self.tables[table][column], usual(column)
         if meaning is not None and meaning.whole and _agree(meaning.kind, kind):
-            return PolicyLine(column, meaning.facts, self._described(table, column) or meaning.why)
+            return Line(column, meaning.facts, self._described(table, column) or meaning.why)
         if kind is not None and kind.startswith("BOOLEAN"):
-            return PolicyLine(column, writing.declared(kind) or "", self._described(table, column))
+            return Line(column, writing.declared(kind) or "", self._described(table, column))
         return None
 
     def kind(self, table: str, column: str) -> str | None:
@@ -88,22 +88,22 @@ class Given:
             return {"integer": "BIGINT", "float": "DOUBLE", "text": "VARCHAR"}.get(said, said.upper())
         return None if meaning is None else meaning.kind
 
-    def unpaid(self, table: str, column: str, why: str = "") -> PolicyLine:
+    def unpaid(self, table: str, column: str, why: str = "") -> Line:
         """What is known of a column without its rows; else it is left to the owner."""
         kind, meaning, reason = self.kind(table, column), usual(column), self._described(table, column)
         if meaning is not None and _agree(meaning.kind, kind):
-            return PolicyLine(column, meaning.facts, reason or why or meaning.why)
+            return Line(column, meaning.facts, reason or why or meaning.why)
         facts = writing.declared(kind)
         if facts is not None:
-            return PolicyLine(column, facts, reason or why)
+            return Line(column, facts, reason or why)
         if kind not in {None, "BIGINT", "DOUBLE"}:
-            return PolicyLine(column, '{ type = "text" }', "its type has no counterpart here", left=True)
+            return Line(column, '{ type = "text" }', "its type has no counterpart here", left=True)
         return writing.example(column, kind, why or reason)
 
     def _described(self, table: str, column: str) -> str:
         return " ".join(self.dictionary.of(table, column).description.split())
 
-    def section(self, table: str, rows: PolicyLine | None, lines: Mapping[tuple[str, str], PolicyLine]) -> Section:
+    def section(self, table: str, rows: Line | None, lines: Mapping[tuple[str, str], Line]) -> Section:
         """One table as it is written; `rows` and `lines` are what was bought."""
         unit = self.units[table]
         if self.row_is_unit:
@@ -121,22 +121,20 @@ class Given:
         ]
         return Section(table, tuple(head), tuple(columns))
 
-    def line(self, table: str, column: str, lines: Mapping[tuple[str, str], PolicyLine]) -> PolicyLine:
+    def line(self, table: str, column: str, lines: Mapping[tuple[str, str], Line]) -> Line:
         """The line of a column: what was bought, else what is said of it, else what its name or type say."""
         return lines.get((table, column)) or self.settled(table, column) or self.unpaid(table, column)
 
-    def _rows(self, table: str) -> PolicyLine:
+    def _rows(self, table: str) -> Line:
         most = self.dictionary.rows_per_unit.get(table)
         if most is not None:
-            return PolicyLine("rows_per_unit", str(most), "the dictionary")
-        return PolicyLine(
-            "rows_per_unit", "10", "how many rows of one unit count; of more, so many are kept", left=True
-        )
+            return Line("rows_per_unit", str(most), "the dictionary")
+        return Line("rows_per_unit", "10", "how many rows of one unit count; of more, so many are kept", left=True)
 
     def proposal(
         self,
-        lines: Mapping[tuple[str, str], PolicyLine] | None = None,
-        rows: Mapping[str, PolicyLine] | None = None,
+        lines: Mapping[tuple[str, str], Line] | None = None,
+        rows: Mapping[str, Line] | None = None,
         paid: Mapping[str, Fraction] | None = None,
     ) -> Proposal:
         """Put the text together."""
@@ -146,7 +144,7 @@ class Given:
             f"tables.{section.name}.columns.{line.name}: {line.why}"
             for section in sections
             for line in section.columns
-            if isinstance(line, PolicyLine) and line.left
+            if isinstance(line, Line) and line.left
         ]
         if not self.row_is_unit:
             fill += [f"tables.{table}.unit: who is protected" for table, unit in self.units.items() if unit is None]

@@ -10,11 +10,11 @@ from discreet.engines.describing import columns_of
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
 from discreet.methods.proposals import writing
-from discreet.methods.proposals.buying import Payment, bought
+from discreet.methods.proposals.buying import Purse, bought
 from discreet.methods.proposals.dictionaries import Dictionary, read_dictionary
 from discreet.methods.proposals.given import Given
 from discreet.methods.proposals.names import like_a_record, person_in
-from discreet.methods.proposals.writing import PolicyHead, allowed
+from discreet.methods.proposals.writing import Head, allowed
 from discreet.privacy import NeighborRelation
 from discreet.tables import Policy
 from discreet.tables.nearest import hint
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.exact import Number
-    from discreet.methods.proposals.buying import Progress
+    from discreet.methods.proposals.buying import Watch
     from discreet.methods.proposals.given import Columns, Proposal
     from discreet.privacy.relations import Relation
 
@@ -46,7 +46,7 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
     ledger: str | Path | None = None,
     file: str | Path | None = None,
     header: bool = False,
-    watch: Progress | None = None,
+    watch: Watch | None = None,
 ) -> Proposal:
     """Propose a policy for data: a path, `postgresql://…`, a data frame (called `table`), or a mapping of data frames.
 
@@ -74,7 +74,7 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
     if dictionary is not None and not isinstance(dictionary, Dictionary):
         known = read_dictionary(dictionary)
     Policy([], epsilon=budget, delta=delta, neighbors=neighbors, dataset=dataset)  # refuses what no policy can say
-    head = PolicyHead(
+    head = Head(
         dataset,
         url if url is not None else str(source) if _is_path(source) else None,
         _number(budget, "budget"),
@@ -93,7 +93,7 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
         raise ParameterError(msg)
     if epsilon is None:
         return given.proposal()
-    return bought(given, frames, rational(epsilon, name="epsilon"), Payment(ledger, file), watch or (lambda *_: None))
+    return bought(given, frames, rational(epsilon, name="epsilon"), Purse(ledger, file), watch or (lambda *_: None))
 
 
 def _is_path(source: object) -> bool:

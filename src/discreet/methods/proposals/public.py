@@ -12,22 +12,22 @@ from discreet.methods.proposals.given import Proposal
 from discreet.methods.proposals.steps import DATES, FLOATS, INTEGERS
 
 if TYPE_CHECKING:
-    from discreet.methods.proposals.writing import PolicyHead
+    from discreet.methods.proposals.writing import Head
 
 __all__ = ["propose_public"]
 
 _MOST_KEYS = 200
 
 
-def propose_public(data: str | Path, head: PolicyHead) -> Proposal:
+def propose_public(data: str | Path, head: Head) -> Proposal:
     r"""Propose a policy for files that protect nobody: their values are read, and become bounds and keys.
 
     >>> import pathlib, tempfile
-    >>> from discreet.methods.proposals.writing import PolicyHead
+    >>> from discreet.methods.proposals.writing import Head
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "wards.csv"
     ...     _ = file.write_text("ward,beds\nsurgery,12\ncardiology,7\n")
-    ...     proposal = propose_public(file, PolicyHead("town", ".", "1", "0", "add_remove"))
+    ...     proposal = propose_public(file, Head("town", ".", "1", "0", "add_remove"))
     >>> print(proposal.text.partition("[tables.wards]")[2])
     <BLANKLINE>
     public = true
@@ -55,16 +55,16 @@ def _file(path: Path, table: str) -> Path:
     return file
 
 
-def _line(file: Path, name: str) -> writing.PolicyLine:
+def _line(file: Path, name: str) -> writing.Line:
     """Write a column of a public table from its values."""
     kind, low, high, keys = public_facts(file, name, most_keys=_MOST_KEYS)
     if kind.startswith(INTEGERS) and low is not None:
-        return writing.PolicyLine(name, f"{{ lower = {low}, upper = {high} }}")
+        return writing.Line(name, f"{{ lower = {low}, upper = {high} }}")
     if kind.startswith(FLOATS) and low is not None:
-        return writing.PolicyLine(name, f"{{ lower = {_float(low)}, upper = {_float(high or low)} }}")
+        return writing.Line(name, f"{{ lower = {_float(low)}, upper = {_float(high or low)} }}")
     if kind.startswith(("BOOLEAN", *DATES)):
-        return writing.PolicyLine(name, writing.declared(kind) or "")
-    return writing.PolicyLine(name, writing.keys(keys) if keys else '{ type = "text" }')
+        return writing.Line(name, writing.declared(kind) or "")
+    return writing.Line(name, writing.keys(keys) if keys else '{ type = "text" }')
 
 
 def _float(text: str) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.releases.showing.answer import Answer
     from discreet.tables import Policy
 
-__all__ = ["DATES", "FLOATS", "INTEGERS", "Counted", "ProposalDesk", "Step"]
+__all__ = ["DATES", "FLOATS", "INTEGERS", "Counted", "Desk", "Step"]
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 FLOATS = ("FLOAT", "DOUBLE", "DECIMAL", "REAL")
@@ -160,10 +160,10 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposalDesk:
+class Desk:
     """Where the questions of a proposal are planned: a draft policy, the data behind it, and what pays.
 
-    >>> ProposalDesk.__slots__
+    >>> Desk.__slots__
     ('policy', 'engine', 'ledger', 'planned')
     """
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from discreet.methods.proposals.dictionaries import Described
 
 __all__ = [
-    "PolicyHead",
-    "PolicyLine",
+    "Head",
+    "Line",
     "Section",
     "allowed",
     "bounds",
@@ -36,10 +36,10 @@ _BARE = re.compile(r"^[A-Za-z0-9_-]+$")
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyLine:
+class Line:
     """What is proposed for one name, why, and what it cost; without facts it is left to the owner.
 
-    >>> str(PolicyLine("age", "{ lower = 0, upper = 120 }", "a life"))
+    >>> str(Line("age", "{ lower = 0, upper = 120 }", "a life"))
     'age = { lower = 0, upper = 120 }                    # a life'
     """
 
@@ -65,7 +65,7 @@ class Section:
 
     name: str
     head: tuple[str, ...]
-    columns: tuple[PolicyLine | str, ...]
+    columns: tuple[Line | str, ...]
 
     @property
     def lines(self) -> list[str]:
@@ -75,10 +75,10 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyHead:
+class Head:
     """What stands above the tables: whose data, where they are, and all that may ever be spent.
 
-    >>> PolicyHead("town", None, "3", "0", "add_remove").lines[-2]
+    >>> Head("town", None, "3", "0", "add_remove").lines[-2]
     'delta = 0                           # far below 1 divided by the number of people'
     """
 
@@ -117,10 +117,10 @@ class PolicyHead:
         ]
 
 
-def written(head: PolicyHead, sections: Iterable[Section]) -> str:
+def written(head: Head, sections: Iterable[Section]) -> str:
     """Write the policy.
 
-    >>> print(written(PolicyHead("town", None, "3", "0", "add_remove"), [])[-10:])
+    >>> print(written(Head("town", None, "3", "0", "add_remove"), [])[-10:])
     her place
     <BLANKLINE>
     """
@@ -171,16 +171,16 @@ def declared(kind: str | None) -> str | None:
     return None if word is None else f'{{ type = "{word}" }}'
 
 
-def example(name: str, kind: str | None, why: str = "") -> PolicyLine:
+def example(name: str, kind: str | None, why: str = "") -> Line:
     """Leave a column to the owner, with an example of what to write.
 
     >>> example("cost", "BIGINT").facts
     '{ lower = 0, upper = 1000 }'
     """
     if kind is None:
-        return PolicyLine(name, '{ type = "text" }', why or 'lower and upper; or keys = ["…"]; or a type', left=True)
+        return Line(name, '{ type = "text" }', why or 'lower and upper; or keys = ["…"]; or a type', left=True)
     facts = "{ lower = 0, upper = 1000 }" if kind.startswith(INTEGERS) else "{ lower = 0.0, upper = 1000.0 }"
-    return PolicyLine(name, facts, why or "bounds (or keys, to group by it)", left=True)
+    return Line(name, facts, why or "bounds (or keys, to group by it)", left=True)
 
 
 def bounds(kind: str, ends: tuple[Fraction, Fraction]) -> str:
@@ -217,7 +217,7 @@ def keys(values: Iterable[object]) -> str:
     return f"{{ keys = [{', '.join(map(text_of, texts))}]{null} }}"
 
 
-def described(name: str, facts: Described) -> PolicyLine | None:
+def described(name: str, facts: Described) -> Line | None:
     """Write what a dictionary says, as far as it says enough; dates and numbers as they stand there.
 
     >>> from discreet.methods.proposals.dictionaries import Described
@@ -226,11 +226,11 @@ def described(name: str, facts: Described) -> PolicyLine | None:
     """
     why = " ".join(facts.description.split()) or "the dictionary"
     if facts.kind == "boolean":
-        return PolicyLine(name, "{ keys = [false, true] }", why)
+        return Line(name, "{ keys = [false, true] }", why)
     if facts.keys is not None:
         if facts.kind in {None, "text"}:
-            return PolicyLine(name, keys(facts.keys), why)
-        return PolicyLine(name, f"{{ keys = [{', '.join(map(str, facts.keys))}] }}", why)
+            return Line(name, keys(facts.keys), why)
+        return Line(name, f"{{ keys = [{', '.join(map(str, facts.keys))}] }}", why)
     if facts.complete and facts.kind in {"integer", "float", "date", "timestamp"}:
-        return PolicyLine(name, f'{{ type = "{facts.kind}", lower = {facts.lower}, upper = {facts.upper} }}', why)
+        return Line(name, f'{{ type = "{facts.kind}", lower = {facts.lower}, upper = {facts.upper} }}', why)
     return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from discreet.methods.proposals import Proposal
-    from discreet.methods.proposals.buying import Progress
+    from discreet.methods.proposals.buying import Watch
 
 __all__ = ["SECTION", "app"]
 
@@ -89,9 +89,9 @@ def init(
             message = "--public says that all rows may be read, and --epsilon that none may; leave one out."
             raise ParameterError(message)
         from discreet.methods.proposals.public import propose_public
-        from discreet.methods.proposals.writing import PolicyHead
+        from discreet.methods.proposals.writing import Head
 
-        proposal = propose_public(data, PolicyHead(dataset, url, budget, delta, neighbors.relation.value))
+        proposal = propose_public(data, Head(dataset, url, budget, delta, neighbors.relation.value))
     else:
         frozen: dict[str, Any] = {"unit": unit, "row_is_unit": row_is_unit, "neighbors": neighbors, "budget": budget}
         if epsilon is not None and sys.stdin.isatty():
@@ -165,7 +165,7 @@ def _source(data: Path, target: Path) -> str:
 
 
 @contextmanager
-def _progress(*, paid: bool) -> Iterator[Progress]:
+def _progress(*, paid: bool) -> Iterator[Watch]:
     """Count the questions as they are asked; without a price there is nothing to wait for."""
     if not paid:
         yield lambda *_: None
