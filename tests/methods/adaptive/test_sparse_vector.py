@@ -114,6 +114,26 @@ def test_threads_that_ask_at_once_are_told_of_no_more_than_was_paid() -> None:
         assert sorted(map(str, threads.map(told, range(3)))) == ["None", "True", "True"]
 
 
+def test_an_answer_that_another_thread_overtook_is_not_told() -> None:
+    """Whatever session stands on `Kept`: its answer was made before it was known what the other one says."""
+    vector = SparseVector(threshold=100, sensitivity=1, epsilon=40, above=2)
+    with vector.open(MemoryLedger(POLICY), ENTRY) as session:
+        session.bits(left=session.left, more="")
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(session.ask, "ward a", lambda _: 900).result().value is True
+        with pytest.raises(LedgerError, match="another thread asked meanwhile"):
+            session.keep(Release(True, vector), {"bar": 100}, last=False)  # noqa: FBT003 - the value that is told
+        assert session.left == 1
+
+        def asks_as_well(_: Session) -> int:
+            session.ask("ward c", lambda _: 900)
+            return 900
+
+        with pytest.raises(BudgetError):  # what was left when it began is not left now
+            session.ask("ward b", asks_as_well)
+        assert [answer.value for answer in session.answers] == [True, True]
+
+
 def test_an_answer_says_what_it_promises_and_how_far_it_tells_apart() -> None:
     with WIDE.open(MemoryLedger(POLICY), ENTRY) as session:
         first = session.ask("a", lambda _: -(10**6))

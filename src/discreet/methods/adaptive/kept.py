@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
@@ -52,7 +53,7 @@ def price(ledger: Ledger, promise: Promise[Any]) -> Amount:
     return ledger.priced(promise.privacy if kind is None else convert(promise.claim, to=kind))
 
 
-class Kept:
+class Kept(ABC):
     """A session that answers question after question: the whole cost is taken at its opening.
 
     Each answer is written to the ledger together with the private state that belongs to it, and only then shown. Who
@@ -66,7 +67,8 @@ class Kept:
     def __init__(self, promise: Promise[Any], ledger: Ledger, entry: Entry) -> None:
         """Open it, or go on with it."""
         self._thread_lock = threading.RLock()
-        """Held from what is known of earlier answers until the next one is kept: two threads could both be the last."""
+        """Held while an answer is kept; who holds it from the bits of an answer on is not refused for other threads."""
+        self._mine = threading.local()
         renew_lock(self)
         self.session = Session.open(ledger, price(ledger, promise), entry)
         try:
@@ -77,13 +79,22 @@ class Kept:
         named = [(answer.details.get("question"), answer) for answer in self.answers]
         self._by_name = {str(name): answer for name, answer in named if name}
 
+    @property
+    @abstractmethod
+    def left(self) -> int:
+        """How many of the answers that cost something are left."""
+
     def find(self, name: str) -> Release[Any] | None:
         """Give the answer of a question that was asked before."""
         return self._by_name.get(name)
 
     def bits(self, *, left: int, more: str) -> BitSource:
-        """Give the bits of the next answer, or say that the session is over."""
-        if not left:
+        """Give the bits of the next answer, or say that the session is over.
+
+        `left` is what the caller saw; what another thread was told since counts as well.
+        """
+        self._mine.asked = len(self.answers)
+        if not min(left, self.left):
             msg = f"this session has told all that it may, and its state is forgotten. {more}"
             raise BudgetError(msg)
         if why := self.session.over:
@@ -99,9 +110,13 @@ class Kept:
 
     def keep(self, answer: Release[Any], state: dict[str, int], *, last: bool) -> Release[Any]:
         """Write an answer with the state after it, and only then give it; after the last one the state is forgotten."""
-        self.session.append([answer], state=json.dumps(state).encode())
-        kept = charged(answer, self.session.cost, self.session.whole)
-        self.answers.append(kept)
+        with self._thread_lock:
+            if getattr(self._mine, "asked", None) != len(self.answers):  # both might be the last that was paid for
+                msg = "another thread asked meanwhile; nothing was told, and nothing is charged. Ask again."
+                raise LedgerError(msg)
+            self.session.append([answer], state=json.dumps(state).encode())
+            kept = charged(answer, self.session.cost, self.session.whole)
+            self.answers.append(kept)
         if name := answer.details.get("question"):
             self._by_name[str(name)] = kept
         if last:
