@@ -38,7 +38,7 @@ class Database:
     Parquet files, a DuckDB file, a PostgreSQL or Spark address. Without it, the policy's own. `ledger` keeps the
     budget: a `Ledger`, a path, `postgresql://…` or `"memory"`. Without one it is the policy's (`[ledger] url`); a
     policy that comes from no file and names no ledger is kept in memory, and opening the data again starts its budget
-    anew. Who hands out answers gives a durable one; `discreet.open` does, and refuses a policy file whose
+    anew. Whoever hands out answers gives a durable one; `discreet.open` does, and refuses a policy file whose
     `[ledger] url` is "memory". `analyst` is whose rights and budget count, `purpose` what the answers are for.
 
     >>> import pyarrow as pa
@@ -262,7 +262,7 @@ def open(  # noqa: A001 - used as discreet.open
 
     What is spent is kept in a durable ledger: the policy's own (`[ledger] url`), else `<policy stem>.ledger.sqlite`
     beside the file. Opening the data again, in this process or another, continues it. A policy file that names
-    "memory" there is refused; `ledger="memory"`, for a budget that ends with the process, is for who opens it to say.
+    "memory" there is refused; that a budget ends with the process is for whoever opens it to say: `ledger="memory"`.
 
     >>> import pathlib, tempfile
     >>> text = '[source]\nurl = "."\n[budget]\nepsilon = 1\n[tables.people]\nrow_is_unit = true\n'

@@ -1,4 +1,4 @@
-"""Rows on loan: a handle that tells public facts, and gives rows only to who has paid for them."""
+"""Rows on loan: a handle that tells public facts, and gives rows only to whoever has paid for them."""
 
 from __future__ import annotations
 
@@ -145,14 +145,14 @@ class Loan(Sealed):
         )
 
     def read(self, paid: Reservation | Session) -> BoundedRows:
-        """Give the rows to who has paid; the engine is touched only after the ledger has said so."""
+        """Give the rows to whoever has paid; the engine is touched only after the ledger has said so."""
         self._require_paid(paid)
         arrays: list[Arrays] = []
         self._rows(arrays.append, whole=True)
         return _bounded(self._extract, arrays[0])
 
     def batches(self, paid: Reservation | Session, *, rows: int) -> Batches:
-        """Give the rows to who has paid, at most so many at a time: for more rows than memory holds.
+        """Give the rows to whoever has paid, at most so many at a time: for more rows than memory holds.
 
         The engine is read once, in one snapshot, into a private temporary folder, which is removed when the block ends;
         so a method may go through the batches as often as it needs to. All rows of a unit are in one batch: `rows` is

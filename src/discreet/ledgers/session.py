@@ -225,8 +225,8 @@ class Session:
         """The bits of the next part, or of a step that was reserved and has no answer yet.
 
         Here the source goes on however often it is asked for, and whatever else is kept meanwhile, so that no two draws
-        are the same. Who takes the session over begins it again: what a crash cut off is drawn as it was, and nothing
-        of it was shown. So what is drawn for a step is shown in its answer alone.
+        are the same. Whoever takes the session over begins it again: what a crash cut off is drawn as it was, and
+        nothing of it was shown. So what is drawn for a step is shown in its answer alone.
         """
         self._require_open()
         self._require_key()
