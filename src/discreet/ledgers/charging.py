@@ -59,8 +59,8 @@ def what_stays(taken: Sequence[tuple[Amount, Callable[[], object]]]) -> str:
 
     Each cost comes with a function that gives its recorded answer, or None.
 
-    An answer that is recorded is shown again for nothing. Of one that is not there is nothing to show, and the noise
-    that was drawn is gone: asked again, the question is a new one.
+    An answer that is recorded is shown again for nothing. If it is not, there is nothing to show, and the noise that
+    was drawn is gone: asked again, the question is a new one.
 
     >>> from discreet.privacy import Pure
     >>> what_stays([(Pure(1), lambda: None)])
@@ -238,7 +238,7 @@ def _found(purse: Purse, spend: Spend[Any]) -> Repeat | None:
 
 
 def _parted(spends: Sequence[Spend[Shown]]) -> tuple[list[Spend[Shown]], dict[int, list[Spend[Shown]]]]:
-    """Part the spends that are paid from their twins: the same question of the same analyst shares one release."""
+    """Separate what is paid for from its twins: the same question of the same analyst shares one release."""
     first: dict[tuple[object, ...], Spend[Shown]] = {}
     twins: dict[int, list[Spend[Shown]]] = {}
     new = []

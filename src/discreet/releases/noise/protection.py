@@ -262,7 +262,7 @@ class _Blocks:
         )
 
     def gaussian(self, price: Price, laplace: tuple[Noise | RankChoice, ...]) -> tuple[Noise | RankChoice, ...] | None:
-        """Gaussian noise, and choices; None where Laplace noise varies less than nearly, or there is none."""
+        """Gaussian noise, with choices as they are; None where its variances are too large, or there is none at all."""
         if price.epsilon is not None and not price.delta:
             return None
         split = self.shares(gaussian=True)
@@ -296,12 +296,12 @@ class _Blocks:
 
     @property
     def near(self) -> float:
-        """What gain decides nothing by itself: a factor of `_NEARLY` for each block, where costs are compared."""
+        """The gain up to which costs decide, where they are compared: a factor of `_NEARLY` for each block."""
         best = self.recipe.plan.policy.filter == "best"
         return math.log(_NEARLY) * sum(block.added for block in self.recipe.blocks) if best else 0.0
 
     def gain(self, laplace: tuple[Noise | RankChoice, ...], normal: tuple[Noise | RankChoice, ...]) -> float:
-        """How much smaller the variances of Gaussian noise are, as it is drawn."""
+        """By how much the variances of Gaussian noise are smaller, as the sum of the logarithms of their ratios."""
         return sum(
             math.log(block.spread(noise)) - math.log(block.spread(other))
             for block, noise, other in zip(self.recipe.blocks, laplace, normal, strict=True)
@@ -309,7 +309,7 @@ class _Blocks:
         )
 
     def _gain(self, laplace: tuple[Noise | RankChoice, ...], unit: Fraction, split: list[Fraction]) -> float:
-        """How much smaller they would be for a sigma, as the sum of the logarithms of their ratios."""
+        """The gain that there would be for a sigma."""
         return sum(
             math.log(block.spread(noise)) - math.log(max(unit**2 * moved.l2_squared / share, Fraction(1, 10**30)))
             for block, noise, moved, share in zip(self.recipe.blocks, laplace, self.moves, split, strict=False)
