@@ -18,7 +18,7 @@ from discreet.mechanisms.choosing.scores import (
 from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, lottery
-from discreet.privacy import NeighborRelation
+from discreet.privacy import NeighborRelation, curves
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.exact import Number
+    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["Exponential", "exponential"]
@@ -91,6 +92,11 @@ class Exponential(ScoredChoice["ArrayLike", object]):
             monotone=require_monotone(relation, monotone=monotone),
             neighbors=relation,
         )
+
+    @property
+    def privacy(self) -> Curve:
+        """The curve of bounded range."""
+        return curves.exponential(self.epsilon, neighbors=self.neighbors)
 
     def score_gap(self, candidates: SupportsIndex, confidence: float = 0.95, *, best: SupportsIndex = 1) -> float:
         """Return how far below the best score the chosen one stays, where `best` candidates share the best score.

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.choices.quantiles import points_of, read_shares
-from discreet.mechanisms.choosing.choice import PricedChoice
+from discreet.mechanisms.choosing.choice import ExponentialChoice
 from discreet.mechanisms.choosing.joint import toss_product
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.inputs.parameters import assign, read_positive
@@ -43,7 +43,7 @@ _FARTHEST = -700.0
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class JointQuantiles(PricedChoice["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"]):
+class JointQuantiles(ExponentialChoice["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"]):
     r"""Release several quantiles by one exponential mechanism over all rising tuples of points of a coarse grid.
 
     Privacy. With p_1, …, p_(m+1) the shares between neighboring quantiles and n_j the number of rows between points

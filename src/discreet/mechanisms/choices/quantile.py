@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, float_up, rational, shown
-from discreet.mechanisms.choosing.choice import PricedChoice
+from discreet.mechanisms.choosing.choice import ExponentialChoice
 from discreet.mechanisms.choosing.ranks import RankTarget, choose_point, ranked_rows
 from discreet.mechanisms.choosing.scores import gap_bound
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds, whole_numbers
@@ -31,7 +31,7 @@ _MOST_DENOMINATOR = 10**8  # ranks of a hundred billion rows still fit into 64 b
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Quantile(PricedChoice["ArrayLike", "float | int"]):
+class Quantile(ExponentialChoice["ArrayLike", "float | int"]):
     r"""Release a q-quantile of a column: a point of a public grid, likelier the fewer rows it is from the rank q n.
 
     Privacy. Every grid point g between the bounds is a candidate. With B rows below g, E at g and A above, its score is

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from discreet.privacy import Curve
 
-__all__ = ["PricedChoice", "ScoredChoice"]
+__all__ = ["ExponentialChoice", "PricedChoice", "ScoredChoice"]
 
 
 class PricedChoice(Mechanism[Given, Released]):
-    """One of many, for a price in epsilon: by the exponential mechanism, where `privacy` says nothing else.
+    """One of many, for a price in epsilon.
 
-    >>> from discreet.mechanisms import Quantile
-    >>> Quantile("0.5", lower=0, upper=100, epsilon=1, grid=1).claim
+    >>> from discreet.mechanisms import Mode
+    >>> Mode("ab", epsilon=1).claim
     Pure(epsilon=1)
     """
 
@@ -33,6 +33,17 @@ class PricedChoice(Mechanism[Given, Released]):
     def claim(self) -> Pure:
         """Epsilon."""
         return Pure(self.epsilon, neighbors=self.neighbors)
+
+
+class ExponentialChoice(PricedChoice[Given, Released]):
+    """A choice by the exponential mechanism: all losses of one pair of neighbors lie in an interval of length epsilon.
+
+    >>> from discreet.mechanisms import Quantile
+    >>> round(Quantile("0.5", lower=0, upper=100, epsilon=1, grid=1).privacy.zcdp(), 3)
+    0.125
+    """
+
+    __slots__ = ()
 
     @property
     def privacy(self) -> Curve:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.mechanisms.choosing.choice import PricedChoice
+from discreet.mechanisms.choosing.choice import ExponentialChoice
 from discreet.mechanisms.choosing.ladder import choose_on_ladder, rungs
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.inputs.parameters import assign, read_positive
@@ -31,7 +31,7 @@ _GRID_BITS = 40
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class InverseSensitivity(PricedChoice["tuple[Number, Sequence[Number]]", float]):
+class InverseSensitivity(ExponentialChoice["tuple[Number, Sequence[Number]]", float]):
     r"""Release a number near a private one, by the exponential mechanism on how many units it is away.
 
     Privacy. The caller gives f(x) and bounds U_0, U_1, … with $|f(x) - f(x')| \le U_0(x)$ and $U_k(x) \le U_{k+1}(x')$

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.exact import Grid, integer
-from discreet.mechanisms.choosing.choice import PricedChoice
+from discreet.mechanisms.choosing.choice import ExponentialChoice
 from discreet.mechanisms.choosing.ranks import RankTarget, choose_point, ranked_rows
 from discreet.mechanisms.choosing.scores import gap_bound
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds, whole_numbers
@@ -31,7 +31,7 @@ _GRID_BITS = 40
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Minimum(PricedChoice["ArrayLike", "float | int"]):
+class Minimum(ExponentialChoice["ArrayLike", "float | int"]):
     """Release a value with about `rank` rows below it: the smallest value that many rows can hide.
 
     The exact minimum belongs to one row, and nothing private says more about it than the bounds do. So the released
