@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,11 +18,13 @@ from discreet.errors import LedgerError
 from discreet.ledgers import Entry, MemoryLedger, Session
 from discreet.ledgers.line import Line
 from discreet.ledgers.page import MemoryPage
+from discreet.ledgers.recounting import terms_after
+from discreet.ledgers.terms import Terms
 from discreet.ledgers.transfer import copy_into
 from discreet.ledgers.upgrading import upgrade
 from discreet.ledgers.verification import verified
-from discreet.privacy import ZCDP, Approximate, Pure
-from discreet.privacy.costs import DELTA_UNITS, Certificates, Cost, cost_of
+from discreet.privacy import ZCDP, AnyOf, Approximate, Pure
+from discreet.privacy.costs import DELTA_UNITS, Certificates, Cost, cost_of, holding
 from discreet.tables import Analyst, Policy
 from tests.ledgers.stores import VISITS, ZCDP_POLICY, Text
 
@@ -290,3 +294,65 @@ def test_a_late_answer_costs_what_was_counted() -> None:
     ledger.record(late, Text(1))
     assert ledger.find(ZCDP("0.01"), ASKED) is not None
     assert spent(ledger).deltas == (ledger.policy.certificates.shares[0] * 2 * DELTA_UNITS // 10**6 // 200, 0)
+
+
+GRID = Fraction(1, 8)
+
+
+def worst_delta(epsilon: Fraction, before: Fraction, certificates: Certificates) -> float:
+    """The largest delta at epsilon that an adversary reaches who begins under sums of epsilons and may upgrade.
+
+    Each step, and whether the ledger is upgraded before it, is chosen after seeing the last one: a randomized response
+    whose epsilon is a multiple of 1/8, or a box that shows everything with a stated chance. By dynamic programming over
+    how often each was taken, the loss so far and whether the upgrade was made, with the laws of the first neighbor.
+    """
+    start, responses = AnyOf(certificates), (1, 4)
+    boxes = (certificates.shares[1] * certificates.budget.delta, before)
+    curves = [p.randomized_response(GRID * times) for times in responses] + [p.approximate(0, box) for box in boxes]
+    costs = [cost_of(curve, certificates) for curve in curves]
+    sums = [(GRID * times, Fraction(0)) for times in responses] + [(Fraction(0), box) for box in boxes]
+
+    @cache
+    def new(counts: tuple[int, ...]) -> bool:
+        spent = start.spent
+        for cost, count in zip(costs, counts, strict=True):
+            spent += cost * count
+        return any(holding(start.limits, spent))
+
+    def old(counts: tuple[int, ...]) -> bool:
+        used = [sum(count * cost[side] for count, cost in zip(counts, sums, strict=True)) for side in (0, 1)]
+        return used[0] <= epsilon and used[1] <= before
+
+    @cache
+    def best(counts: tuple[int, ...], loss: int, upgraded: bool) -> float:  # noqa: FBT001 - a state
+        reached = max(0.0, -math.expm1(float(epsilon - GRID * loss)))
+        if not upgraded and new(counts):
+            reached = max(reached, best(counts, loss, True))  # noqa: FBT003 - as above
+        for step in range(len(costs)):
+            after = (*counts[:step], counts[step] + 1, *counts[step + 1 :])
+            if not (new(after) if upgraded else old(after)):
+                continue
+            if step < len(responses):
+                truth, moved = 1 / (1 + math.exp(-float(GRID) * responses[step])), responses[step]
+                value = truth * best(after, loss + moved, upgraded) + (1 - truth) * best(after, loss - moved, upgraded)
+            else:
+                chance = float(boxes[step - len(responses)])
+                value = chance + (1 - chance) * best(after, loss, upgraded)
+            reached = max(reached, value)
+        return reached
+
+    return best((0,) * len(costs), 0, False)  # noqa: FBT003 - as above
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1"])
+def test_no_adaptive_adversary_reaches_more_than_both_deltas(epsilon: str) -> None:
+    old = Policy([], epsilon=epsilon, delta="0.1", filter="approximate")
+    terms = terms_after(Terms.of(old), [old], Policy([], epsilon=epsilon, delta="0.2"))
+    assert terms.certificates is not None
+    assert 0.1 < worst_delta(Fraction(epsilon), Fraction("0.1"), terms.certificates) <= 0.2
+
+
+def test_an_adversary_refutes_an_upgrade_within_the_old_delta() -> None:
+    """What the old filter may use up is given to certificates again: each alone is right, both together are not."""
+    greedy = Certificates.of(p.Budget(1, "0.1"))
+    assert worst_delta(Fraction(1), Fraction("0.1"), greedy) > 1.1 * 0.1

@@ -104,6 +104,8 @@ class Cost:
     def fields(self) -> dict[str, Fraction]:
         """Return the numbers by name, as those of a currency: of the first certificate, then of the others.
 
+        The delta is what sums of epsilons say: with the failures, which stand by themselves as well.
+
         >>> from discreet import privacy as p
         >>> cost = cost_of(p.laplace(scale=10), Certificates.of(p.Budget(epsilon=3, delta=1e-6)))
         >>> {name: float(number) for name, number in cost.fields().items()}
@@ -113,8 +115,13 @@ class Cost:
         for place, (name, loss, delta) in enumerate(zip(self.names, self.losses, self.deltas, strict=True)):
             numbers[name] = Fraction(loss, LOSS_UNITS)
             beside = "failures" if place == 1 else f"failures beside {name}"
-            numbers[beside if place else "delta"] = Fraction(delta, DELTA_UNITS)
+            numbers[beside if place else "delta"] = Fraction(delta if place else self.delta, DELTA_UNITS)
         return numbers
+
+    @property
+    def delta(self) -> int:
+        """What sums of epsilons use of delta, with the failures, in units."""
+        return self.deltas[0] + max(self.deltas[1:], default=0)
 
     def _with(self, losses: Iterable[int], deltas: Iterable[int]) -> Cost:
         return replace(self, losses=tuple(losses), deltas=tuple(deltas))
@@ -197,8 +204,8 @@ class Cost:
             f"{name}={'∞' if loss >= INFINITE else as_text(Fraction(loss, LOSS_UNITS))}"
             for name, loss in zip(self.names, self.losses, strict=True)
         )
-        delta = self.deltas[0] + max(self.deltas[1:], default=0)
-        return f"Cost({', '.join(losses)}{f', delta={as_text(Fraction(delta, DELTA_UNITS))}' if delta else ''})"
+        delta = f", delta={as_text(Fraction(self.delta, DELTA_UNITS))}" if self.delta else ""
+        return f"Cost({', '.join(losses)}{delta})"
 
 
 @dataclass(frozen=True, slots=True)
