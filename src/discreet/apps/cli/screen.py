@@ -7,13 +7,13 @@ import sys
 import textwrap
 from contextlib import contextmanager
 from decimal import ROUND_FLOOR
-from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 from discreet.releases.showing.texts import SYMBOLS, amount_text, charge_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from fractions import Fraction
 
     from rich.console import Console
     from rich.table import Table

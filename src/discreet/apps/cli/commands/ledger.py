@@ -1,4 +1,4 @@
-"""`discreet ledger`: export the ledger as lines of JSON, make it from them, or change its filter."""
+"""`discreet ledger`: export it, make it from an export, or change its filter."""
 
 from __future__ import annotations
 
