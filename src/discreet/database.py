@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from discreet.engines import open_engine
 from discreet.errors import ParameterError, PolicyError
@@ -214,6 +214,11 @@ class Database:
         """Start a question at a table, in Python; or a loan of its rows, for a method that computes with rows."""
         scanned = plan_table(self._policy, name, verified=self._verified)
         return Frame(self._policy, scanned.node, Desk(self._question, self._lent))
+
+    def __getitem__(self, name: str) -> NoReturn:
+        """Say what to write for a table: `db.table("visits")`."""
+        msg = f"write db.table({name!r}) for a table, or ask in SQL: db.sql(…)."
+        raise TypeError(msg)
 
     def close(self) -> None:
         """Close the source, and the ledger unless it was given opened; what `as_` made closes nothing."""

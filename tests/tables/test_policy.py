@@ -313,6 +313,15 @@ def test_python_and_toml_write_the_same_policy() -> None:
     assert built == Policy.from_toml(HOSPITAL)
 
 
+def test_a_right_includes_those_before_it() -> None:
+    """An owner who lets somebody preview means it: a preview explains."""
+    for may, allowed in (("explain", 1), ("preview", 2), ("release", 3)):
+        analyst = Analyst("ann", may=[may])
+        assert analyst.may == ("explain", "preview", "release")[:allowed]
+        assert [analyst.allows(action, []) for action in ("explain", "preview", "release")].count(True) == allowed
+    assert Analyst("ann", may=[]).may == ()
+
+
 def test_rows_as_units_share_no_kind_with_units_of_a_column() -> None:
     rows = Table("rows", row_is_unit=True, unit_kind="patient")
     with pytest.raises(PolicyError, match="whose units have a column in visits"):

@@ -83,6 +83,8 @@ class Terms:
                     "as its sums have no meaning in another. Write the old value, or keep the data behind one policy "
                     "alone."
                 )
+                if name == "filter" and now == "best":
+                    msg += " `discreet ledger upgrade` counts what was spent anew, where delta covers that."
                 raise LedgerError(msg)
         for table, unit in new.units.items():
             was = self.units.get(table, unit)

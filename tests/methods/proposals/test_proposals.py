@@ -97,6 +97,20 @@ def test_the_ledger_is_charged_what_the_lines_say(tmp_path: Path) -> None:
         assert kept.remaining == left
 
 
+def test_all_searches_for_keys_share_the_delta_of_one_release(tmp_path: Path) -> None:
+    """With a `release_delta` each, 24 columns of texts took half of what may be released with groups at all."""
+    columns = {f"kind{place}": pa.array(["new", "old"] * 50) for place in range(24)}
+    data, ledger = pa.table({"user": range(100), **columns}), tmp_path / "l.sqlite"
+    proposal = propose(data, unit="user", epsilon="0.3", ledger=ledger)
+    with open_ledger(proposal.policy, ledger) as kept:
+        spent = kept.statement.whole.spent.fields()
+        used = kept.usage(None, None).share
+    assert spent["epsilon"] == sum(proposal.paid.values())
+    release_delta = proposal.policy.release_delta
+    assert Fraction(99, 100) * release_delta < spent["delta"] == spent["failures"] <= release_delta
+    assert used <= 0.1
+
+
 def test_without_a_delta_no_key_is_searched() -> None:
     text = propose(pa.table(ROWS), unit="user", epsilon=1, delta=0, ledger="memory").text
     assert 'kind = { type = "text" }' in text
@@ -163,7 +177,7 @@ def all_steps(desk: Desk) -> Iterator[Step]:
     yield desk.vote("t", "cost", PRICE)
     for kind in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP"):
         yield desk.ends("t", "cost", kind, PRICE)
-    yield desk.keys("t", "kind", PRICE)
+    yield desk.keys("t", "kind", PRICE, Fraction("1e-9"))
 
 
 def exact_counts(step: Step) -> dict[object, int]:
@@ -218,9 +232,17 @@ def test_noise_alone_is_taken_for_rows_once_in_a_hundred() -> None:
     """By the law: a discrete Laplace number of scale s is further than m from 0 with chance 2 q^(m+1) / (1 + q)."""
     with open_engine(DRAFT, rows_of()) as engine, open_ledger(DRAFT, "memory") as ledger:
         counted = Desk(DRAFT, engine, ledger).ends("t", "cost", "DOUBLE", PRICE).counted()
-    ratio = np.exp(-float(PRICE))
-    for limit, bins in ((counted.noise, len(counted.counts)), (counted.near, 1)):
-        assert bins * 2 * ratio ** (limit + 1) / (1 + ratio) == pytest.approx(0.0075, rel=0.34)
+    ratio, bins = np.exp(-float(PRICE)), len(counted.counts)
+    for limit, places, chance in ((counted.noise, bins, 1), (counted.near, 1, 1), (counted.far, bins, 0.01)):
+        taken = places * 2 * ratio ** (limit + 1) / (1 + ratio)
+        assert taken == pytest.approx(0.0075 * chance, rel=0.34)
+
+
+def test_noise_far_from_the_rows_widens_no_bounds() -> None:
+    counts = [0] * 90
+    counts[60], counts[2], counts[80] = 900, 60, 90
+    assert Counted(tuple(counts), 50, 30, 80).span() == (60, 80)
+    assert Counted((0, 60, 0), 50, 30, 80).span() == (1, 1)
 
 
 def test_bounds_lie_around_the_bins_that_count() -> None:

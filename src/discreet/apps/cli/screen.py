@@ -6,12 +6,14 @@ import shutil
 import sys
 import textwrap
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
+from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, cast
+
+from discreet.releases.showing.texts import SYMBOLS, amount_text, charge_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from fractions import Fraction
 
     from rich.console import Console
     from rich.table import Table
@@ -25,12 +27,11 @@ __all__ = [
     "charges_text",
     "counting",
     "folded",
+    "left_text",
     "screen",
     "table",
     "working",
 ]
-
-_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 def screen() -> Console:
@@ -105,22 +106,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Seq
     return table
 
 
-def charge_text(cost: Amount) -> str:
-    """Write what was charged in symbols, rounded up to four digits.
-
-    >>> from discreet.privacy import ZCDP, Pure
-    >>> charge_text(ZCDP("0.12245933", delta="5e-10")), charge_text(Pure(1))
-    ('ρ = 0.1225, δ = 5e-10', 'ε = 1')
-    """
-    context, parts = Context(prec=4, rounding=ROUND_CEILING), []
-    for name, value in cost.fields().items():
-        if name in _SYMBOLS and (value or name != "delta"):
-            exact = Fraction(str(value))
-            rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-            parts.append(f"{_SYMBOLS[name]} = {float(rounded):.4g}")
-    return ", ".join(parts)
-
-
 def charges_text(charges: Mapping[str, Amount]) -> str:
     """Write what budgets are charged: once where it is the same for all, else one by one; nothing is left out.
 
@@ -151,6 +136,16 @@ def charges_record(charges: Mapping[str, Amount]) -> dict[str, object]:
     return {"charge": most, "charges": charged}
 
 
+def left_text(left: Amount) -> str:
+    """Write what is left in symbols, rounded down to four digits.
+
+    >>> from discreet.privacy import Pure
+    >>> left_text(Pure("0.99999"))
+    'ε = 0.9999'
+    """
+    return amount_text(left, ROUND_FLOOR)
+
+
 def amounts(cost: Amount) -> dict[str, float]:
     """Write an amount for a program, in decimal numbers; the ledger's entries hold the exact ones.
 
@@ -158,4 +153,4 @@ def amounts(cost: Amount) -> dict[str, float]:
     >>> amounts(ZCDP("0.125", delta="1e-9"))
     {'rho': 0.125, 'delta': 1e-09}
     """
-    return {name: float(cast("Fraction", value)) for name, value in cost.fields().items() if name in _SYMBOLS}
+    return {name: float(cast("Fraction", value)) for name, value in cost.fields().items() if name in SYMBOLS}

@@ -98,7 +98,7 @@ class Given:
             return Line(column, facts, reason or why)
         if kind not in {None, "BIGINT", "DOUBLE"}:
             return Line(column, '{ type = "text" }', "its type has no counterpart here", left=True)
-        return writing.example(column, kind, why or reason)
+        return writing.example(column, kind, why, reason)
 
     def _described(self, table: str, column: str) -> str:
         return " ".join(self.dictionary.of(table, column).description.split())

@@ -55,9 +55,9 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
 
     With it, types, bounds, keys and rows per unit are asked of the rows, privately, and paid from `ledger` (an address
     as `discreet.ledgers.open_ledger` takes it; with `file`, the ledger beside that policy file). All of it together is
-    an (epsilon, delta')-DP release, delta' being the policy's `release_delta` for each search for keys. What a ledger
-    freezes must be right before: `unit` (or `row_is_unit`), `neighbors`, `budget` and `delta`. Without a delta no keys
-    are searched.
+    an (epsilon, delta')-DP release, delta' being the policy's `release_delta`, which all searches for keys share. What
+    a ledger freezes must be right before: `unit` (or `row_is_unit`), `neighbors`, `budget` and `delta`. Without a delta
+    no keys are searched.
 
     >>> import pyarrow as pa
     >>> data = pa.table({"user": range(4000), "cost": [12, 80] * 2000})

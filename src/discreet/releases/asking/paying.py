@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -10,14 +11,13 @@ from discreet.engines.engine import Snapshot
 from discreet.errors import BudgetError, EngineError
 from discreet.ledgers.charging import Spend, charge_all
 from discreet.ledgers.purse import Entry
-from discreet.privacy.costs import total
+from discreet.privacy.costs import Cost, total
 from discreet.releases.asking.prices import largest_epsilon
 from discreet.releases.showing.answer import Answer
 from discreet.releases.showing.stored import Stored, merged, needed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from fractions import Fraction
 
     from discreet.engines import Engine
     from discreet.ledgers.purse import Purse, Released, Repeat, Reservation
@@ -312,6 +312,8 @@ def amounts(cost: Amount) -> list[Fraction]:
     >>> amounts(Pure(1))
     [Fraction(1, 1)]
     """
+    if isinstance(cost, Cost):
+        return [Fraction(number) for number in (*cost.losses, *cost.deltas)]
     return list(cast("dict[str, Fraction]", cost.fields()).values())
 
 

@@ -59,7 +59,7 @@ class Question:
     ...     _ = question.release(epsilon=1)
     ...     print(db.remaining)
     n ± 3
-    promise: ε = 1; charge: Pure(epsilon=1); used 0 % of ε = 3; about 3 more questions like this one
+    promise: ε = 1; charge: ε = 1; used 0 % of ε = 3; about 3 more questions like this one
     Pure(epsilon=2)
     """
 

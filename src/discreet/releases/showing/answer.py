@@ -24,7 +24,7 @@ from discreet.releases.showing.arithmetic import computed, names_in, together
 from discreet.releases.showing.notes import limited, reasons, selected, ungrouped
 from discreet.releases.showing.pictures import bars, intervals
 from discreet.releases.showing.stored import write_stored
-from discreet.releases.showing.texts import cell_text, html_table
+from discreet.releases.showing.texts import cell_text, charge_text, html_table
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
@@ -471,12 +471,14 @@ class Answer:
             made = f", made of {self.combined} releases" if self.combined > 1 else ""
             return f"answered before{made}: nothing charged to the dataset{self._own_charges}"
         with_others = f", combined with {self.combined - 1} earlier" if self.combined > 1 else ""
-        return f"charged {self.cost!r}{self._own_charges}{with_others}"
+        return f"charged {charge_text(self.cost)}{self._own_charges}{with_others}"
 
     @property
     def _own_charges(self) -> str:
         """What was charged to the asker's own budgets, where it differs from what the dataset was charged."""
-        return "".join(f", {charge!r} to {title}" for title, charge in self.charges.items() if charge != self.cost)
+        return "".join(
+            f", {charge_text(charge)} to {title}" for title, charge in self.charges.items() if charge != self.cost
+        )
 
 
 def _limited(recipe: Recipe, most: int) -> Recipe:
