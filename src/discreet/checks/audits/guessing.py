@@ -32,10 +32,10 @@ __all__ = ["expected_right", "gaussian_misses", "misses_of", "too_many_right"]
 Misses: TypeAlias = "Callable[[float], float]"
 """F^-1: the least chance of a wrong guess, where a right one has this chance; never above the truth."""
 
-LINES = 48
+LINES = 96
 ROUNDING = 1e-9
 LATTICE = np.linspace(0.0, 1.0, 2001)
-LEAST_DELTA = 1e-9
+LEAST_DELTA = 1e-15
 MUCH_FARTHER = 1.05
 MOST_EPSILON = 40.0
 

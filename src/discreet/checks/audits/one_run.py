@@ -245,12 +245,13 @@ class _Test:
 @lru_cache(maxsize=256)
 def _most_telling(claim: Curve, test: _Test) -> int:
     """Choose the number of guesses from the claim alone: that with which a run as telling as it allows shows most."""
-    misses, shown_by = misses_of(claim), {}
+    misses, worth = misses_of(claim), {}
     for share in SHARES:
         count = max(1, int(test.canaries * share / 2)) * 2
-        right = min(round(count * expected_right(misses, count / test.canaries)), count)
-        shown_by[count] = test.shown(right, count)
-    return max(shown_by, key=lambda count: (shown_by[count], count))
+        rate = expected_right(misses, count / test.canaries)
+        # Where no number of guesses shows anything of epsilon, as with a large delta, the curve is left to be tested.
+        worth[count] = test.shown(min(round(count * rate), count), count), (rate - 1 / 2) * math.sqrt(count), count
+    return max(worth, key=worth.__getitem__)
 
 
 def _refuted_below(right: int, guesses: int, canaries: int, delta: float, error: float) -> float:
