@@ -101,16 +101,18 @@ def made_up_neighbors(policy: Policy, tables: Sequence[str], asked: str, bits: B
 def _values(column: Column, asked: str) -> list[Value]:
     """List what a column may hold: keys, or the ends of its bounds; and what the question compares with or nearly."""
     ends = (column.bounds.upper, column.bounds.lower)
-    found: list[Value] = list(islice(column.keys or (), MOST_VALUES))
+    found: list[Value] = []
+    for text, _ in CONSTANT.findall(asked):
+        with suppress(ValueError, ParameterError):
+            if text and not column.kind.numeric:
+                found.append(read_value(text.replace("''", "'"), column.kind, name=column.name))
+    found += islice(column.keys or (), MOST_VALUES)
     if column.bounds.finite and not column.kind.temporal:
         found += [float(end) if column.kind is Kind.FLOAT else int(end) for end in ends if end is not None]
-    for text, number in CONSTANT.findall(asked):
-        with suppress(ValueError, ParameterError):
-            if column.kind.numeric and number:
-                near = float(number) if column.kind is Kind.FLOAT else int(float(number))
-                found += [near, near + 1, near - 1]
-            elif text and not column.kind.numeric:
-                found.append(read_value(text.replace("''", "'"), column.kind, name=column.name))
+    for _, number in CONSTANT.findall(asked):
+        if number and column.kind.numeric:
+            near = float(number) if column.kind is Kind.FLOAT else int(float(number))
+            found += [near, near + 1, near - 1]
     found += [] if found else PLAIN[column.kind]
     return list(dict.fromkeys(found))[: 2 * MOST_VALUES]
 

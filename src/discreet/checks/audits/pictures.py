@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from discreet.checks.audits.result import Audit
     from discreet.privacy import Curve
 
 __all__ = ["draw_audit", "draw_claim"]
@@ -34,14 +35,19 @@ def draw_claim(claim: Curve, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def draw_audit(claim: Curve, bounds: tuple[float, float], *, refuted: bool, axes: Axes | None = None) -> Axes:
-    """Draw what a claim allows, and the bounds on one event's two chances.
+def draw_audit(audit: Audit, axes: Axes | None = None) -> Axes:
+    """Draw what a claim allows, how often the counted event was seen, and the bounds on its two chances.
 
     >>> import discreet.privacy as p
-    >>> draw_audit(p.pure(epsilon=1), (0.5, 0.2), refuted=False).get_ylabel()
-    'true positive rate'
+    >>> from discreet.checks.audits import audit
+    >>> same = lambda count, bits: [0] * count
+    >>> len(draw_audit(audit(same, same, claim=p.pure(epsilon=1))).lines)
+    4
     """
-    axes = draw_claim(claim, axes)
-    axes.plot([bounds[1]], [bounds[0]], marker="x" if refuted else "o", linestyle="", label="proven")
+    axes = draw_claim(audit.claim, axes)
+    top, bottom = audit.bounds
+    if any(audit.hits):
+        axes.plot([audit.hits[1] / audit.draws], [audit.hits[0] / audit.draws], marker=".", linestyle="", label="seen")
+    axes.plot([bottom], [top], marker="x" if audit.refuted else "o", linestyle="", label="proven")
     axes.legend(loc="lower right")
     return axes

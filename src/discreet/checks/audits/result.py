@@ -162,7 +162,7 @@ class Audit:
         """
         from discreet.checks.audits.pictures import draw_audit
 
-        return draw_audit(self.claim, self.bounds, refuted=self.refuted, axes=axes)
+        return draw_audit(self, axes)
 
 
 def keep_audit(ledger: Ledger, name: str, record: dict[str, Any], **counts: int) -> str:
