@@ -105,7 +105,8 @@ def _values(column: Column, asked: str) -> list[Value]:
     for text, _ in CONSTANT.findall(asked):
         with suppress(ValueError, ParameterError):
             if text and not column.kind.numeric:
-                found.append(read_value(text.replace("''", "'"), column.kind, name=column.name))
+                named = read_value(text.replace("''", "'"), column.kind, name=column.name)
+                found += [named] if column.keys is None or named in column.keys else []
     found += islice(column.keys or (), MOST_VALUES)
     if column.bounds.finite and not column.kind.temporal:
         found += [float(end) if column.kind is Kind.FLOAT else int(end) for end in ends if end is not None]
