@@ -7,7 +7,28 @@
 
 from __future__ import annotations
 
+from discreet.methods.adaptive.generalization import (
+    AdaptiveQuestions,
+    GeneralizationBound,
+    Notion,
+    adaptive_questions,
+    generalization_bound,
+)
+from discreet.methods.adaptive.holdout import ReusableHoldout
 from discreet.methods.adaptive.sparse_vector import SparseSession, SparseVector
+from discreet.methods.adaptive.thresholdout import AnswerNoise, Thresholdout
 from discreet.methods.adaptive.watching import Watching
 
-__all__ = ["SparseSession", "SparseVector", "Watching"]
+__all__ = [
+    "AdaptiveQuestions",
+    "AnswerNoise",
+    "GeneralizationBound",
+    "Notion",
+    "ReusableHoldout",
+    "SparseSession",
+    "SparseVector",
+    "Thresholdout",
+    "Watching",
+    "adaptive_questions",
+    "generalization_bound",
+]
