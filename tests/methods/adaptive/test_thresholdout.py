@@ -159,6 +159,7 @@ def test_one_row_moves_the_sum_by_at_most_one_whatever_the_function_does() -> No
     assert full - evaluated(picky, (np.array([0.5, 0.0, 1.0]),)) == 0
     assert evaluated(lambda _: 1, (ROWS,)) == 1000 * 2**20
     assert evaluated(lambda _: "no number", (ROWS,)) == 0
+    assert evaluated(lambda x: [x, x], (ROWS,)) == 0
 
 
 def test_errors_on_the_training_set_are_shown_and_cost_no_answer() -> None:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from discreet.methods.adaptive.discoveries import AlphaInvesting, Lord, OnlineTesting, Saffron, benjamini_hochberg
 from discreet.methods.adaptive.generalization import (
     AdaptiveQuestions,
     GeneralizationBound,
@@ -15,20 +16,41 @@ from discreet.methods.adaptive.generalization import (
     generalization_bound,
 )
 from discreet.methods.adaptive.holdout import ReusableHoldout
+from discreet.methods.adaptive.multiplicative import (
+    BinomialTest,
+    ComparisonTest,
+    DeclaredTest,
+    MultiplicativeSensitivity,
+    TruncatedExponentialTest,
+)
+from discreet.methods.adaptive.paprika import Levels, Paprika, PaprikaSession
 from discreet.methods.adaptive.sparse_vector import SparseSession, SparseVector
 from discreet.methods.adaptive.thresholdout import AnswerNoise, Thresholdout
 from discreet.methods.adaptive.watching import Watching
 
 __all__ = [
     "AdaptiveQuestions",
+    "AlphaInvesting",
     "AnswerNoise",
+    "BinomialTest",
+    "ComparisonTest",
+    "DeclaredTest",
     "GeneralizationBound",
+    "Levels",
+    "Lord",
+    "MultiplicativeSensitivity",
     "Notion",
+    "OnlineTesting",
+    "Paprika",
+    "PaprikaSession",
     "ReusableHoldout",
+    "Saffron",
     "SparseSession",
     "SparseVector",
     "Thresholdout",
+    "TruncatedExponentialTest",
     "Watching",
     "adaptive_questions",
+    "benjamini_hochberg",
     "generalization_bound",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import counted, shown
 from discreet.mechanisms import Release
-from discreet.methods.adaptive.kept import Kept, read_name
+from discreet.methods.adaptive.kept import Barred, read_name
 from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from discreet.ledgers import Entry, Ledger
     from discreet.methods.adaptive.thresholdout import Thresholdout
-    from discreet.noise import BitSource
 
 __all__ = ["Predictor", "ReusableHoldout", "Rows", "evaluated"]
 
@@ -97,7 +96,7 @@ def _arrays(sample: Rows, name: str) -> tuple[Any, ...]:
     return arrays
 
 
-class ReusableHoldout(Kept):
+class ReusableHoldout(Barred):
     """A holdout that is asked again and again, and says how many of its own answers are left.
 
     `Thresholdout.open` opens one.
@@ -113,9 +112,8 @@ class ReusableHoldout(Kept):
         if not len(self._train[0]):
             msg = "train holds no rows; its means answer all questions that do not overfit."
             raise ParameterError(msg)
-        super().__init__(promise, ledger, entry)
+        super().__init__(promise, promise.run, ledger, entry)
         self.promise = promise
-        self._bar: int | None = None
 
     @staticmethod
     def _require_size(promise: Thresholdout, arrays: tuple[Any, ...]) -> None:
@@ -137,14 +135,6 @@ class ReusableHoldout(Kept):
         """The answers since the last one from the holdout."""
         places = [place for place, answer in enumerate(self.answers) if answer.details["from_holdout"] is True]
         return self.answers[places[-1] + 1 :] if places else self.answers
-
-    def bar(self, bits: BitSource) -> int:
-        """Give the noisy threshold of this run, drawn once, before its first answer."""
-        if self._bar is None:
-            self._bar = self.state().get("bar")
-        if self._bar is None:
-            self._bar = self.promise.run.bar(bits)
-        return self._bar
 
     def ask(self, function: Valued, name: str | None = None) -> Release[float]:
         """Answer with the mean of a function of rows, from the training set or the holdout.
@@ -169,13 +159,8 @@ class ReusableHoldout(Kept):
         details: dict[str, object] = {"from_holdout": apart, "left": left - apart, "place": len(self._run) + 1}
         if name is not None:
             details["question"] = name
-        kept = self.keep(
-            Release(told, self.promise, MappingProxyType(details)),
-            {} if apart else {"bar": bar},
-            last=apart and left == 1,
-        )
-        self._bar = None if apart else bar
-        return kept
+        answer = Release(told, self.promise, MappingProxyType(details))
+        return self.keep_under(bar, answer, used_up=apart, last=apart and left == 1)
 
     def score(
         self,
