@@ -24,6 +24,7 @@ from discreet.methods.adaptive.multiplicative import (
     TruncatedExponentialTest,
 )
 from discreet.methods.adaptive.paprika import Levels, Paprika, PaprikaSession
+from discreet.methods.adaptive.private_tests import PrivateTest, Side, chi_square_test, mean_test, proportion_test
 from discreet.methods.adaptive.sparse_vector import SparseSession, SparseVector
 from discreet.methods.adaptive.thresholdout import AnswerNoise, Thresholdout
 from discreet.methods.adaptive.watching import Watching
@@ -43,8 +44,10 @@ __all__ = [
     "OnlineTesting",
     "Paprika",
     "PaprikaSession",
+    "PrivateTest",
     "ReusableHoldout",
     "Saffron",
+    "Side",
     "SparseSession",
     "SparseVector",
     "Thresholdout",
@@ -52,5 +55,8 @@ __all__ = [
     "Watching",
     "adaptive_questions",
     "benjamini_hochberg",
+    "chi_square_test",
     "generalization_bound",
+    "mean_test",
+    "proportion_test",
 ]

@@ -71,8 +71,9 @@ class Paprika:
 
     False discoveries. A p-value that is uniform or larger passes a noisy bar with chance at most $G(x) = E[\min(1,
     e^V);\; V \ge \ln\nu]$, $V = x + Z_1 - Z_2$ for the two noises. A bar that was not passed so far is stochastically
-    harder to pass than a fresh one, and after each discovery a fresh one is drawn. So with $G(x_t)\le\alpha_t$ each null is called a discovery with chance at most $\alpha_t$ given the past, which is what `OnlineTesting` needs:
-    of independent tests at most the share `target` of discoveries is false on average. `x_t` makes up for the noise;
+    harder to pass than a fresh one, and after each discovery a fresh one is drawn. So with $G(x_t)\le\alpha_t$ each
+    null is called a discovery with chance at most $\alpha_t$ given the past, which is what `OnlineTesting` needs: of
+    independent tests at most the share `target` of discoveries is false on average. `x_t` makes up for the noise;
     nothing is added to the target for it.
 
     >>> declared = MultiplicativeSensitivity("0.3", "1e-6")
@@ -316,8 +317,9 @@ def _integral(low: float, high: float, scale: float, shift: float) -> float:
 def _undeclared(given: object) -> str:
     return (
         f"sensitivity is {shown(given)}; a p-value of private data needs a declared multiplicative sensitivity, "
-        "because one person may change a p-value by any factor, and the noise hides a factor of e^eta above nu. Take that "
-        "of BinomialTest, ComparisonTest or TruncatedExponentialTest, or derive one: MultiplicativeSensitivity(eta, nu)."
+        "because one person may change a p-value by any factor, and the noise hides a factor of e^eta above nu. Take "
+        "that of BinomialTest, ComparisonTest or TruncatedExponentialTest, or derive one: "
+        "MultiplicativeSensitivity(eta, nu)."
     )
 
 
