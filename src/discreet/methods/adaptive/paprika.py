@@ -270,13 +270,24 @@ def _part(epsilon: Fraction, delta: Fraction, count: int) -> Fraction:
 
 @lru_cache(maxsize=1 << 12)
 def _highest(level: float, floor: float, first: float, rest: float) -> float:
-    """Return the largest x up to 0 that a null passes with at most this chance, from below."""
-    low, high = -1e5, 0.0
+    """Return an x up to 0 that a null passes with at most this chance, and hardly less."""
+    low, high = -1.0, 0.0
     if passed(high, floor, first, rest) <= level:
         return high
-    while high - low > 1e-9 * max(1.0, -low):
-        middle = (low + high) / 2
-        low, high = (middle, high) if passed(middle, floor, first, rest) <= level else (low, middle)
+    while passed(low, floor, first, rest) > level:
+        low, high = 2 * low, low
+    above, below = (math.log(passed(x, floor, first, rest) / level) for x in (high, low))
+    for _ in range(200):  # the logarithm is nearly a line: regula falsi, halving what stays above (Illinois)
+        if high - low <= 1e-9 * max(1.0, -low):
+            break
+        x = low + (high - low) * min(0.999, max(0.001, below / (below - above)))
+        found = math.log(passed(x, floor, first, rest) / level)
+        if found <= 0:
+            low, below, above = x, found, above / 2
+        else:
+            high, above, below = x, found, below / 2
+        if below > -1e-6:
+            break
     return low
 
 
