@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from typing import Self
 
     from discreet.ledgers import Entry, Ledger
+    from discreet.mechanisms import AboveThreshold
     from discreet.mechanisms.promise import Promise
     from discreet.mechanisms.release import Release
     from discreet.noise import BitSource
     from discreet.privacy.costs import Amount
 
-__all__ = ["Kept", "price", "read_name"]
+__all__ = ["Barred", "Kept", "price", "read_name"]
 
 
 def read_name(name: str) -> str:
@@ -132,3 +133,34 @@ class Kept(ABC):
 
     def __exit__(self, *raised: object) -> None:
         self.close()
+
+
+class Barred(Kept):
+    """A session that compares with a noisy threshold, drawn once before the first answer that it belongs to.
+
+    >>> Barred.bar.__doc__
+    'The noisy threshold, drawn once, before the first answer that is compared with it.'
+    """
+
+    def __init__(self, promise: Promise[Any], core: AboveThreshold, ledger: Ledger, entry: Entry) -> None:
+        super().__init__(promise, ledger, entry)
+        self._core = core
+        self._bar: int | None = None
+
+    def bar(self, bits: BitSource) -> int:
+        """The noisy threshold, drawn once, before the first answer that is compared with it."""
+        if self._bar is None:
+            self._bar = self.state().get("bar")
+        if self._bar is None:
+            self._bar = self._core.bar(bits)
+        return self._bar
+
+    def keep_under(self, bar: int, answer: Release[Any], *, used_up: bool, last: bool) -> Release[Any]:
+        """Keep an answer and the threshold that it was compared with; one that is used up is forgotten.
+
+        Whoever asks holds the lock from `bar` on, so that no other thread compares with one that is used up.
+        """
+        with self._thread_lock:
+            kept = self.keep(answer, {} if used_up else {"bar": bar}, last=last)
+            self._bar = None if used_up else bar
+        return kept
