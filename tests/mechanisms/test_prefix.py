@@ -133,6 +133,27 @@ def test_a_stream_of_steps_has_the_stated_spread(factorization: Factorization, s
     assert np.abs(seen(Fraction(sigma, 2)) - 1).min() > most
 
 
+@factorizations
+def test_windows_have_no_more_noise_than_stated(factorization: Factorization) -> None:
+    size, steps = 1 << 40, np.array([3, 9, 27, 50])
+    rows = []
+    for place in range(4 * STEPS):
+        draw = Counted(place, size)
+        rows.append(factorization.start().extend(np.zeros((STEPS, 1), dtype=np.int64), draw)[:, 0])
+        if place >= draw.drawn:
+            break
+    sums = np.concatenate([np.zeros((len(rows), 1)), np.array(rows)], axis=1) * 2.0**factorization.lattice / size
+    exact = not isinstance(factorization, WeightedTree)
+    for width in (1, 5, 26):
+        squares = ((sums[:, steps] - sums[:, np.maximum(steps - width, 0)]) ** 2).sum(axis=0)
+        stated = [
+            float(np.sum(weights**2 * counts))
+            for weights, counts in (factorization.window(int(step), width) for step in steps)
+        ]
+        assert np.all(squares <= np.array(stated) * (1 + 1e-6))
+        assert not exact or squares == pytest.approx(stated, rel=1e-6)
+
+
 def worst(factorization: Factorization, norm: Norm, events: int, separation: int) -> float:
     """How far encodings move, found by drawing: what the decoder makes of it is undone by its own rows."""
     rows = []

@@ -76,6 +76,12 @@ class BinaryTree(Factorization):
         """One noise for each one among the digits of t."""
         return np.ones(1), ones(np.array([step]))
 
+    def window(self, step: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Blocks that both prefixes have cancel: those above the highest digit in which they differ."""
+        before = max(step - width, 0)
+        below = (1 << (step ^ before).bit_length()) - 1
+        return np.ones(1), ones(np.array([step & below])) + ones(np.array([before & below]))
+
     def variances(self) -> NDArray[np.float64]:
         """As many as ones."""
         return ones(np.arange(1, self.horizon + 1)).astype(np.float64)

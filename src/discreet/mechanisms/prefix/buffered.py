@@ -91,6 +91,13 @@ class Buffered(Factorization):
         """All noises so far."""
         return self._decoder(step), np.ones(step, dtype=np.int64)
 
+    def window(self, step: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Differences of the decoder's coefficients: late noises are in both sums."""
+        later = self.weights(step)[0].copy()
+        if width < step:
+            later[width:] -= later[: step - width].copy()
+        return later, np.ones(step, dtype=np.int64)
+
     def _decoder(self, count: int) -> NDArray[np.float64]:
         decays, weights = decoding(self.filter)
         places = np.arange(count)

@@ -52,6 +52,10 @@ class EveryElement(Factorization):
         """One noise for each element so far."""
         return np.ones(1), np.array([step])
 
+    def window(self, step: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """One noise for each element of the window."""
+        return self.weights(min(step, width))
+
     def variances(self) -> NDArray[np.float64]:
         """As many as elements."""
         return np.arange(1.0, self.horizon + 1)

@@ -98,6 +98,20 @@ class Factorization(ABC):
     def start(self, dimension: int = 1) -> Run:
         """Begin a stream at step 0."""
 
+    def window(self, step: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the same of the sum at a step minus the one `width` steps before: of the elements between.
+
+        Noises that are in both sums with the same sign cancel; where a factorization does not say which, they are
+        counted twice, which is an upper bound.
+        """
+        if width >= step:
+            return self.weights(step)
+        both = self.weights(step), self.weights(step - width)
+        weights, counts = (
+            np.concatenate([np.broadcast_to(pair[place], pair[1].shape) for pair in both]) for place in (0, 1)
+        )
+        return weights, counts
+
     def variance(self, step: int) -> float:
         """Return the variance of the noise of one sum, where each noise has variance 1."""
         weights, counts = self.weights(step)

@@ -98,6 +98,12 @@ class KaryTree(Factorization):
         count = sum(abs(int(digit[0])) for _, digit in self.digits(np.array([step])))
         return np.ones(1), np.array([count])
 
+    def window(self, step: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """In a group the noises of two digits of one sign cancel; those of different groups are independent."""
+        both = self.digits(np.array([step, max(step - width, 0)]))
+        counts = (abs(int(d[0] - d[1])) if g[0] == g[1] else int(np.abs(d).sum()) for g, d in both)
+        return np.ones(1), np.array([sum(counts)])
+
     def variances(self) -> NDArray[np.float64]:
         """As many as blocks."""
         steps = np.arange(1, self.horizon + 1)

@@ -82,6 +82,13 @@ class Toeplitz(Factorization):
         """All noises so far."""
         return self.decoder()[:step], np.ones(step, dtype=np.int64)
 
+    def window(self, step: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Differences of the decoder's coefficients: late noises are in both sums."""
+        later = self.weights(step)[0].copy()
+        if width < step:
+            later[width:] -= later[: step - width].copy()
+        return later, np.ones(step, dtype=np.int64)
+
     def variances(self) -> NDArray[np.float64]:
         """Sums of the squares."""
         return np.cumsum(self.decoder() ** 2)
