@@ -10,5 +10,6 @@ from __future__ import annotations
 from discreet.methods.streaming.continual_sum import ContinualSum, Elements, Outside
 from discreet.methods.streaming.kept_sum import KeptSum
 from discreet.methods.streaming.prefix_sum import PrefixSum
+from discreet.methods.streaming.table_stream import TableStream
 
-__all__ = ["ContinualSum", "Elements", "KeptSum", "Outside", "PrefixSum"]
+__all__ = ["ContinualSum", "Elements", "KeptSum", "Outside", "PrefixSum", "TableStream"]

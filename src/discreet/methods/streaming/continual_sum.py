@@ -152,7 +152,7 @@ class ContinualSum:
         assign(self, events=None if events is None else integer(events, name="events", least=1, most=1 << 40))
         assign(self, separation=_read_separation(self, separation))
         assign(self, factorization=_read_factorization(self, factorization, durable=durable))
-        _ = self.scale if self.factorization is not None else [self.epoch(place).scale for place in range(_EPOCHS)]
+        _ = self.scale if self.factorization is not None else [self.epoch(place).scale for place in (0, _EPOCHS - 1)]
 
     @property
     def counted(self) -> Norm:

@@ -89,12 +89,12 @@ class Running:
             raise ParameterError(msg)
         rows = bounded(_rows(values, promise), promise, whole=False)
         if units is not None:
-            kept = self._kept([identity(unit) for unit in units], len(rows))
+            kept = self.kept([identity(unit) for unit in units], len(rows))
             rows = rows[kept]
         total = np.clip(rows.sum(axis=0, keepdims=True), -promise.reach, promise.reach)
         return np.asarray(total, dtype=np.int64)
 
-    def _kept(self, units: list[Hashable], count: int) -> list[int]:
+    def kept(self, units: list[Hashable], count: int) -> list[int]:
         """Count the events of units, and say which are within the limit; those without a unit are dropped."""
         if len(units) != count:
             msg = f"there are {len(units)} units and {counted(count, 'event')}; give one unit for each."
