@@ -19,12 +19,14 @@ from discreet.releases.showing.description import Description
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
+    import datetime as dt
     from typing import Self, SupportsIndex
 
     from discreet.engines import Loan
     from discreet.exact import Number
     from discreet.ledgers import Ledger, Statement
     from discreet.methods.adaptive.watching import Watching
+    from discreet.methods.streaming.table_stream import TableStream
     from discreet.plans import Bounding, Extract, Plan
     from discreet.privacy.costs import Amount
 
@@ -207,6 +209,52 @@ class Database:
             numbers=numbers,
             moves=moves,
             tables=tables,
+            name=name,
+        )
+
+    def stream(  # noqa: PLR0913 - each is a public fact of the stream
+        self,
+        text: str | Question,
+        *,
+        horizon: SupportsIndex,
+        rows: SupportsIndex,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        start: dt.date | None = None,
+        name: str = "stream",
+    ) -> TableStream:
+        """Count the rows of a table that grows, period after period, for one price in all.
+
+        The question groups by the start of a period, and perhaps by known keys. `horizon` is how many periods there may
+        be, `rows` how many rows of one unit count in all of them together, `start` when the first begins (without it,
+        the lower bound of the clock's column). The whole price is taken when the stream is first opened; opened again
+        with the same parameters and `name`, by another process or with a later version of the data, it goes on.
+        `advance()` takes a step for each period that is over.
+
+        >>> import datetime as dt, pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> day = Column("day", type="date", lower="2024-01-01", upper="2030-01-01")
+        >>> visits = Table("visits", unit="id", columns=[day])
+        >>> days = pa.table({"id": range(300), "day": [dt.date(2024, 1, 1 + place % 3) for place in range(300)]})
+        >>> sql = "SELECT DATE_TRUNC('day', day) AS d, COUNT(*) AS n FROM visits GROUP BY 1"
+        >>> with Database(Policy([visits], epsilon=99), {"visits": days}) as db:
+        ...     with db.stream(sql, horizon=365, rows=1, epsilon=99) as stream:
+        ...         sums = stream.advance(dt.datetime(2024, 1, 3, 12, tzinfo=dt.UTC))
+        >>> [sum_.value for sum_ in sums], sums[-1].details["until"]
+        ([100, 200], '2024-01-03')
+        """
+        from discreet.methods.streaming.table_stream import stream_of
+
+        return stream_of(
+            self,
+            self._engine,
+            (self._analyst, self._purpose),
+            text,
+            horizon=horizon,
+            rows=rows,
+            epsilon=epsilon,
+            rho=rho,
+            start=start,
             name=name,
         )
 

@@ -81,7 +81,7 @@ CALLS: dict[tuple[str, ...], list[str]] = {
     ("version", "new"): ["P"],
     ("version", "show"): ["P"],
 }
-OWN_TESTS = {"account", "calibrate", "demo"}  # numbers in, numbers out: test_cli; a whole show: test_demo
+OWN_TESTS = {"account", "calibrate", "demo", "stream"}  # numbers in, numbers out: test_cli; test_demo; test_stream
 
 
 @pytest.fixture

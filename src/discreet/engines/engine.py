@@ -225,8 +225,19 @@ class Engine(Protocol):
     def run(self, questions: Sequence[Prepared]) -> list[Aggregates]:
         """Compute questions that were prepared here in one snapshot, each within its own time; all, or none."""
 
-    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
-        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
+    def lend(
+        self,
+        extract: Extract,
+        ledger: Ledger,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        *,
+        named: bool = False,
+    ) -> Loan:
+        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger.
+
+        With `named` the rows know their units by name, for a method that reads them more than once.
+        """
 
     def verify(self, policy: Policy) -> Mapping[Declared, bool]:
         """Tell which facts of the policy hold that only a look at all rows can verify; for the owner alone."""

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrays", "Batches", "Loan"]
 
+NAMED = ""
+"""Under this name, which no column has, rows may bring the names of their units."""
+
 Arrays: TypeAlias = "tuple[NDArray[np.int64], dict[str, tuple[Coded, NDArray[np.bool_]]]]"
 """Rows as an engine reads them: their units, and of each column its cells and where they are missing."""
 
@@ -270,6 +273,7 @@ def _private_folder() -> PrivateFolder:
 def _bounded(extract: Extract, arrays: Arrays) -> BoundedRows:
     """Bound what an engine has read, as an extract says."""
     units, columns = arrays
+    names = columns[NAMED][0] if NAMED in columns else None
     return BoundedRows(
         columns,
         extract.schema,
@@ -277,4 +281,5 @@ def _bounded(extract: Extract, arrays: Arrays) -> BoundedRows:
         rows_per_unit=extract.rows_per_unit,
         unit_kind=extract.unit_kind,
         neighbors=extract.neighbors,
+        names=names,  # type: ignore[arg-type]  # texts
     )

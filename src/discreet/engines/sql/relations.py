@@ -407,9 +407,10 @@ class Emitter:
         """Write the rows with their ranks, as r."""
         return self._hashed(child, rank)
 
-    def coded(self, node: Node) -> tuple[Relation, exp.Select]:
+    def coded(self, node: Node, *, named: bool = False) -> tuple[Relation, exp.Select]:
         """Write rows with their units numbered from 1 on, as n: by a keyed hash, so that the numbers tell nothing.
 
+        With `named` the unit itself comes last, for a method that counts its rows over several readings.
         Two units with the same hash, by chance, are told apart by themselves. Where each row is a unit, its hash is
         that of its cells: rows that are alike have any of their numbers.
         """
@@ -424,7 +425,8 @@ class Emitter:
             place = over(call("row_number"), [], [column("r")])
             hashed = rank("unit", first, others, self._key, rows)
         ranked = select([*(column(name) for name in child.columns), alias(hashed, "r")], rows.computed())
-        return child, select([*(column(name) for name in child.names.values()), alias(place, "n")], ranked)
+        own = [column(UNIT)] if named else []
+        return child, select([*(column(name) for name in child.names.values()), alias(place, "n"), *own], ranked)
 
     def led(self, child: Relation) -> exp.Select:
         """Write the rows with the leads of their ranks, as r."""

@@ -273,9 +273,17 @@ class SQLEngine(ABC):
             raise ParameterError(msg)
         return question._statements  # noqa: SLF001 - of this module
 
-    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
+    def lend(
+        self,
+        extract: Extract,
+        ledger: Ledger,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        *,
+        named: bool = False,
+    ) -> Loan:
         """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
-        text = lent_text(extract, self._emitter)
+        text = lent_text(extract, self._emitter, named=named)
 
         def rows(take: Callable[[Arrays], None], *, whole: bool) -> None:
             def read(columns: Columns) -> None:

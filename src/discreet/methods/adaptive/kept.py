@@ -12,8 +12,7 @@ from discreet.exact import shown
 from discreet.ledgers import Session
 from discreet.ledgers.charging import charged
 from discreet.ledgers.forking import renew_lock
-from discreet.privacy import ZCDP, Approximate, Pure
-from discreet.privacy.convert import convert
+from discreet.ledgers.pricing import price
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
     from discreet.mechanisms.promise import Promise
     from discreet.mechanisms.release import Release
     from discreet.noise import BitSource
-    from discreet.privacy.costs import Amount
 
-__all__ = ["Barred", "Kept", "price", "read_name"]
+__all__ = ["Barred", "Kept", "read_name"]
 
 
 def read_name(name: str) -> str:
@@ -38,20 +36,6 @@ def read_name(name: str) -> str:
         msg = f"name is {shown(name)}; it must be a text that says what is asked: its answer is found again by it."
         raise ParameterError(msg)
     return name
-
-
-def price(ledger: Ledger, promise: Promise[Any]) -> Amount:
-    """Return what a promise costs in a ledger: by its certificates from the curve, else the claim in its currency.
-
-    >>> from discreet.ledgers import MemoryLedger
-    >>> from discreet.mechanisms import Laplace
-    >>> from discreet.tables import Policy
-    >>> price(MemoryLedger(Policy([], epsilon=1)), Laplace(1, epsilon="0.5", grid=1, inputs="snapped"))
-    Pure(epsilon=0.5)
-    """
-    kinds: dict[str, type[Pure | Approximate | ZCDP]] = {"pure": Pure, "approximate": Approximate, "zcdp": ZCDP}
-    kind = kinds.get(ledger.policy.filter)
-    return ledger.priced(promise.privacy if kind is None else convert(promise.claim, to=kind))
 
 
 class Kept(ABC):
