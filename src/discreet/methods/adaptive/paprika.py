@@ -379,16 +379,20 @@ class PaprikaSession(Barred):
         before = self.find(read_name(name))
         if before is not None:
             return before
-        left, level = self.left, self.level
         more = f"0 of {self.promise.discoveries} discoveries are left. Open another one, which costs again."
-        bits = self.bits(left=left, more=more)
+        self.bits(left=self.left, more=more)  # refuses before anything is computed
         exact = p_value(self.session)
-        bar = self.bar(bits)
-        found = self.promise.told(exact, level, bar, bits)
-        details = MappingProxyType({"question": name, "level": level, "left": left - found})
-        answer = Release(found, self.promise, details)
-        kept = self.keep_under(bar, answer, used_up=found, last=found and left == 1)
-        self._rule.note(found=found)
+        with self._thread_lock:
+            before, left, level = self.find(name), self.left, self.level  # others may have asked meanwhile
+            if before is not None:
+                return before
+            bits = self.bits(left=left, more=more)
+            bar = self.bar(bits)
+            found = self.promise.told(exact, level, bar, bits)
+            details = MappingProxyType({"question": name, "level": level, "left": left - found})
+            answer = Release(found, self.promise, details)
+            kept = self.keep_under(bar, answer, used_up=found, last=found and left == 1)
+            self._rule.note(found=found)
         return kept
 
     def __repr__(self) -> str:
