@@ -1,0 +1,13 @@
+"""Private learning: models whose training is one charged release.
+
+>>> from discreet.methods.learning import LogisticRegression
+>>> LogisticRegression(epsilon=1)
+LogisticRegression(epsilon=1)
+"""
+
+from __future__ import annotations
+
+from discreet.methods.learning.tabular.estimator import load
+from discreet.methods.learning.tabular.linear import LinearSVC, LogisticRegression
+
+__all__ = ["LinearSVC", "LogisticRegression", "load"]
