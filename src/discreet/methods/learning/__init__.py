@@ -9,5 +9,6 @@ from __future__ import annotations
 
 from discreet.methods.learning.tabular.estimator import load
 from discreet.methods.learning.tabular.linear import LinearSVC, LogisticRegression
+from discreet.methods.learning.tabular.regression import LinearRegression
 
-__all__ = ["LinearSVC", "LogisticRegression", "load"]
+__all__ = ["LinearRegression", "LinearSVC", "LogisticRegression", "load"]

@@ -9,6 +9,7 @@ a unit with m rows each row counts 1/m: x is shortened by $\sqrt m$ for the mome
   $X = \sum x x^T$ over the rows of one unit, the square of its part is
   $25 \sum_j X_{jj}^2 + 49 \sum_{j<k} X_{jk}^2 \le 25 |X|_F^2$, as $49 \le 2 \cdot 25$, and
   $|X|_F \le \sum |x|^2 \le m \cdot s^2/m$. So one unit more moves it by at most $5 s^2$ in L2.
+- *Products.* $\sum x y$ with targets of at most STEPS steps moves as gradients do, by $s$ STEPS.
 - *Gradients.* $\sum x r^T$ moves by at most $\sum |x| |r| \le m \cdot s \cdot c/m = sc$ in L2.
 
 Under change-one one unit leaves and another enters: twice as far, by the triangle inequality. All sums are exact.
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.methods.learning.tabular.features import SCALE, unit_rows
+from discreet.methods.learning.tabular.features import SCALE, lengths, unit_rows
 from discreet.methods.learning.tabular.losses import STEPS
 from discreet.methods.learning.tabular.sums import blocks, product
 from discreet.methods.learning.tabular.training import Step
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.noise import BitSource
     from discreet.privacy.relations import Relation
 
-__all__ = ["Descent", "Fitted", "Weighed", "moment_of"]
+__all__ = ["Descent", "Fitted", "Statistics", "Weighed", "moment_of"]
 
 _DIAGONAL, _OFF = 5, 7
 _WEIGHT = 1 << 20  # steps of a weight of the model
@@ -56,11 +57,17 @@ class Weighed:
     share: NDArray[np.float64]
 
     @staticmethod
-    def of(values: NDArray[np.float64], target: NDArray[np.float64], units: NDArray[np.int64]) -> Weighed:
-        """Scale the rows to length 1 and count those of each unit; a row whose target is missing (NaN) is left out."""
+    def of(
+        values: NDArray[np.float64], target: NDArray[np.float64], units: NDArray[np.int64], *, scaled: bool = False
+    ) -> Weighed:
+        """Scale the rows to length 1 and count those of each unit; a row whose target is missing (NaN) is left out.
+
+        With `scaled` targets are divided by the length of their row, so that they stay the same linear function of it.
+        """
         there = ~np.isnan(target)
         _, places, counts = np.unique(units[there], return_inverse=True, return_counts=True)
-        return Weighed(unit_rows(values[there]), target[there], 1 / counts[places].astype(np.float64))
+        goal = target[there] / lengths(values[there]) if scaled else target[there]
+        return Weighed(unit_rows(values[there]), goal, 1 / counts[places].astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +153,34 @@ class Descent:
             kept += weights if 2 * step >= self.steps else 0
         mean = kept / (self.steps - (self.steps + 1) // 2)
         return Fitted(mean, float(np.trace(moment)), (first, Step("gradients", mechanism, self.steps)))
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Least squares from noisy sums alone: the second moment, and the products of rows and targets.
+
+    To the moment twice the size of its noise is added, sigma sqrt(d), which keeps it invertible (the ridge of Wang 2018,
+    arXiv:1803.02596, Algorithm 2, without its look at the smallest eigenvalue).
+
+    >>> Statistics().moment
+    Fraction(3, 10)
+    """
+
+    moment: Fraction = Fraction(3, 10)
+
+    def fit(self, rows: Weighed, goal: Goal, bits: BitSource) -> Fitted:
+        """Release both sums, and solve."""
+        width = rows.vectors.shape[1]
+        moment, noise, first = moment_of(rows, goal, self.moment, bits)
+        most = movers(goal.claim.neighbors) * SCALE * STEPS
+        mechanism = goal.gaussian(most, share=1 - self.moment, times=1, dimensions=width)
+        short = np.trunc(np.rint(rows.target * STEPS) * rows.share)[:, None]
+        exact = product(rows.vectors, short, most=SCALE * STEPS)
+        noisy = np.asarray(mechanism.release(exact, bits=bits).value) / (SCALE * STEPS)
+        values, axes = np.linalg.eigh(moment)
+        ridge = np.maximum(values, 0) + 2 * noise * np.sqrt(width)
+        weights: NDArray[np.float64] = axes @ ((axes.T @ noisy) / ridge[:, None])
+        return Fitted(weights, float(np.trace(moment)), (first, Step("products", mechanism)))
 
 
 def _rounded(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.plans.expressions.expression import Facts
     from discreet.tables import Value
 
-__all__ = ["SCALE", "Feature", "Features", "columns_of", "declared", "unit_rows"]
+__all__ = ["SCALE", "Feature", "Features", "columns_of", "declared", "lengths", "read_bounds", "unit_rows"]
 
 SCALE = 1 << 14
 """How many steps the length of a row has at most."""
@@ -165,10 +165,20 @@ def unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> unit_rows(np.array([[1.0, 0.0], [1.0, 1.0]])).astype(int).tolist()
     [[16383, 0], [11585, 11585]]
     """
-    whole = np.rint(values * _FINE)
-    lengths = np.sqrt((whole.astype(np.int64) ** 2).sum(axis=1).astype(np.float64))
-    scaled: NDArray[np.float64] = np.trunc(whole * (SCALE * (1 - 2.0**-20)) / np.maximum(lengths, 1)[:, None])
+    longest = np.maximum(lengths(values), 1 / _FINE)[:, None] * _FINE
+    scaled: NDArray[np.float64] = np.trunc(np.rint(values * _FINE) * (SCALE * (1 - 2.0**-20)) / longest)
     return scaled
+
+
+def lengths(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how long each row is, by numbers that are rounded first.
+
+    >>> lengths(np.array([[3.0, 4.0]])).tolist()
+    [5.0]
+    """
+    whole = np.rint(values * _FINE).astype(np.int64)
+    long: NDArray[np.float64] = np.sqrt((whole**2).sum(axis=1).astype(np.float64)) / _FINE
+    return long
 
 
 def columns_of(table: object, features: Sequence[Feature]) -> dict[str, object]:
@@ -212,11 +222,7 @@ def declared(bounds: object, columns: object, table: object) -> tuple[Feature, .
         )
         raise ParameterError(msg)
     names = _names(table)
-    pairs = _pairs(bounds, len(names))
-    for lower, upper in pairs:
-        if not lower < upper:
-            msg = f"bounds are {shown((lower, upper))}; the lower one must lie below the upper one."
-            raise ParameterError(msg)
+    pairs = read_bounds(bounds, len(names))
     return tuple(Feature(name, lower, upper) for name, (lower, upper) in zip(names, pairs, strict=True))
 
 
@@ -232,8 +238,12 @@ def _names(table: object) -> list[str]:
     return [f"x{place}" for place in range(array.shape[1])]
 
 
-def _pairs(bounds: Any, count: int) -> list[tuple[Fraction, Fraction]]:  # noqa: ANN401 - what a caller wrote
-    """Read one pair for all columns, or a pair of lists with an end for each."""
+def read_bounds(bounds: Any, count: int, *, name: str = "bounds") -> list[tuple[Fraction, Fraction]]:  # noqa: ANN401 - what a caller wrote
+    """Read one pair for all columns, or a pair of lists with an end for each.
+
+    >>> read_bounds((0, [1, 2]), 2)
+    [(Fraction(0, 1), Fraction(1, 1)), (Fraction(0, 1), Fraction(2, 1))]
+    """
     try:
         lower, upper = bounds
         lows, highs = (list(end) if np.ndim(end) else [end] * count for end in (lower, upper))
@@ -241,14 +251,19 @@ def _pairs(bounds: Any, count: int) -> list[tuple[Fraction, Fraction]]:  # noqa:
         lows = highs = []
     if len(lows) != count or len(highs) != count:
         msg = (
-            f"bounds is {shown(bounds)}; it must be a pair (lower, upper): of numbers, or of lists of {count} numbers."
+            f"{name} is {shown(bounds)}; it must be a pair (lower, upper): of numbers, or of lists of {count} numbers."
         )
         raise ParameterError(msg)
-    return [(_end(low), _end(high)) for low, high in zip(lows, highs, strict=True)]
+    pairs = [(_end(low, name), _end(high, name)) for low, high in zip(lows, highs, strict=True)]
+    for low, high in pairs:
+        if low > high:
+            msg = f"{name} are {shown((low, high))}; the lower one must not lie above the upper one."
+            raise ParameterError(msg)
+    return pairs
 
 
-def _end(end: Number) -> Fraction:
-    return rational(end.item() if isinstance(end, np.generic) else end, name="bounds")
+def _end(end: Number, name: str) -> Fraction:
+    return rational(end.item() if isinstance(end, np.generic) else end, name=name)
 
 
 def _feature(column: Column) -> Feature:

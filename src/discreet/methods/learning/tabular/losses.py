@@ -111,7 +111,7 @@ class Squared(Loss):
     """
 
     curvature: float = 1.0
-    clip: float = 0.3
+    clip: float = 0.1
 
     def residuals(self, scores: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the derivative for each row, in steps."""
