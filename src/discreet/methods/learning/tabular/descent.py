@@ -159,8 +159,8 @@ class Descent:
 class Statistics:
     """Least squares from noisy sums alone: the second moment, and the products of rows and targets.
 
-    To the moment twice the size of its noise is added, sigma sqrt(d), which keeps it invertible (the ridge of Wang 2018,
-    arXiv:1803.02596, Algorithm 2, without its look at the smallest eigenvalue).
+    To the moment twice the size of its noise is added, sigma sqrt(d), which keeps it invertible (the ridge of Wang
+    2018, arXiv:1803.02596, Algorithm 2, without its look at the smallest eigenvalue).
 
     >>> Statistics().moment
     Fraction(3, 10)

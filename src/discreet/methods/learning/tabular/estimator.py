@@ -359,6 +359,6 @@ def _price(ledger: Ledger, task: Task, training: Training) -> Amount:
     kind = kinds.get(ledger.policy.filter)
     if kind is None:
         return ledger.priced(training.privacy)
-    if kind is ZCDP:
+    if kind is ZCDP and not isinstance(task.goal.claim, ZCDP):
         return ledger.priced(ZCDP(rational(training.privacy.zcdp()), neighbors=training.neighbors))
     return ledger.priced(convert(task.goal.claim, to=kind))

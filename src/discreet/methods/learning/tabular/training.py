@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Goal", "Step", "Training"]
 
 _DIGITS = 60
+_SLACK = Fraction(1, 1 << 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class Goal:
             return Goal(ZCDP(price, neighbors=neighbors), price)
         rate, chance = read_positive(epsilon, "epsilon", zero="no finite noise reaches it"), _delta(delta)
         sigma = rational(gaussian_sigma(epsilon=rate, delta=chance))
-        return Goal(Approximate(rate, chance, neighbors=neighbors), 1 / (2 * sigma**2))
+        # a millionth less, so that the certified epsilon of the steps' sum, itself rounded up, is no more than the price
+        return Goal(Approximate(rate, chance, neighbors=neighbors), (1 - _SLACK) / (2 * sigma**2))
 
     def gaussian(self, sensitivity: Fraction | int, *, share: Fraction, times: int, dimensions: int) -> Gaussian:
         """Return one of `times` equal steps that have a share of the price together."""
