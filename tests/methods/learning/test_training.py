@@ -85,6 +85,16 @@ def test_one_unit_moves_exact_sums_by_at_most_their_sensitivities(loss: Loss, co
     assert (0.9 if count == 1 else 0.4) < farthest[1] <= 1
 
 
+def test_the_moment_of_a_row_with_many_products_moves_by_at_most_its_sensitivity() -> None:
+    rows = Weighed.of(np.ones((3, 6)), np.zeros(3), np.arange(3))
+    assert 0.9 < moves(rows, Logistic(), 1, np.zeros((6, 1)))[0] <= 1
+
+
+def test_many_equal_rows_of_a_unit_move_no_more_than_one() -> None:
+    rows = Weighed.of(np.ones((5, 6)), np.zeros(5), np.array([0, 1, 2, 2, 2]))
+    assert 0.99 < moves(rows, Logistic(), 3, np.ones((6, 1)))[1] <= 1
+
+
 def test_without_clipping_one_unit_moves_farther(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descent, "_clipped", lambda residuals, share, _: np.trunc(residuals * share[:, None]))
     rows = random_rows(1, Logistic(), [0, 1, 2, 3])

@@ -68,7 +68,7 @@ class Goal:
             return Goal(ZCDP(price, neighbors=neighbors), price)
         rate, chance = read_positive(epsilon, "epsilon", zero="no finite noise reaches it"), _delta(delta)
         sigma = rational(gaussian_sigma(epsilon=rate, delta=chance))
-        # a millionth less, so that the certified epsilon of the steps' sum, itself rounded up, is no more than the price
+        # a millionth less: the certified epsilon of the steps together is rounded up, and no more than the price
         return Goal(Approximate(rate, chance, neighbors=neighbors), (1 - _SLACK) / (2 * sigma**2))
 
     def gaussian(self, sensitivity: Fraction | int, *, share: Fraction, times: int, dimensions: int) -> Gaussian:
