@@ -77,7 +77,8 @@ CALLS: dict[tuple[str, ...], list[str]] = {
     ("version", "new"): ["P"],
     ("version", "show"): ["P"],
 }
-OWN_TESTS = {"account", "calibrate", "demo"}  # numbers in, numbers out: test_cli; a whole show: test_demo
+# Numbers in, numbers out: test_cli; a whole show: test_demo; a model that is written and read: test_train.
+OWN_TESTS = {"account", "calibrate", "demo", "predict", "train"}
 
 
 @pytest.fixture

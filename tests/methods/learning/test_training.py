@@ -146,7 +146,7 @@ def test_a_row_is_the_same_whatever_rows_are_beside_it() -> None:
 def test_a_training_costs_its_price_and_hardly_less(price: dict[str, Any], neighbors: NeighborRelation) -> None:
     goal = Goal.of(**price, neighbors=neighbors)
     rows = Weighed.of(np.ones((3, 2)), np.zeros(3), np.arange(3))
-    steps = Descent(steps=5).fit(rows, Logistic(), goal, ReplayBits(0)).steps
+    steps: Any = Descent(steps=5).fit(rows, Logistic(), goal, ReplayBits(0)).steps
     movers = 1 if neighbors is NeighborRelation.ADD_REMOVE else 2
     assert steps[0].mechanism.sensitivity == movers * 5 * SCALE**2
     assert steps[1].mechanism.sensitivity == movers * SCALE * int(0.3 * STEPS)

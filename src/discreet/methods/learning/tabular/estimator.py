@@ -243,14 +243,15 @@ class Estimator(ABC):
 
     def _learned(self) -> Self:
         """Set what is learned from the released value; scikit-learn's names end in _."""
-        self.n_features_in_ = len(self._features.columns)
-        self.feature_names_in_ = np.array([feature.name for feature in self._features.columns], dtype=object)
+        self.n_features_in_ = len(self.features.columns)
+        self.feature_names_in_ = np.array([feature.name for feature in self.features.columns], dtype=object)
         return self
 
     # The fitted model.
 
     @property
-    def _features(self) -> Features:
+    def features(self) -> Features:
+        """The columns that the model reads."""
         return Features.read(self._value["features"])
 
     @property
@@ -263,7 +264,7 @@ class Estimator(ABC):
 
     def _matrix(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Return the rows to predict for as the model sees them: vectors of length 1."""
-        features = self._features
+        features = self.features
         rows = _plain(features, X)
         lengths = np.sqrt((rows**2).sum(axis=1))
         scaled: NDArray[np.float64] = rows / np.maximum(lengths, 1e-300)[:, None]

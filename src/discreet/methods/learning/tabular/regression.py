@@ -113,7 +113,7 @@ class LinearRegression(Estimator):
         """Return a number within the bounds of the target for each row; it is free, and of whatever rows."""
         bounds = Feature.read(self._value["target"])
         lower, upper = float(Fraction(bounds.lower or 0)), float(Fraction(bounds.upper or 0))
-        features = self._features
+        features = self.features
         scores = np.clip(features.matrix(features.rows(X)) @ self._value["weights"][:, 0], -1, 1)
         numbers: NDArray[np.float64] = (lower + upper) / 2 + scores * (upper - lower) / 2
         return numbers
