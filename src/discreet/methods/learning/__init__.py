@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from discreet.methods.learning.tabular.estimator import load
 from discreet.methods.learning.tabular.linear import LinearSVC, LogisticRegression
+from discreet.methods.learning.tabular.moments import PCA, GaussianNB, StandardScaler
 from discreet.methods.learning.tabular.regression import LinearRegression
 
-__all__ = ["LinearRegression", "LinearSVC", "LogisticRegression", "load"]
+__all__ = ["PCA", "GaussianNB", "LinearRegression", "LinearSVC", "LogisticRegression", "StandardScaler", "load"]

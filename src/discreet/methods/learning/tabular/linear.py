@@ -27,41 +27,18 @@ if TYPE_CHECKING:
     from discreet.privacy.relations import Relation
     from discreet.tables import Value
 
-__all__ = ["LinearClassifier", "LinearSVC", "LogisticRegression"]
+__all__ = ["Classifier", "LinearClassifier", "LinearSVC", "LogisticRegression"]
 
 
-class LinearClassifier(Estimator):
-    """What classifiers with a score for each class share.
+class Classifier(Estimator):
+    """What tells classes apart: by a score for each, or one for two.
 
-    >>> LinearClassifier.sort
+    >>> Classifier.sort
     'classifier'
     """
 
     sort: ClassVar[str | None] = "classifier"
-
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        classes: Iterable[Value] | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.classes = classes
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
-
-    @staticmethod
-    @abstractmethod
-    def _loss(classes: int) -> Loss:
-        """Return the loss for so many classes."""
+    classes: Iterable[Value] | None
 
     def _target(self, facts: Feature | None) -> Feature:
         """Take the classes from the policy's keys, or as they are given."""
@@ -88,25 +65,82 @@ class LinearClassifier(Estimator):
         keys = target.keys or ()
         return [place for place, key in enumerate(keys) if key is not None and (given is None or key in given)]
 
-    def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
+    def _labels(self, rows: BoundedRows, task: Task) -> tuple[NDArray[np.float64], list[Value]]:
+        """Return the place of each row's class among the classes, NaN where it has none of them; and the classes."""
         target = task.target
         assert target is not None and target.keys is not None  # noqa: PT018, S101 - by `_target`
         wanted = self._wanted(target)
         numbers = np.full(len(target.keys) + 1, np.nan)
         numbers[wanted] = np.arange(len(wanted))
-        weighed = Weighed.of(task.features.matrix(rows), numbers[rows.columns[target.name]], rows.units)
-        fitted = Descent().fit(weighed, self._loss(len(wanted)), task.goal, bits)
-        value = {
-            "weights": fitted.weights,
-            "classes": [target.keys[place] for place in wanted],
-            "size": fitted.size,
-        }
-        return value, Training(self.kind, task.goal.claim, fitted.steps)
+        return numbers[rows.columns[target.name]], [target.keys[place] for place in wanted]
 
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes, in the order of scores and chances."""
         return np.array(self._value["classes"])
+
+    @abstractmethod
+    def decision_function(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
+        """Return the score of each row, for each class where there are more than two."""
+
+    def predict(self, X: object) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
+        """Return the likeliest class of each row; it is free, and of whatever rows."""
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[places]
+        return labels
+
+    def score(self, X: object, y: object) -> float:  # noqa: N803 - scikit-learn's name
+        """Return the share of rows whose class is predicted. On private rows this is no release: it is exact."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def predict_proba(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
+        """Return the chance of each class, as the model sees it."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros(scores.size), scores])
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chances: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+        return chances
+
+
+class LinearClassifier(Classifier):
+    """What classifiers with a linear score for each class share.
+
+    >>> LinearClassifier.sort
+    'classifier'
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a parameter of its own
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        *,
+        rho: Number | None = None,
+        classes: Iterable[Value] | None = None,
+        bounds: object = None,
+        columns: object = None,
+        neighbors: Relation = NeighborRelation.ADD_REMOVE,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.classes = classes
+        self.bounds = bounds
+        self.columns = columns
+        self.neighbors = neighbors
+
+    @staticmethod
+    @abstractmethod
+    def _loss(classes: int) -> Loss:
+        """Return the loss for so many classes."""
+
+    def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
+        labels, classes = self._labels(rows, task)
+        weighed = Weighed.of(task.features.matrix(rows), labels, rows.units)
+        fitted = Descent().fit(weighed, self._loss(len(classes)), task.goal, bits)
+        value = {"weights": fitted.weights, "classes": classes, "size": fitted.size}
+        return value, Training(self.kind, task.goal.claim, fitted.steps)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -124,17 +158,6 @@ class LinearClassifier(Estimator):
         """Return the score of each row, for each class where there are more than two."""
         scores: NDArray[np.float64] = self._matrix(X) @ self._value["weights"]
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: object) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
-        """Return the likeliest class of each row; it is free, and of whatever rows."""
-        scores = self.decision_function(X)
-        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[places]
-        return labels
-
-    def score(self, X: object, y: object) -> float:  # noqa: N803 - scikit-learn's name
-        """Return the share of rows whose class is predicted. On private rows this is no release: it is exact."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
 
 
 def _value(label: object) -> Value:
@@ -159,15 +182,6 @@ class LogisticRegression(LinearClassifier):
     @staticmethod
     def _loss(classes: int) -> Loss:
         return Logistic() if classes == 2 else Softmax(classes)
-
-    def predict_proba(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
-        """Return the chance of each class."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros(scores.size), scores])
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        chances: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
-        return chances
 
 
 class LinearSVC(LinearClassifier):
