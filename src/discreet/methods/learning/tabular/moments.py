@@ -177,7 +177,8 @@ class StandardScaler(_Unsupervised):
 class PCA(_Unsupervised):
     """Principal components of a private second moment.
 
-    Noise on the moment is the method of Dwork, Talwar, Thakurta & Zhang 2014, doi:10.1145/2591796.2591883. Features lie between -1 and 1, and their rows are divided by the largest length that a row can have.
+    Noise on the moment is the method of Dwork, Talwar, Thakurta & Zhang 2014, doi:10.1145/2591796.2591883. Features lie
+    between -1 and 1, and their rows are divided by the largest length that a row can have.
 
     >>> x = np.random.default_rng(0).normal(0, 1, (4000, 1)) @ [[3.0, 4.0]]
     >>> pca = PCA(n_components=1, epsilon=3, bounds=(-20, 20)).fit(x)
