@@ -20,6 +20,7 @@ from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from fractions import Fraction
     from typing import Self
 
     from numpy.typing import NDArray
@@ -112,6 +113,16 @@ class Loan(Sealed):
     def neighbors(self) -> Relation:
         """How neighbors differ."""
         return self._extract.neighbors
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that a method charges before it reads."""
+        return self._ledger
+
+    @property
+    def release_delta(self) -> Fraction:
+        """The delta of a release that names none, by the policy; 0 where there is none."""
+        return self._extract.policy.release_delta
 
     @property
     def tables(self) -> tuple[str, ...]:
