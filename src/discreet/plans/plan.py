@@ -26,6 +26,8 @@ from discreet.plans.refusals import refuse
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.nodes import Node
@@ -68,6 +70,8 @@ class Request:
     having: Expression | None = None
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
+    today: dt.date | None = None
+    """The day that CURRENT_DATE stands for, as the policy declares it, if the question asks for it."""
 
     @property
     def released(self) -> dict[str, Facts]:
@@ -291,6 +295,8 @@ class Plan:
             *share_lines(aggregate, neighbors),
             *dropped_lines(aggregate),
         ]
+        if request.today is not None:
+            lines.append(f"CURRENT_DATE is {request.today}, as the owner declares it for this version of the data.")
         if request.having is not None or request.order or request.limit is not None:
             lines.append("HAVING, ORDER BY and LIMIT act on the noisy values.")
         return "\n".join(lines)

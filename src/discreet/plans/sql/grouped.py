@@ -10,11 +10,12 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.plans import aggregates as agg
 from discreet.plans import statistics as s
-from discreet.plans.expressions import Case, Column, Expression, Literal
+from discreet.plans.expressions import Case, Cast, Column, Expression, Literal
 from discreet.plans.normal import aligned, simplified
 from discreet.plans.sql.constants import null, number_of
 from discreet.plans.sql.expressions import Scalars, fitting
 from discreet.plans.sql.reading import matching, name_of, only, part, refuse_part
+from discreet.plans.sql.texts import as_text, several
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ def _single(build: Callable[[Expression], Measure]) -> MeasureRule:
     def rule(scalars: Scalars, node: exp.Expression) -> Measure:
         only(node, "this")
         _no_distinct(node)
-        return build(scalars.expression(node.this))
+        operand = scalars.expression(node.this)
+        if operand.facts(scalars.schema).kind is Kind.BOOLEAN:  # SUM(age > 40), as DuckDB and others count
+            operand = Cast((operand,), Kind.INTEGER)
+        return build(operand)
 
     return rule
 
@@ -115,7 +119,7 @@ def _count(scalars: Scalars, node: exp.Expression) -> Measure:
     if _counts_rows(scalars, node):
         return agg.count()
     if isinstance(node.this, exp.Distinct):
-        return agg.count_distinct(scalars.expression(_distinct(node.this)))
+        return agg.count_distinct(_distinct(scalars, node.this))
     operand = scalars.expression(node.this)
     return agg.count() if _is_constant(operand) else agg.count(operand)
 
@@ -137,14 +141,19 @@ def _is_constant(operand: Expression) -> bool:
     return isinstance(simple, Literal) and simple.value is not None
 
 
-def _distinct(node: exp.Expression) -> exp.Expression:
+def _distinct(scalars: Scalars, node: exp.Expression) -> Expression:
+    """What is counted: a value, or several as one text.
+
+    COUNT(DISTINCT a, b) leaves rows out in which one is NULL; COUNT(DISTINCT (a, b)) counts NULL as a value.
+    """
     only(node, "expressions")
-    if len(node.expressions) != 1:
-        refuse_part(
-            node, "DISTINCT takes one expression.", "COUNT(DISTINCT a || '-' || b), of texts or CAST(… AS VARCHAR)."
-        )
-    inner: exp.Expression = node.expressions[0]
-    return inner
+    first, *more = node.expressions
+    if not more and not isinstance(first, exp.Tuple):
+        return scalars.expression(first)
+    rows = isinstance(first, exp.Tuple) and not more
+    parts = [as_text(scalars, part) for part in (first.expressions if rows else node.expressions)]
+    with fitting(node):
+        return aligned(several(parts, scalars.schema, nulls=rows), scalars.schema)
 
 
 def _count_if(scalars: Scalars, node: exp.Expression) -> Measure:
@@ -195,9 +204,13 @@ def _within(scalars: Scalars, node: exp.Expression) -> Measure:
     """PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x [DESC])."""
     only(node, "this", "expression")
     inner, order = node.this, node.expression
-    if isinstance(inner, exp.Mode | exp.PercentileDisc):
+    if isinstance(inner, exp.Mode):
         scalars.refuse(inner)
-    if not isinstance(inner, exp.PercentileCont) or not isinstance(order, exp.Order) or len(order.expressions) != 1:
+    if (
+        not isinstance(inner, exp.PercentileCont | exp.PercentileDisc)
+        or not isinstance(order, exp.Order)
+        or len(order.expressions) != 1
+    ):
         refuse_part(node, "This ordered aggregate is not answered.", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
     only(inner, "this")
     only(order, "expressions")
@@ -236,6 +249,7 @@ _MEASURES: dict[type[exp.Expression], MeasureRule] = {
     exp.Corr: _pair(agg.corr),
     exp.Median: _single(agg.median),
     exp.PercentileCont: _quantile,
+    exp.PercentileDisc: _quantile,
     exp.Quantile: _quantile,
     exp.WithinGroup: _within,
     exp.Min: _extreme(agg.min),
@@ -261,7 +275,7 @@ def unit_statistic_of(scalars: Scalars, node: exp.Expression) -> UnitStatistic:
         if _counts_rows(scalars, node):
             return s.UnitCount()
         if isinstance(node.this, exp.Distinct):
-            return s.UnitCountDistinct(scalars.expression(_distinct(node.this)))
+            return s.UnitCountDistinct(_distinct(scalars, node.this))
         operand = scalars.expression(node.this)
         return s.UnitCount() if _is_constant(operand) else s.UnitCountValues(operand)
     build = _UNIT.get(type(node))
@@ -303,18 +317,23 @@ def group_keys(select: exp.Select, rows: Scalars) -> list[Expression]:
     group = select.args.get("group")
     if group is None:
         return []
-    if group.args.get("all") is not None:
-        refuse_part(group, "The keys of a group are named.", "GROUP BY with the columns, or 1, 2, …")
+    if group.args.get("all"):
+        only(group, "all")
+        return _keys([node for node, _ in map(alias_of, select.expressions) if not contains_aggregate(node)], rows)
     several = any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions)
     if several or any(group.args.get(word) for word in ("rollup", "cube", "grouping_sets", "totals")):
         instead = "one question for each, or totals added up from the released groups."
         refuse_part(group, "It asks several questions in one.", instead)
     only(group, "expressions")
+    return _keys([_meant(item, select, rows) for item in group.expressions], rows)
+
+
+def _keys(nodes: list[exp.Expression], rows: Scalars) -> list[Expression]:
+    """Translate keys; a constant groups nothing, and equal ones are one."""
     keys: list[Expression] = []
-    for item in group.expressions:
-        node = _meant(item, select, rows)
+    for node in nodes:
         if contains_aggregate(node):
-            refuse_part(item, "Groups are formed before aggregates.", "GROUP BY a column.")
+            refuse_part(node, "Groups are formed before aggregates.", "GROUP BY a column.")
         key = rows.expression(node)
         if key not in keys:
             keys.append(key)

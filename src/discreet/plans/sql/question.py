@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -15,6 +16,7 @@ from discreet.plans.sql.expressions import Scalars
 from discreet.plans.sql.grouped import Grouped, alias_of, group_keys, measure_of, output_name
 from discreet.plans.sql.reading import matching, only, read_statement, refuse_part
 from discreet.plans.sql.relations import Relations
+from discreet.plans.sql.spelling import dated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,8 +59,9 @@ def plan_sql(
     discreet.errors.QueryRefused: *: No single row is ever shown. Write instead: COUNT(*), AVG(x) or SUM(x).
     """
     statement = read_statement(text, dialect)
+    today = policy.today if policy.today is not None and dated(statement, policy.today) else None
     try:
-        request = _request(Relations(policy, dialect, verified), statement)
+        request = replace(_request(Relations(policy, dialect, verified), statement), today=today)
         return Plan(policy, request, bounding or Bounding())
     except RecursionError:
         refuse_part(statement, "It is nested too deeply.", "a flatter question.")

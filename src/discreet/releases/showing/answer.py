@@ -21,7 +21,7 @@ from discreet.plans.refusals import refuse
 from discreet.releases.measures.measure import Cell, NoisyMeasure
 from discreet.releases.noise.protection import confident
 from discreet.releases.showing.arithmetic import computed, names_in, together
-from discreet.releases.showing.notes import limited, reasons, selected, ungrouped
+from discreet.releases.showing.notes import dated, limited, reasons, selected, ungrouped
 from discreet.releases.showing.pictures import bars, intervals
 from discreet.releases.showing.stored import write_stored
 from discreet.releases.showing.texts import cell_text, html_table
@@ -318,6 +318,7 @@ class Answer:
             *reasons(self._shown if confidence == _USUAL else self.cells(confidence)),
             *limited(self.plan, chosen_for),
             *ungrouped(self.plan),
+            *dated(self.plan),
             *selected(self.parts[0].selection, self.plan.aggregate.child.unit_kind),
         ]
 
