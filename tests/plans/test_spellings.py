@@ -181,8 +181,10 @@ WHERE = [
     (
         "duckdb",
         "ward IS DISTINCT FROM 'surgery'",
-        "NOT ((ward IS NULL AND 'surgery' IS NULL) OR "
-        "(NOT (ward IS NULL) AND NOT ('surgery' IS NULL) AND ward = 'surgery'))",
+        (
+            "NOT ((ward IS NULL AND 'surgery' IS NULL) OR "
+            "(NOT (ward IS NULL) AND NOT ('surgery' IS NULL) AND ward = 'surgery'))"
+        ),
     ),
 ]
 

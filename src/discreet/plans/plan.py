@@ -23,6 +23,7 @@ from discreet.plans.nodes.node import (
 )
 from discreet.plans.normal import Bounding, Shape, bounded, clipped, normal, simplified, unlimited
 from discreet.plans.refusals import refuse
+from discreet.plans.statistics import RowCount
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Plan:
             msg = f"bounding is {shown(self.bounding)}; it must be a Bounding, such as Bounding(rows=5)."
             raise ParameterError(msg)
         require_own_tables(self.policy, self.request.relation)
-        if not self.request.measures:
+        if not self.request.measures and not self.request.keys:
             refuse(
                 "SELECT",
                 why="It asks for rows or keys, not for statistics of many units.",
@@ -229,7 +230,12 @@ class Plan:
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
-        """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order."""
+        """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order.
+
+        A question for keys alone releases none; an engine that looks for groups counts rows all the same.
+        """
+        if not self.request.measures:
+            return (RowCount(),)
         return tuple(dict.fromkeys(needed for name, _ in self.request.measures for needed in self._needs[name]))
 
     @property
@@ -285,9 +291,10 @@ class Plan:
         """Say what is computed, what one unit can move, and what is assumed; from public facts alone."""
         request, aggregate = self.request, self.aggregate
         neighbors = self.policy.budget.neighbors
+        measures = ", ".join(f"{name} = {measure.describe()}" for name, measure in request.measures)
         lines = [
             f"answer: {', '.join(name for name, _ in request.outputs)}",
-            f"measures: {', '.join(f'{name} = {measure.describe()}' for name, measure in request.measures)}",
+            f"measures: {measures or 'none, the groups alone'}",
             *(f"  {name} = {written(expression)}{self._within(name)}" for name, expression in self._columns),
             aggregate.describe(),
             *relation_lines(aggregate.child),

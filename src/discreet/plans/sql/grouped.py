@@ -33,6 +33,7 @@ __all__ = [
     "contains_aggregate",
     "group_keys",
     "is_aggregate",
+    "keys_of",
     "measure_of",
     "output_name",
     "unit_statistic_of",
@@ -319,16 +320,16 @@ def group_keys(select: exp.Select, rows: Scalars) -> list[Expression]:
         return []
     if group.args.get("all"):
         only(group, "all")
-        return _keys([node for node, _ in map(alias_of, select.expressions) if not contains_aggregate(node)], rows)
+        return keys_of([node for node, _ in map(alias_of, select.expressions) if not contains_aggregate(node)], rows)
     several = any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions)
     if several or any(group.args.get(word) for word in ("rollup", "cube", "grouping_sets", "totals")):
         instead = "one question for each, or totals added up from the released groups."
         refuse_part(group, "It asks several questions in one.", instead)
     only(group, "expressions")
-    return _keys([_meant(item, select, rows) for item in group.expressions], rows)
+    return keys_of([_meant(item, select, rows) for item in group.expressions], rows)
 
 
-def _keys(nodes: list[exp.Expression], rows: Scalars) -> list[Expression]:
+def keys_of(nodes: list[exp.Expression], rows: Scalars) -> list[Expression]:
     """Translate keys; a constant groups nothing, and equal ones are one."""
     keys: list[Expression] = []
     for node in nodes:

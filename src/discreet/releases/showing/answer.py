@@ -313,6 +313,8 @@ class Answer:
         That is: why a value or a ± is missing, which limits no ± counts, and how many units a group that is found in
         the data needs to be shown.
         """
+        if self.parts[0].is_free:
+            return ["these are the keys that the policy lists; nothing was read from the data"]
         chosen_for = "" if self.bounds is None else self.bounds.promise
         return [
             *reasons(self._shown if confidence == _USUAL else self.cells(confidence)),
