@@ -13,7 +13,6 @@
 /* answered postgres */ SELECT EXTRACT(HOUR FROM ordered_at)::integer AS h, COUNT(*) FROM orders GROUP BY 1 ORDER BY 1;
 /* answered postgres */ SELECT TO_CHAR(order_date, 'FMDay') AS d, COUNT(*) FROM orders GROUP BY 1;
 /* answered postgres */ SELECT stores.region AS "stores.region", SUM(orders.total) AS "t" FROM orders INNER JOIN stores ON orders.store_id = stores.store_id GROUP BY 1 ORDER BY 2 DESC LIMIT 500;
-/* answered postgres */ SELECT COUNT(*) FROM customers WHERE (customers.signup_date) >= (DATEADD(day, -29, DATE_TRUNC('day', GETDATE())));
 /* answered postgres */ SELECT COUNT(*) FROM customers WHERE customers.signup_date >= (CURRENT_DATE - INTERVAL '29 day');
 /* answered postgres */ SELECT COUNT(*) FROM customers WHERE NOT (customers.state IN ('CA','NY')) OR customers.state IS NULL;
 /* answered postgres */ SELECT AVG(EXTRACT(EPOCH FROM (shipped_at - ordered_at)) / 3600) AS h FROM orders WHERE shipped_at - ordered_at BETWEEN INTERVAL '0 hours' AND INTERVAL '720 hours';

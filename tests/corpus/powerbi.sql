@@ -1,4 +1,4 @@
-/* answered postgres */ select "_"."status", "a0" from (select "_"."status" as "status", count(1) as "a0" from "public"."orders" as "_" group by "_"."status") as "_" order by "_"."status";
+/* shell postgres */ select "_"."status", "a0" from (select "_"."status" as "status", count(1) as "a0" from "public"."orders" as "_" group by "_"."status") as "_" order by "_"."status";
 /* answered postgres */ select count(*) as "a0" from "public"."orders" as "_";
 /* answered postgres */ select sum("_"."total") as "a0", "_"."priority" as "c1" from "public"."orders" as "_" group by "_"."priority";
 /* answered postgres */ select "basetable0"."state" as "c3", sum("basetable0"."income") as "a0" from (select "$Table"."state" as "state", "$Table"."income" as "income" from "public"."customers" as "$Table") as "basetable0" group by "basetable0"."state";

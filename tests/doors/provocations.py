@@ -129,6 +129,11 @@ CASES: list[e.Expression] = [
     *(e.Replace((e.Substring((S,), 1, 40),), *pair) for pair in (("1", "\\1$&"), ("é", ""), ("aa", "b"), ("'", "''"))),
     *(e.SplitPart((S,), *pair) for pair in (("-", 1), ("-", 2), ("-", 999), ("1e", 2), (".", 1), ("|", 1))),
     *(e.Matches((e.Substring((S,), 1, 100),), pattern) for pattern in PATTERNS),
+    *(e.MomentOf((N,), kind) for kind in (Kind.DATE, Kind.TIMESTAMP)),
+    *(
+        e.MomentOf((e.Remainder((N, e.Literal(4_000_000, Kind.INTEGER))),), kind)
+        for kind in (Kind.DATE, Kind.TIMESTAMP)
+    ),
     *(e.Microseconds((each,)) for each in (D, T)),
     *(e.FormatDate((each,), FORMAT) for each in (D, T)),
     e.FormatDate((D,), (("", "nothing"),)),

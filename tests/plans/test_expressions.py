@@ -78,6 +78,7 @@ OPERATIONS: list[tuple[Callable[[tuple[Expression, ...]], Expression], tuple[tup
     *[(lambda some, w=seconds: e.Period(some, w), (MOMENTS,)) for seconds in (86400, 7 * 86400, 36600 * 86400)],
     *[(lambda some, w=seconds: e.Period(some, w), ((Kind.TIMESTAMP,),)) for seconds in (1, 900, 3600)],
     (e.Microseconds, (MOMENTS,)),
+    *[(lambda some, k=kind: e.MomentOf(some, k), ((Kind.INTEGER,),)) for kind in MOMENTS],
     *[(lambda some, p=pieces: e.FormatDate(some, p), (MOMENTS,)) for pieces in FORMATS],
     *[(lambda some, s=sought: e.Position(some, s), ((Kind.TEXT,),)) for sought in ("b", "0", "20")],
     *[(lambda some, b=by: e.Replace(some, "0", b), ((Kind.TEXT,),)) for by in ("", "z")],
@@ -250,6 +251,9 @@ MEANINGS: list[tuple[Operation, tuple[Any, ...], Any]] = [
     (e.Microseconds(()), (dt.datetime(1, 1, 1),), -62_135_596_800_000_000),  # noqa: DTZ001
     (e.FormatDate((), FORMATS[0]), (dt.date(7, 2, 1),), "0007-02"),
     (e.FormatDate((), FORMATS[1]), (dt.datetime(2023, 1, 1, 23, 59, 58),), "SundayJan00158"),  # noqa: DTZ001
+    (e.MomentOf((), Kind.DATE), (2_932_896,), dt.date(9999, 12, 31)),
+    (e.MomentOf((), Kind.DATE), (2_932_897,), None),
+    (e.MomentOf((), Kind.TIMESTAMP), (-62_135_596_801,), None),
     (e.Period((), 7 * 86400), (dt.date(2024, 2, 29),), dt.date(2024, 2, 26)),
     (e.Period((), 7 * 86400), (dt.date(1999, 12, 31),), dt.date(1999, 12, 27)),
     (e.Period((), 36600 * 86400), (dt.date(1, 1, 1),), None),

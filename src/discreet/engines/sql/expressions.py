@@ -270,6 +270,13 @@ def _period(operation: e.Period, cells: list[Cell], facts: Facts, rows: Writing)
     return dialect.timestamp_of(dialect.whole("//", inside, dialect.literal(_SECOND, Kind.INTEGER), rows))
 
 
+def _moment_of(operation: e.MomentOf, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+    x = rows.bind(cells[0].sql)
+    ends = [rows.dialect.literal(end, Kind.INTEGER) for end in operation.ends]
+    known = case((between(x, *ends), x), default=rows.dialect.literal(None, Kind.INTEGER))
+    return rows.dialect.date_of(known) if operation.kind is Kind.DATE else rows.dialect.timestamp_of(known)
+
+
 def _days_between(_: e.DaysBetween, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     start, end = (rows.dialect.days(cell.sql, cell.kind) for cell in cells)
     return binary("-", end, start)
@@ -368,6 +375,7 @@ _RULES: dict[type, _Rule] = {
     e.Microseconds: _microseconds,
     e.FormatDate: _format_date,
     e.Period: _period,
+    e.MomentOf: _moment_of,
     e.DatePart: lambda node, cells, _, rows: rows.dialect.date_part(node.part, cells[0].sql, cells[0].kind),
     e.DateTrunc: lambda node, cells, _, rows: rows.dialect.date_trunc(node.unit, cells[0].sql, cells[0].kind),
     e.DaysBetween: _days_between,

@@ -19,7 +19,7 @@ from discreet.plans.expressions.comparison import Equal, IsNull, Less, LessOrEqu
 from discreet.plans.expressions.dates import AddDays, DatePart, DateTrunc, DaysBetween
 from discreet.plans.expressions.expression import Column, Expression, Literal, Operation, Strict
 from discreet.plans.expressions.logic import And, In, Not, Or
-from discreet.plans.expressions.moments import FormatDate, Microseconds, Period
+from discreet.plans.expressions.moments import FormatDate, Microseconds, MomentOf, Period
 from discreet.plans.expressions.numeric import Abs, Bucket, Ceil, Exp, Floor, Ln, Power, Round, Sign, Sqrt
 from discreet.plans.expressions.patterns import Matches
 from discreet.plans.expressions.searching import Position, Replace, SplitPart
@@ -60,6 +60,7 @@ __all__ = [
     "Lower",
     "Matches",
     "Microseconds",
+    "MomentOf",
     "Multiply",
     "Negate",
     "Not",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from discreet.tables.kinds import Value
 
-__all__ = ["DAYS", "MONTHS", "FormatDate", "Microseconds", "Period"]
+__all__ = ["DAYS", "MONTHS", "FormatDate", "Microseconds", "MomentOf", "Period"]
 
 _TEMPORAL = {Kind.DATE, Kind.TIMESTAMP}
 _SECOND = 10**6
@@ -190,3 +190,38 @@ class Period(Strict):
             return None
         moment = as_timestamp(start * _SECOND)
         return moment if isinstance(value, dt.datetime) else moment.date()
+
+
+@dataclass(frozen=True, slots=True)
+class MomentOf(Strict):
+    """The date so many days after 1970, or the timestamp so many seconds; NULL outside of the years 1 to 9999.
+
+    >>> MomentOf((), Kind.DATE).apply(59), MomentOf((), Kind.TIMESTAMP).apply(-1)
+    (datetime.date(1970, 3, 1), datetime.datetime(1969, 12, 31, 23, 59, 59))
+    """
+
+    symbol: ClassVar[str] = "moment_of"
+
+    kind: Kind
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last number that the calendar has."""
+        first, last = (int(as_number(end)) for end in (dt.date.min, dt.date.max))
+        return (first, last) if self.kind is Kind.DATE else (first * 86400, last * 86400 + 86399)
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """The ends as moments, as far as the calendar goes."""
+        require_kind(given, {Kind.INTEGER}, self.symbol)
+        ends = Bounds(*self.ends)
+        bounds = given[0].bounds.clamped(ends)
+        nullable = given[0].nullable or not given[0].bounds.within(ends)
+        size = 1 if self.kind is Kind.DATE else _SECOND
+        return Facts(self.kind, bounds * Bounds(size, size), nullable=nullable)
+
+    def compute(self, *values: int) -> Value:
+        """Count from 1970."""
+        first, last = self.ends
+        if not first <= values[0] <= last:
+            return None
+        return as_date(values[0]) if self.kind is Kind.DATE else as_timestamp(values[0] * _SECOND)

@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError
 from discreet.exact import rational
 from discreet.plans.expressions import Cast, Literal
+from discreet.plans.expressions.casts import without_zone
 from discreet.plans.expressions.expression import settled
 from discreet.plans.sql.reading import only, refuse_part
 from discreet.tables.kinds import Kind, is_writable
@@ -143,6 +144,8 @@ def literal(node: exp.Expression, kind: Kind) -> Literal:
     given = constant(node.this)
     if given.kind is kind:
         return given
+    if kind is Kind.TIMESTAMP and isinstance(given.value, str):
+        given = Literal(without_zone(given.value), Kind.TEXT)
     made = Cast((given,), kind)
     facts = made.facts({})
     value = made.evaluate({})

@@ -10,10 +10,11 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.plans import aggregates as agg
 from discreet.plans import statistics as s
-from discreet.plans.expressions import Case, Cast, Column, Expression, Literal
+from discreet.plans.expressions import Case, Cast, Column, Expression, Literal, MomentOf
 from discreet.plans.normal import aligned, simplified
 from discreet.plans.sql.constants import null, number_of
 from discreet.plans.sql.expressions import Scalars, fitting
+from discreet.plans.sql.moments import counted_moment
 from discreet.plans.sql.reading import matching, name_of, only, part, refuse_part
 from discreet.plans.sql.texts import as_text, several
 from discreet.tables.kinds import Kind
@@ -164,23 +165,29 @@ def _count_if(scalars: Scalars, node: exp.Expression) -> Measure:
 
 
 def _extreme(build: Callable[[Expression], Measure]) -> MeasureRule:
-    """MIN and MAX of bounded numbers."""
+    """MIN and MAX of bounded numbers; dates count in days, timestamps in seconds (`Grouped.translate` turns back)."""
 
     def rule(scalars: Scalars, node: exp.Expression) -> Measure:
         only(node, "this")
         _no_distinct(node)
         operand = scalars.expression(node.this)
         kind = operand.facts(scalars.schema).kind
-        if not kind.numeric:
-            instead = "COUNT(*) grouped by it"
-            if kind in {Kind.DATE, Kind.TIMESTAMP}:
-                instead += (
-                    f", or {node.key.upper()}(DATE_DIFF('day', DATE '2024-01-01', x)) of dates with public bounds"
-                )
-            refuse_part(node, "The smallest or largest text or date is one unit's value.", f"{instead}.")
+        if kind.temporal:
+            operand = counted_moment(operand, kind)
+        elif not kind.numeric:
+            refuse_part(node, "The smallest or largest text is one unit's value.", "COUNT(*) grouped by it.")
         return build(operand)
 
     return rule
+
+
+def _moment_in(node: exp.Expression, rows: Scalars) -> Kind | None:
+    """The kind of date that MIN or MAX is of; None for everything else."""
+    inner = node.this if isinstance(node, exp.Filter) else node
+    if not isinstance(inner, exp.Min | exp.Max) or isinstance(inner.this, exp.Distinct):
+        return None
+    kind = rows.expression(inner.this).facts(rows.schema).kind
+    return kind if kind.temporal else None
 
 
 def _levels(node: exp.Expression) -> tuple[Fraction, ...]:
@@ -410,7 +417,9 @@ class Grouped(Scalars, Generic[Part]):
     def translate(self, node: exp.Expression) -> Expression:
         """An aggregate, a key, or an operation on them."""
         if is_aggregate(node):
-            return Column(self._part(node))
+            value: Expression = Column(self._part(node))
+            kind = _moment_in(node, self.rows) if self.read is measure_of else None
+            return value if kind is None else MomentOf((Cast((value,), Kind.INTEGER),), kind)
         if not contains_aggregate(node):
             key = self._key(node)
             if key is not None:

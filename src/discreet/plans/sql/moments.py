@@ -6,7 +6,9 @@ is one of years and months, a time of day is what is left of the microseconds of
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,7 +18,7 @@ from discreet.plans.normal import aligned, simplified
 from discreet.plans.sql.constants import text_of
 from discreet.plans.sql.intervals import span_of
 from discreet.plans.sql.reading import only, refuse_part
-from discreet.tables.kinds import EARLIEST, Kind
+from discreet.tables.kinds import EARLIEST, EPOCH, Kind
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.plans.sql.expressions import Rule, Scalars
 
-__all__ = ["MOMENTS", "compared", "date_sub", "part_of_span", "time_bucket"]
+__all__ = ["MOMENTS", "compared", "counted_moment", "date_sub", "part_of_span", "time_bucket"]
 
 _SECOND = 10**6
 _SIZES = {"second": _SECOND, "minute": 60 * _SECOND, "hour": 3600 * _SECOND, "day": 86400 * _SECOND}
@@ -67,6 +69,14 @@ _TO_CHAR = {"YYYY": "year", "yyyy": "year", "MM": "month", "DD": "day", "dd": "d
     "Dy": "dayname3",
 }
 _TOKENS = re.compile("|".join(sorted(_TO_CHAR, key=len, reverse=True)) + '|"[^"]*"|[^A-Za-z"]')
+_MANGLED = {
+    "spark": (("strict", ""),),
+    "postgres": (
+        *(("FM%uay", "%A"), ("TM%uay", "%A"), ("%uay", "%A"), ("%uy", "%a"), ("FM%B", "%B"), ("TM%B", "%B")),
+        *(("TM%b", "%b"), ("I%W", "%V"), ("ID", "%u")),
+    ),
+}
+"""What the parser makes of another dialect's codes that it does not know, or marks; and what is meant."""
 _FINEST = (
     ("second", {"second"}),
     ("minute", {"minute"}),
@@ -123,7 +133,9 @@ def _strftime(scalars: Scalars, node: exp.Expression) -> Expression:
         value, written = written, value
     if value is None or written is None:
         refuse_part(node, "It takes a date and a format.", "STRFTIME(x, '%Y-%m')")
-    text = text_of(written).replace("strict", "") if scalars.dialect == "spark" else text_of(written)
+    text = text_of(written)
+    for given, meant in _MANGLED.get(scalars.dialect, ()):
+        text = text.replace(given, meant)
     pieces: list[tuple[str, str]] = []
     place = 0
     while place < len(text):
@@ -312,6 +324,14 @@ def date_sub(scalars: Scalars, node: exp.Anonymous) -> Expression:
     return _between(scalars, node, text_of(unit).lower().removesuffix("s"), start, end, over=True)
 
 
+def counted_moment(moment: Expression, kind: Kind) -> Expression:
+    """Days since 1970 of a date, whole seconds of a timestamp."""
+    if kind is Kind.DATE:
+        return e.DaysBetween((e.Literal(EPOCH, Kind.DATE), moment))
+    whole = e.IntegerDivide((e.Add((e.Microseconds((moment,)), _whole(_BEFORE))), _whole(_SECOND)))
+    return e.Subtract((whole, _whole(_BEFORE // _SECOND)))
+
+
 # --- comparisons with spans and times of day
 
 
@@ -415,6 +435,18 @@ def _epoch(scalars: Scalars, node: exp.Expression) -> Expression:
     return found
 
 
+def _parsed(scalars: Scalars, node: exp.Expression) -> Expression:
+    """TO_TIMESTAMP('2024-01-01', 'YYYY-MM-DD') of constants; of columns a format is not read."""
+    only(node, "this", "format")
+    kind = Kind.DATE if isinstance(node, exp.StrToDate) else Kind.TIMESTAMP
+    if isinstance(node.this, exp.Literal):
+        with suppress(ValueError):
+            moment = dt.datetime.strptime(text_of(node.this), text_of(node.args["format"]))  # noqa: DTZ007 - no zones
+            return e.Literal(moment.date() if kind is Kind.DATE else moment, kind)
+    del scalars
+    return refuse_part(node, "Only constants are read by a format.", f"CAST(x AS {kind.value.upper()})")
+
+
 MOMENTS: dict[type[exp.Expression], Rule] = {
     exp.TimeToStr: _strftime,
     exp.ToChar: _to_char,
@@ -425,6 +457,8 @@ MOMENTS: dict[type[exp.Expression], Rule] = {
         scalars, node, node.args["unit"].name.lower(), node.expression, node.this, over=True
     ),
     exp.DateBin: _bucket,
+    exp.StrToTime: _parsed,
+    exp.StrToDate: _parsed,
     exp.Date: _date,
     exp.TimeToUnix: _epoch,
 }

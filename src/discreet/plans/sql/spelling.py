@@ -29,6 +29,7 @@ def respelled(statement: exp.Expression) -> exp.Expression:
     'SELECT VARIANCE(x), COUNT(DISTINCT y) FROM t'
     """
     _drop_schemas(statement)
+    _inline_constants(statement)
     for node in list(statement.find_all(exp.Func)):
         if node.parent is None:
             continue
@@ -61,6 +62,26 @@ def dated(statement: exp.Expression, today: dt.date) -> bool:
 
 
 _NOW = (exp.CurrentDate, exp.CurrentTimestamp, exp.Localtimestamp, exp.CurrentDatetime)
+
+
+def _inline_constants(statement: exp.Expression) -> None:
+    """(SELECT DATE '2024-01-01') is its constant."""
+    for query in reversed(list(statement.find_all(exp.Subquery))):
+        select = query.this
+        if query.parent is None or not _bare(query, "this"):
+            continue
+        if isinstance(select, exp.Paren):
+            query.replace(select)
+        elif isinstance(select, exp.Select) and _is_constant(select):
+            query.replace(exp.Paren(this=select.expressions[0]))
+
+
+def _is_constant(select: exp.Select) -> bool:
+    """Tell whether a SELECT reads no table and gives one value that is computed from nothing."""
+    if not _bare(select, "expressions") or len(select.expressions) != 1:
+        return False
+    kinds = (exp.Column, exp.Star, exp.Alias, exp.AggFunc, exp.Window, exp.Query)
+    return all(part is select for part in select.find_all(*kinds))
 
 
 def _drop_schemas(statement: exp.Expression) -> None:
