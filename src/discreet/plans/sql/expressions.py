@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.sql.reading import Scope
 
-__all__ = ["Scalars", "fitting"]
+__all__ = ["PART", "Scalars", "fitting"]
 
 Rule: TypeAlias = "Callable[[Scalars, exp.Expression], Expression]"
 
@@ -220,6 +220,15 @@ def _divide(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.IntegerDivide(operands) if node.args.get("typed") and whole else e.Divide(operands)
 
 
+def _whole_quotient(scalars: Scalars, node: exp.Expression) -> Expression:
+    """X // y: toward 0 for integers, down for floats, as DuckDB has it."""
+    only(node, "this", "expression")
+    operands = tuple(aligned(scalars.translate(part), scalars.schema) for part in (node.this, node.expression))
+    if any(operand.facts(scalars.schema).kind is Kind.FLOAT for operand in operands):
+        return e.Floor((e.Divide(operands),))
+    return e.IntegerDivide(operands)
+
+
 def _negate(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this")
     return negative(node.this) if isinstance(node.this, exp.Literal) else e.Negate((scalars.translate(node.this),))
@@ -336,6 +345,9 @@ def _null(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001
 def _same(scalars: Scalars, node: exp.Expression) -> Expression:
     """IS NOT DISTINCT FROM: equal, or both NULL; never NULL itself."""
     only(node, "this", "expression")
+    for null_side, side in ((node.this, node.expression), (node.expression, node.this)):
+        if isinstance(null_side, exp.Null):
+            return e.IsNull((scalars.translate(side),))
     one, other = scalars.translate(node.this), scalars.translate(node.expression)
     missing = e.IsNull((one,)), e.IsNull((other,))
     there = e.And((*(e.Not((null_of,)) for null_of in missing), e.Equal((one, other))))
@@ -413,6 +425,18 @@ def _subquery(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: AR
     refuse_part(node, *SCALAR_SUBQUERY)
 
 
+PART = "unnest(…)"
+"""The column that UNNEST gives its rows (`discreet.plans.sql.sets`); no question can write it as a name."""
+
+
+def _unnest(scalars: Scalars, node: exp.Expression) -> Expression:
+    if PART not in scalars.scope.merged:
+        refuse_part(
+            node, "A list is taken apart in the SELECT list only.", "(SELECT UNNEST(STRING_SPLIT(x, ',')[1:3]) AS y …)"
+        )
+    return e.Column(scalars.scope.merged[PART])
+
+
 _PARTS = {
     "dayofweek": "dow",
     "weekday": "dow",
@@ -443,7 +467,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Sub: _minus,
     exp.Mul: _times,
     exp.Div: _divide,
-    exp.IntDiv: _pair(e.IntegerDivide),
+    exp.IntDiv: _whole_quotient,
     exp.Mod: _pair(e.Remainder),
     exp.Neg: _negate,
     exp.NEQ: _comparison(e.NotEqual),
@@ -499,6 +523,8 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.DateSub: _moved(-1),
     exp.TsOrDsAdd: _moved(1),
     exp.TsOrDsToDate: _to_date,
+    exp.Explode: _unnest,
+    exp.Unnest: _unnest,
     exp.Anonymous: _named,
     exp.NullSafeEQ: _same,
     exp.NullSafeNEQ: lambda scalars, node: e.Not((_same(scalars, node),)),

@@ -13,6 +13,7 @@ from discreet.plans.normal import Bounding
 from discreet.plans.plan import Ordering, Plan, Request
 from discreet.plans.sql.constants import whole_of
 from discreet.plans.sql.expressions import Scalars
+from discreet.plans.sql.google import read_options, require_unit
 from discreet.plans.sql.grouped import (
     Grouped,
     alias_of,
@@ -66,10 +67,14 @@ def plan_sql(
     ...
     discreet.errors.QueryRefused: *: No single row is ever shown. Write instead: COUNT(*), AVG(x) or SUM(x).
     """
+    text, options = read_options(text) if isinstance(text, str) else (text, None)
     statement = read_statement(text, dialect)
     today = policy.today if policy.today is not None and dated(statement, policy.today) else None
     try:
         request = replace(_request(Relations(policy, dialect, verified), statement), today=today)
+        if options is not None:
+            bounding = bounding or options.bounding
+            require_unit(request.relation, options.unit)
         return Plan(policy, request, bounding or Bounding())
     except RecursionError:
         refuse_part(statement, "It is nested too deeply.", "a flatter question.")
@@ -164,6 +169,9 @@ def _order(statement: exp.Select, grouped: Grouped[Measure], outputs: dict[str, 
     for item in clause.expressions:
         only(item, "this", "desc", "nulls_first")
         node = item.this
+        if isinstance(node, exp.Var) and node.name.upper() == "ALL":
+            orderings += [Ordering(value, bool(item.args.get("desc"))) for value in outputs.values()]
+            continue
         if isinstance(node, exp.Literal):
             place = whole_of(node)
             if not 1 <= place <= len(outputs):

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.plans.expressions import Cast, Column, Expression
-from discreet.plans.nodes import BoundRows, Filter, Node, PerUnit, Project, Scan, UnionAll
+from discreet.plans.nodes import BoundRows, Filter, Node, PerUnit, Project, Scan
 from discreet.plans.refusals import refuse
 from discreet.plans.sql.conditions import conjuncts, is_semi_join, semi_joined
 from discreet.plans.sql.expressions import Scalars
 from discreet.plans.sql.grouped import Grouped, alias_of, contains_aggregate, group_keys, unit_statistic_of
 from discreet.plans.sql.joining import filtered, joined_all, truth
 from discreet.plans.sql.reading import Named, Scope, matching, name_of, only, refuse_part
+from discreet.plans.sql.sets import combined, unnested
 from discreet.plans.sql.spelling import DEFAULT_SCHEMAS
 from discreet.tables.kinds import Kind
 from discreet.tables.nearest import hint
@@ -57,11 +58,11 @@ class Relations:
         if isinstance(node, exp.Subquery):
             only(node, "this", "alias")
             return self.query(node.this, named)
-        if isinstance(node, exp.Union):
-            return self._union(node, self.named(node, named))
+        if isinstance(node, exp.SetOperation):
+            seen = self.named(node, named)
+            return combined(node, *with_floats(self.query(node.this, seen), self.query(node.expression, seen)))
         if not isinstance(node, exp.Select):
-            instead = "SELECT … WHERE unit IN (SELECT unit …) for INTERSECT, NOT IN for EXCEPT; or UNION ALL."
-            refuse_part(node, "Only SELECT and UNION ALL are read here.", instead)
+            refuse_part(node, "Only SELECT, UNION, INTERSECT and EXCEPT are read here.", "SELECT … FROM …")
         for word in ("limit", "offset", "order"):
             if node.args.get(word) is not None:
                 refuse_part(
@@ -86,10 +87,11 @@ class Relations:
         only(clause, "expressions")
         tables = dict(outer)
         for common in clause.expressions:
-            only(common, "this", "alias")
-            only(common.args["alias"], "this")
+            only(common, "this", "alias", "materialized")
+            only(common.args["alias"], "this", "columns")
             # What it may refer to is fixed here, so that a name can be used again without a circle.
-            tables[name_of(common.args["alias"].this)] = Named(common.this, dict(tables))
+            query = _renamed(common.this, common.args["alias"])
+            tables[name_of(common.args["alias"].this)] = Named(query, dict(tables))
         return tables
 
     def scope(self, select: exp.Select, named: dict[str, Named]) -> Scope:
@@ -104,7 +106,7 @@ class Relations:
         conditions = [] if where is None else conjuncts(where.this)
         scope = self.source(source.this, named)
         scope, left = joined_all(self, scope, select.args.get("joins") or [], conditions, named)
-        return self.conditions(scope, left, named)
+        return unnested(select, self.conditions(scope, left, named), self.dialect)
 
     def conditions(self, scope: Scope, conditions: list[exp.Expression], named: dict[str, Named]) -> Scope:
         """Apply the conditions that WHERE joins by AND: one step for those between two subqueries."""
@@ -127,7 +129,7 @@ class Relations:
         if isinstance(node, exp.Subquery):
             only(node, "this", "alias")
             alias = "subquery" if node.args.get("alias") is None else _alias(node)
-            return _visible(self.query(node.this, named), alias)
+            return _visible(self.query(_renamed(node.this, node.args.get("alias")), named), alias)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             refuse_part(node, "Only tables of the policy are read, no files and no functions.", "FROM a table.")
         only(node, "this", "alias", "db", "catalog")
@@ -212,15 +214,6 @@ class Relations:
         per_unit: Node = PerUnit(child, names, tuple(grouped.parts.items()))
         return Project(per_unit if kept is None else Filter(per_unit, kept), tuple(outputs))
 
-    def _union(self, node: exp.Union, named: dict[str, Named]) -> Node:
-        """UNION ALL; columns by position."""
-        only(node, "this", "expression", "with_", "distinct")
-        if node.args.get("distinct"):
-            instead = "UNION ALL; around it SELECT DISTINCT with the unit column, if each is to count once."
-            refuse("UNION", why="It merges equal rows of different units.", instead=instead)
-        left, right = self.query(node.this, named), self.query(node.expression, named)
-        return UnionAll(*with_floats(left, right))
-
 
 def _told_apart(select: exp.Select, names: list[str]) -> None:
     """Refuse a name that AS gives if it differs from another in case only: m and M are one name unless quoted."""
@@ -241,11 +234,35 @@ def _qualified(parts: list[exp.Identifier]) -> exp.Identifier:
     return exp.to_identifier(".".join(part.name for part in parts), quoted=bool(quoted))
 
 
+def _renamed(query: exp.Expression, alias: exp.Expression | None) -> exp.Expression:
+    """Name the columns of a subquery as its alias does: (SELECT …) AS t (a, b)."""
+    names = [] if alias is None else alias.args.get("columns") or []
+    first = query
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    if not names or not isinstance(first, exp.Select):
+        return query
+    if len(names) != len(first.expressions) or any(item.is_star for item in first.expressions):
+        refuse_part(
+            names[0], "The names behind the alias are not as many as the columns.", "AS names within its SELECT."
+        )
+    renamed = [
+        exp.Alias(this=alias_of(item)[0].copy(), alias=name.copy())
+        for item, name in zip(first.expressions, names, strict=True)
+    ]
+    if first is query:
+        query = query.copy()
+        query.set("expressions", renamed)
+        return query
+    first.set("expressions", renamed)
+    return query
+
+
 def _alias(node: exp.Expression) -> str:
     alias = node.args.get("alias")
     if alias is None:
         return ""
-    only(alias, "this")
+    only(alias, "this", *(["columns"] if isinstance(node, exp.Subquery) else []))
     return name_of(alias.this)
 
 
