@@ -225,7 +225,7 @@ def _whole_quotient(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "expression")
     operands = tuple(aligned(scalars.translate(part), scalars.schema) for part in (node.this, node.expression))
     if any(operand.facts(scalars.schema).kind is Kind.FLOAT for operand in operands):
-        return e.Floor((e.Divide(operands),))
+        return e.Divide(operands)
     return e.IntegerDivide(operands)
 
 
