@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.sql.reading import Scope
 
-__all__ = ["PART", "Scalars", "fitting"]
+__all__ = ["PART", "Scalars", "fitting", "numbered_as"]
 
 Rule: TypeAlias = "Callable[[Scalars, exp.Expression], Expression]"
 
@@ -85,6 +85,10 @@ class Scalars:
         if isinstance(node.this, exp.Star):
             refuse_part(node, "A * could show columns that nobody asked for.", "the columns by name.")
         return self.scope.column(node)
+
+    def made(self, node: exp.Expression, name: str) -> Expression:  # noqa: ARG002 - a group has a reason to refuse it
+        """A value that was made for each row before: a part of a list, or a number among a unit's rows."""
+        return e.Column(name)
 
     def refuse(self, node: exp.Expression, aggregate: str = "An aggregate cannot stand here.") -> NoReturn:
         """Refuse a node that no rule reads, with the sentence that fits it best; `aggregate` is that of aggregates."""
@@ -430,11 +434,24 @@ PART = "unnest(…)"
 
 
 def _unnest(scalars: Scalars, node: exp.Expression) -> Expression:
+    """UNNEST in the SELECT list, whose rows were made before."""
     if PART not in scalars.scope.merged:
-        refuse_part(
-            node, "A list is taken apart in the SELECT list only.", "(SELECT UNNEST(STRING_SPLIT(x, ',')[1:3]) AS y …)"
-        )
-    return e.Column(scalars.scope.merged[PART])
+        instead = "a subquery: (SELECT UNNEST(STRING_SPLIT(x, ',')[1:3]) AS y FROM …)"
+        refuse_part(node, "A list is taken apart in the SELECT list only.", instead)
+    return scalars.made(node, scalars.scope.merged[PART])
+
+
+def _window(scalars: Scalars, node: exp.Expression) -> Expression:
+    """ROW_NUMBER within a unit, whose rows were numbered before."""
+    name = scalars.scope.merged.get(numbered_as(node))
+    if name is None:
+        scalars.refuse(node)
+    return scalars.made(node, name)
+
+
+def numbered_as(node: exp.Expression) -> str:
+    """What the numbers of a window are found by: its own words; no question can write them as a name."""
+    return node.sql()
 
 
 _PARTS = {
@@ -523,6 +540,7 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.DateSub: _moved(-1),
     exp.TsOrDsAdd: _moved(1),
     exp.TsOrDsToDate: _to_date,
+    exp.Window: _window,
     exp.Explode: _unnest,
     exp.Unnest: _unnest,
     exp.Anonymous: _named,

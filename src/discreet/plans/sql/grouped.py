@@ -448,6 +448,12 @@ class Grouped(Scalars, Generic[Part]):
             instead += f", or an aggregate of it such as AVG({node.name})"
         return refuse_part(node, "Outside an aggregate a column would show single rows.", f"{instead}.")
 
+    def made(self, node: exp.Expression, name: str) -> Expression:  # noqa: ARG002 - what it is called is no matter
+        """A value of a single row, unless it is a key."""
+        return refuse_part(
+            node, "Outside an aggregate it would show single rows.", "the same in a subquery, or in GROUP BY."
+        )
+
     def _key(self, node: exp.Expression) -> str | None:
         """Recognize a group key by its meaning."""
         try:

@@ -15,7 +15,7 @@ from discreet.plans.sql.expressions import Scalars
 from discreet.plans.sql.grouped import Grouped, alias_of, contains_aggregate, group_keys, unit_statistic_of
 from discreet.plans.sql.joining import filtered, joined_all, truth
 from discreet.plans.sql.reading import Named, Scope, matching, name_of, only, refuse_part
-from discreet.plans.sql.sets import combined, unnested
+from discreet.plans.sql.sets import combined, numbered, unnested
 from discreet.plans.sql.spelling import DEFAULT_SCHEMAS
 from discreet.tables.kinds import Kind
 from discreet.tables.nearest import hint
@@ -70,8 +70,13 @@ class Relations:
                     "Before an aggregate it would pick rows by what other units have.",
                     "ORDER BY and LIMIT at the end of the whole question.",
                 )
-        only(node, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_")
+        only(node, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "qualify")
         rows = Scalars(self.scope(node, self.named(node, named)), self.dialect)
+        if node.args.get("qualify") is not None:
+            if node.args.get("group") is not None:
+                refuse_part(node.args["qualify"], "QUALIFY picks rows, and here are groups.", "HAVING")
+            chosen = truth(rows.expression(node.args["qualify"].this), rows.scope)
+            rows = Scalars(filtered(rows.scope, [chosen]), self.dialect)
         if node.args.get("group") is not None or any(map(contains_aggregate, node.expressions)):
             return self._per_unit(node, rows)
         if node.args.get("having") is not None:
@@ -106,7 +111,8 @@ class Relations:
         conditions = [] if where is None else conjuncts(where.this)
         scope = self.source(source.this, named)
         scope, left = joined_all(self, scope, select.args.get("joins") or [], conditions, named)
-        return unnested(select, self.conditions(scope, left, named), self.dialect)
+        scope = unnested(select, self.conditions(scope, left, named), self.dialect)
+        return numbered(select, scope, self.dialect)
 
     def conditions(self, scope: Scope, conditions: list[exp.Expression], named: dict[str, Named]) -> Scope:
         """Apply the conditions that WHERE joins by AND: one step for those between two subqueries."""

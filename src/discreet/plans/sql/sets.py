@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlglot import exp
 
 from discreet.plans import expressions as e
-from discreet.plans.nodes import Filter, Keep, Node, PerUnit, Project, SemiJoin, UnionAll
+from discreet.plans.nodes import Filter, Keep, Node, Numbered, PerUnit, Project, SemiJoin, UnionAll
 from discreet.plans.normal import aligned
 from discreet.plans.sql.constants import text_of, whole_of
-from discreet.plans.sql.expressions import PART, Scalars
+from discreet.plans.sql.expressions import PART, Scalars, numbered_as
 from discreet.plans.sql.reading import Scope, only, refuse_part
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
 
-__all__ = ["combined", "unnested"]
+__all__ = ["combined", "numbered", "unnested"]
 
 _MOST_PARTS = 20
 
@@ -120,3 +120,42 @@ def _one_part(node: Node, value: Expression, sought: str, place: int, *, empty: 
     columns = [(name, e.Column(name)) for name in node.schema if name != PART]
     part = e.SplitPart((value,), sought, place)
     return Project(Filter(node, there), (*columns, (PART, part)))
+
+
+def numbered(select: exp.Select, scope: Scope, dialect: str) -> Scope:
+    """Number the rows of each unit, for every ROW_NUMBER() OVER (PARTITION BY unit … ORDER BY …) of a SELECT.
+
+    Other windows are left for who reads them: over released values they are answered, over rows refused.
+    """
+    clauses = [*select.expressions, *([select.args["qualify"]] if select.args.get("qualify") else [])]
+    for window in [node for item in clauses for node in item.find_all(exp.Window)]:
+        within = window.args.get("partition_by") or []
+        if not isinstance(window.this, exp.RowNumber) or numbered_as(window) in scope.merged:
+            continue
+        if not all(isinstance(part, exp.Column) and scope.find(part) is not None for part in within):
+            continue
+        names = [scope.column(part).name for part in within if isinstance(part, exp.Column)]
+        if scope.node.private and any(scope.node.schema[name].unit for name in names):
+            scope = _numbered(window, scope, tuple(dict.fromkeys(names)), dialect)
+    return scope
+
+
+def _numbered(window: exp.Window, scope: Scope, keys: tuple[str, ...], dialect: str) -> Scope:
+    """Add a column with the numbers, found by the window's own words."""
+    only(window, "this", "partition_by", "order", "over")
+    only(window.this)
+    order: list[tuple[str, bool]] = []
+    computed: list[tuple[str, Expression]] = []
+    clause = window.args.get("order")
+    for item in [] if clause is None else clause.expressions:
+        only(item, "this", "desc", "nulls_first")
+        value = Scalars(scope, dialect).expression(item.this)
+        if not isinstance(value, e.Column):
+            computed.append((f"order {len(scope.node.schema) + len(computed)}", value))
+            value = e.Column(computed[-1][0])
+        order.append((value.name, bool(item.args.get("desc"))))
+    node = scope.node
+    if computed:
+        node = Project(node, (*((name, e.Column(name)) for name in node.schema), *computed))
+    name = f"number {len(node.schema)}"
+    return Scope(Numbered(node, name, keys, tuple(order)), scope.sources, scope.merged | {numbered_as(window): name})
