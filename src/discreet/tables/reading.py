@@ -29,7 +29,7 @@ Built = TypeVar("Built")
 _HEADER = re.compile(r"^\s*\[\[?([^\[\]]+)\]")
 _ENTRY = re.compile(r"^\s*([\w\"'.-]+)\s*=")
 _SECTIONS = {
-    "dataset": ("id", "version"),
+    "dataset": ("id", "version", "today"),
     "source": ("url",),
     "ledger": ("url", "group"),
     "budget": ("epsilon", "delta", "release_delta", "filter", "delta_conversion", "neighbors"),
@@ -166,6 +166,7 @@ def _facts(read: Mapping[str, object], lines: Lines) -> dict[str, Any]:
     given = {
         "dataset": sections["dataset"].get("id"),
         "version": sections["dataset"].get("version"),
+        "today": sections["dataset"].get("today"),
         "most_groups": sections["limits"].get("groups"),
         "seconds": sections["limits"].get("seconds"),
         "source": sections["source"].get("url"),

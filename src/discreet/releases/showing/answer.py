@@ -21,7 +21,7 @@ from discreet.plans.refusals import refuse
 from discreet.releases.measures.measure import Cell, NoisyMeasure
 from discreet.releases.noise.protection import confident
 from discreet.releases.showing.arithmetic import computed, names_in, together
-from discreet.releases.showing.notes import limited, reasons, selected, ungrouped
+from discreet.releases.showing.notes import dated, limited, reasons, selected, ungrouped
 from discreet.releases.showing.pictures import bars, intervals
 from discreet.releases.showing.stored import write_stored
 from discreet.releases.showing.texts import cell_text, charge_text, html_table
@@ -313,11 +313,14 @@ class Answer:
         That is: why a value or a ± is missing, which limits no ± counts, and how many units a group that is found in
         the data needs to be shown.
         """
+        if self.parts[0].is_free:
+            return ["these are the keys that the policy lists; nothing was read from the data"]
         chosen_for = "" if self.bounds is None else self.bounds.promise
         return [
             *reasons(self._shown if confidence == _USUAL else self.cells(confidence)),
             *limited(self.plan, chosen_for),
             *ungrouped(self.plan),
+            *dated(self.plan),
             *selected(self.parts[0].selection, self.plan.aggregate.child.unit_kind),
         ]
 

@@ -14,14 +14,13 @@ import numpy as np
 from discreet.engines import Loan
 from discreet.engines.bounded_rows import BoundedRows
 from discreet.errors import ParameterError
-from discreet.exact import rational, shown
+from discreet.exact import shown
 from discreet.ledgers import Entry, charge
+from discreet.ledgers.pricing import price
 from discreet.mechanisms.release import Release
 from discreet.methods.learning.tabular.features import Feature, Features, columns_of, declared
 from discreet.methods.learning.tabular.training import Goal, Training
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import ZCDP, Approximate, Pure
-from discreet.privacy.convert import convert
 
 if TYPE_CHECKING:
     from typing import Self
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.ledgers import Ledger, Reservation
     from discreet.privacy import Curve
-    from discreet.privacy.costs import Amount
     from discreet.privacy.relations import Relation
     from discreet.tables import Column
 
@@ -174,7 +172,7 @@ class Estimator(ABC):
             entry = Entry(
                 "", tuple(table.name for table in ledger.policy.tables), kind="method", asked=f"{self.kind} on arrays"
             )
-            self.release_ = charge(ledger, _price(ledger, task, self._plan(task)), entry, run)
+            self.release_ = charge(ledger, price(ledger, self._plan(task)), entry, run)
         return self._learned()
 
     def _fit_loan(self, loan: Loan, target: str | None, given: tuple[object, ...]) -> Self:
@@ -196,7 +194,7 @@ class Estimator(ABC):
         def run(paid: Reservation) -> Release[Any]:
             return self._released(loan.read(paid), task, SYSTEM)
 
-        self.release_ = charge(loan.ledger, _price(loan.ledger, task, plan), entry, run)
+        self.release_ = charge(loan.ledger, price(loan.ledger, plan), entry, run)
         return self._learned()
 
     def _aim(self, listed: dict[str, Feature], target: str | None) -> Feature | None:
@@ -352,14 +350,3 @@ def _free(name: str, table: dict[str, object]) -> str:
     while name in table:
         name += "_"
     return name
-
-
-def _price(ledger: Ledger, task: Task, training: Training) -> Amount:
-    """Return what a ledger is charged: by its certificates from the curve, else the claim in its currency."""
-    kinds: dict[str, type[Pure | Approximate | ZCDP]] = {"pure": Pure, "approximate": Approximate, "zcdp": ZCDP}
-    kind = kinds.get(ledger.policy.filter)
-    if kind is None:
-        return ledger.priced(training.privacy)
-    if kind is ZCDP and not isinstance(task.goal.claim, ZCDP):
-        return ledger.priced(ZCDP(rational(training.privacy.zcdp()), neighbors=training.neighbors))
-    return ledger.priced(convert(task.goal.claim, to=kind))
