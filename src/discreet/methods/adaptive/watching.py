@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms import Release
     from discreet.methods.adaptive.sparse_vector import Told
     from discreet.plans import Plan
+    from discreet.releases.shell import ShellQuestion
     from discreet.tables import Policy
 
 __all__ = ["Asker", "Watching", "rows_moved", "watch"]
@@ -48,7 +49,7 @@ class Asker(Protocol):
     def ledger(self) -> Ledger:
         """What pays."""
 
-    def sql(self, text: str) -> Question:
+    def sql(self, text: str) -> Question | ShellQuestion:
         """Plan a question."""
 
 

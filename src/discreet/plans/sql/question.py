@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.tables import Policy
 
-__all__ = ["plan_sql"]
+__all__ = ["plan_sql", "planned"]
 
 _MOST_ROWS = 1_000_000
 
@@ -56,7 +56,25 @@ def plan_sql(
     ...
     discreet.errors.QueryRefused: *: No single row is ever shown. Write instead: COUNT(*), AVG(x) or SUM(x).
     """
-    statement = read_statement(text, dialect)
+    return planned(policy, read_statement(text, dialect), dialect=dialect, bounding=bounding, verified=verified)
+
+
+def planned(
+    policy: Policy,
+    statement: exp.Expression,
+    *,
+    dialect: str = "duckdb",
+    bounding: Bounding | None = None,
+    verified: frozenset[str] = frozenset(),
+) -> Plan:
+    """Plan a statement that was read already.
+
+    >>> from discreet.plans.sql.reading import read_statement
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> list(planned(policy, read_statement("SELECT COUNT(*) AS n FROM people")).columns)
+    ['n']
+    """
     try:
         request = _request(Relations(policy, dialect, verified), statement)
         return Plan(policy, request, bounding or Bounding())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact import counted, rational, shown
@@ -18,18 +20,61 @@ from discreet.releases.asking.paying import foresee, pay_all
 from discreet.releases.noise.protection import Price, Protection, confident
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
     from discreet.releases.asking.question import Question
+    from discreet.releases.shell.answer import ShellAnswer
     from discreet.releases.showing.answer import Answer
     from discreet.releases.showing.preview import Preview
     from discreet.tables import Policy
 
-__all__ = ["Questions"]
+__all__ = ["Askable", "Questions"]
+
+Thing = TypeVar("Thing")
 
 _PARTS = 10**9
+
+
+class Askable(Protocol):
+    """A question, or a statement with several cores, as several of them are asked together.
+
+    >>> hasattr(Askable, "cores")
+    True
+    """
+
+    @property
+    def purse(self) -> Purse:
+        """What it is paid from."""
+
+    @property
+    def analyst(self) -> str | None:
+        """Who asks."""
+
+    @property
+    def purpose(self) -> str | None:
+        """What for."""
+
+    @property
+    def policy(self) -> Policy:
+        """What is public about the data."""
+
+    @property
+    def cores(self) -> tuple[Question, ...]:
+        """What is released for it."""
+
+    def explain(self) -> str:
+        """Say what is computed and which numbers get noise."""
+
+    def allowed(self, action: str) -> None:
+        """Refuse who may not do this with the tables that it reads."""
+
+    def gathering(self) -> Callable[[Sequence[Answer], Price | None], Answer | ShellAnswer]:
+        """Read what is read before anything is paid, and give what makes an answer of the releases of its cores."""
+
+    def gathered(self, previews: Sequence[Preview]) -> Preview:
+        """Make its preview of those of its cores."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -58,10 +103,10 @@ class Questions:
     ['ε = 0.5', 'ε = 0.5', 'ε = 0.5']
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[Askable, ...]
     purse: Purse
 
-    def __init__(self, questions: Sequence[Question], purse: Purse) -> None:
+    def __init__(self, questions: Sequence[Askable], purse: Purse) -> None:
         if not questions:
             msg = "there are no questions; give at least one."
             raise ParameterError(msg)
@@ -93,15 +138,17 @@ class Questions:
         The same question asked again is charged with its first.
         """
         for question in self.questions:
-            question._allowed("preview")  # noqa: SLF001 - a question knows its own rights
+            question.allowed("preview")
+        if not self._cores:
+            return [question.gathered([]) for question in self.questions]
         previews: list[Preview] = []
         charged: set[str] = set()
         price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
-        for question, part in zip(self.questions, self._parts(price, weights), strict=True):
-            preview = question._preview(part, expected_count, confident(confidence))  # noqa: SLF001 - rights were seen
-            previews.append(_shared(preview) if question.plan.key in charged else preview)
-            charged.add(question.plan.key)
-        return previews
+        for core, part in zip(self._cores, self._parts(price, weights), strict=True):
+            preview = core._preview(part, expected_count, confident(confidence))  # noqa: SLF001 - rights were seen
+            previews.append(_shared(preview) if core.plan.key in charged else preview)
+            charged.add(core.plan.key)
+        return [question.gathered(some) for question, some in zip(self.questions, self._each(previews), strict=True)]
 
     def release(
         self,
@@ -111,36 +158,65 @@ class Questions:
         delta: Number | None = None,
         weights: Sequence[Number] | None = None,
         key: str = "",
-    ) -> list[Answer]:
+    ) -> list[Answer | ShellAnswer]:
         """Answer all questions for one price, divided by `weights`, one above 0 for each; equally without them.
 
         With a `key` these questions at this price are charged once, however often they are sent (`Question.release`).
         """
         for question in self.questions:
-            question._allowed("release")  # noqa: SLF001 - a question knows its own rights
+            question.allowed("release")
+        gathering = [question.gathering() for question in self.questions]
+        if not self._cores:
+            return [gather([], None) for gather in gathering]
         price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
-        both = zip(self.questions, self._parts(price, weights), strict=True)
+        both = zip(self._cores, self._parts(price, weights), strict=True)
         # Not their parts: sent again, all questions are answered, and the price would be divided in another way.
-        given = _weights(weights, len(self.questions))
-        shares = list(zip((question.plan.key for question in self.questions), given, strict=True))
+        shares = list(zip((core.plan.key for core in self._cores), self._weights(weights), strict=True))
         request = f"{price} for {shares}"
-        return pay_all([(question, Protection.of(question.recipe, part)) for question, part in both], key, request)
+        answers = pay_all([(core, Protection.of(core.recipe, part)) for core, part in both], key, request)
+        whole = price if len(self.questions) == 1 else None
+        return [gather(some, whole) for gather, some in zip(gathering, self._each(answers), strict=True)]
+
+    @cached_property
+    def _cores(self) -> tuple[Question, ...]:
+        """Everything that is released, in the order of the questions."""
+        return tuple(core for question in self.questions for core in question.cores)
+
+    def _each(self, things: Sequence[Thing]) -> list[Sequence[Thing]]:
+        """Part what belongs to all cores by their questions."""
+        ends = [0, *itertools.accumulate(len(question.cores) for question in self.questions)]
+        return [things[start:end] for start, end in itertools.pairwise(ends)]
+
+    def _weights(self, weights: Sequence[Number] | None) -> list[Fraction]:
+        """The weight of each core: the cores of one statement share its weight equally, one that it has twice once."""
+        given = _weights(weights, len(self.questions))
+        counts = [len({core.plan.key for core in question.cores}) for question in self.questions]
+        both = zip(self.questions, given, counts, strict=True)
+        return [weight / count for question, weight, count in both for _ in question.cores]
+
+    def protections(self, price: Price) -> list[Protection]:
+        """What would protect all cores at equal parts of a price; nothing if some are free: others get their part."""
+        parts = dict(zip((core.plan.key for core in self._cores), self._parts(price, None), strict=True))
+        first = {core.plan.key: core for core in reversed(self._cores)}
+        if any(self._is_free(core, parts[key]) for key, core in first.items()):
+            return []
+        return [Protection.of(core.recipe, parts[key]) for key, core in first.items()]
 
     @property
     def _policy(self) -> Policy:
-        return self.questions[0].plan.policy
+        return self.questions[0].policy
 
     def _parts(self, price: Price, weights: Sequence[Number] | None) -> list[Price]:
         """The price of each question."""
         weight: dict[str, Fraction] = {}
-        for question, given in zip(self.questions, _weights(weights, len(self.questions)), strict=True):
+        for question, given in zip(self._cores, self._weights(weights), strict=True):
             weight[question.plan.key] = max(weight.get(question.plan.key, given), given)
-        first = {question.plan.key: question for question in reversed(self.questions)}
+        first = {question.plan.key: question for question in reversed(self._cores)}
         parts = self._divided(price, first, weight)
         paid = {key: weight[key] for key in weight if not self._is_free(first[key], parts[key])}
         if paid and len(paid) < len(weight):
             parts |= self._divided(price, {key: first[key] for key in paid}, paid)
-        return [parts[question.plan.key] for question in self.questions]
+        return [parts[question.plan.key] for question in self._cores]
 
     @staticmethod
     def _is_free(question: Question, part: Price) -> bool:
