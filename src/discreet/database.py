@@ -17,6 +17,7 @@ from discreet.plans import table as plan_table
 from discreet.plans.shell import split_sql
 from discreet.releases import Question, Questions
 from discreet.releases.shell import ShellQuestion
+from discreet.releases.shell.tables import kind_of
 from discreet.releases.showing.description import Description
 from discreet.tables import Policy
 
@@ -151,7 +152,9 @@ class Database:
         try:
             plan = plan_sql(self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified)
         except QueryRefused:
-            shell = split_sql(self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified)
+            shell = split_sql(
+                self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified, kind_of=kind_of
+            )
             if shell is None:
                 raise
         else:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from discreet.plans.shell.shell import Core, Shell
+from discreet.plans.shell.shell import Core, Hole, Shell
 from discreet.plans.shell.splitting import split_sql
 
-__all__ = ["Core", "Shell", "split_sql"]
+__all__ = ["Core", "Hole", "Shell", "split_sql"]

@@ -179,7 +179,7 @@ class Grouping:
         known = {form: name for form, (name, _) in (self._values | self._keys).items()}
         kinds = {type(part) for _, part in (self._values | self._keys).values()}
 
-        inner = [part for part in node.find_all(exp.Query) if part is not node]
+        inner = list(node.find_all(exp.Query))
         below = {id(part) for query in inner for part in query.walk()}
         theirs = {source_name(table) for query in inner for table in query.find_all(exp.Table, exp.Subquery)}
 

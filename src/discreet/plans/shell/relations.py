@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
@@ -74,7 +74,8 @@ class Known:
     name: str
     relation: Relation
     spelled: exp.Expression
-    seen: Mapping[str, Known] = field(default_factory=dict, repr=False)
+    made: exp.Expression | None = None
+    """As the shell holds it."""
 
 
 def table_relation(table: Table) -> Relation:

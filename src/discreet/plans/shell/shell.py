@@ -6,11 +6,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from discreet.plans.plan import Plan
     from discreet.plans.shell.lineage import Lineage
-    from discreet.tables import Policy, Table
+    from discreet.tables import Policy, Table, Value
+    from discreet.tables.kinds import Kind
 
-__all__ = ["Core", "Shell"]
+__all__ = ["Core", "Hole", "Shell"]
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A constant of a core that is released before it: what a subquery in it gives, which is a shell of its own.
+
+    With `keys` it is one constant for each combination of known keys: the subquery is about the row's own group. Its
+    shell then gives the keys' columns and the value.
+
+    >>> Hole("hole1", None, Kind.FLOAT).names
+    ['hole1']
+    """
+
+    name: str
+    shell: Shell
+    kind: Kind
+    keys: tuple[tuple[Value, ...], ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each of its constants."""
+        return [f"{self.name}.{place}" for place in range(len(self.keys))] or [self.name]
 
 
 @dataclass(frozen=True)
@@ -32,6 +57,14 @@ class Core:
     columns: tuple[str, ...]
     text: str
     """How it would be asked by itself."""
+    holes: tuple[Hole, ...] = ()
+    """The constants in it that are released before."""
+    planned: Callable[[Mapping[str, Value]], Plan] | None = None
+    """Plans it again with these constants."""
+
+    def filled(self, values: Mapping[str, Value]) -> Plan:
+        """The plan with its constants: of the same bounds, noise and price, whatever they are."""
+        return self.plan if self.planned is None else self.planned(values)
 
 
 @dataclass(frozen=True)
@@ -52,3 +85,4 @@ class Shell:
     lineage: tuple[Lineage, ...]
     """What is known of the columns of the answer, in their order; nothing where they could not be told."""
     policy: Policy
+    """The public facts."""

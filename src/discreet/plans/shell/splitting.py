@@ -10,6 +10,7 @@ from discreet.errors import QueryRefused
 from discreet.plans.expressions import Column
 from discreet.plans.shell.allowed import require_allowed
 from discreet.plans.shell.grouping import Grouping
+from discreet.plans.shell.holes import correlated, filled, known_groups, placed, scalar_subqueries
 from discreet.plans.shell.lineage import EXACT, NOISY, Lineage, Sources, lineage_of
 from discreet.plans.shell.relations import (
     Free,
@@ -21,32 +22,38 @@ from discreet.plans.shell.relations import (
     source_name,
     table_relation,
 )
-from discreet.plans.shell.shell import Core, Shell
+from discreet.plans.shell.shell import Core, Hole, Shell
 from discreet.plans.sql.question import planned
 from discreet.plans.sql.reading import matching, read_statement, refuse_part
+from discreet.plans.sql.refused import SCALAR_SUBQUERY
 from discreet.plans.statistics import RankedCells
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from discreet.plans.normal import Bounding
     from discreet.plans.plan import Plan
     from discreet.tables import Policy, Table
+    from discreet.tables.kinds import Kind
 
 __all__ = ["split_sql"]
 
 _MOST_CORES = 64
 
 
-def split_sql(
+def split_sql(  # noqa: PLR0913 - what a question is planned with
     policy: Policy,
     text: str,
     *,
     dialect: str = "duckdb",
     bounding: Bounding | None = None,
     verified: frozenset[str] = frozenset(),
+    kind_of: Callable[[Shell], Kind] | None = None,
 ) -> Shell | None:
     """Split a statement into cores and a shell, or refuse it; None if it shows rows of units, so that it has no shell.
+
+    `kind_of` tells what kind of value the last column of a shell holds, without any data; without it, subqueries in
+    cores are refused.
 
     >>> from discreet.tables import Column, Policy, Table
     >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("ward", keys=["a", "b"])])
@@ -61,7 +68,7 @@ def split_sql(
     statement = read_statement(text, dialect)
     if not isinstance(statement, exp.Query):
         return None
-    splitter = _Splitter(policy, dialect, bounding, verified)
+    splitter = _Splitter(policy, dialect, bounding, verified, kind_of=kind_of)
     splitter.avoid(statement)
     try:
         shell, relation = splitter.query(statement, {}, None)
@@ -104,7 +111,15 @@ def _total(shell: exp.Expression) -> exp.Expression:
 class _Splitter:
     """Reads one statement."""
 
-    def __init__(self, policy: Policy, dialect: str, bounding: Bounding | None, verified: frozenset[str]) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        dialect: str,
+        bounding: Bounding | None,
+        verified: frozenset[str],
+        *,
+        kind_of: Callable[[Shell], Kind] | None,
+    ) -> None:
         self.policy = policy
         self.dialect = dialect
         self.bounding = bounding
@@ -113,6 +128,9 @@ class _Splitter:
         self.tables: dict[str, Table] = {}
         self._known: dict[str, Core] = {}
         self._prefix = "core"
+        self._keyed: list[tuple[Core, list[exp.Expression]]] | None = None
+        self._count = 0
+        self._kind_of = kind_of
 
     def avoid(self, statement: exp.Expression) -> None:
         """Give cores names that nothing else has."""
@@ -172,10 +190,10 @@ class _Splitter:
             name, spelled = common.alias, common.copy()
             query, relation = self.query(common.this, names, outer)
             relation = renamed(relation, names_of_alias(common))
-            names[name] = Known(name, relation, spelled, dict(names))
+            copy = common.copy()
+            copy.set("this", query)
+            names[name] = Known(name, relation, spelled, copy if isinstance(relation, Free) else None)
             if isinstance(relation, Free):
-                copy = common.copy()
-                copy.set("this", query)
                 kept.append(copy)
         return names, exp.With(expressions=kept) if kept else None
 
@@ -270,52 +288,104 @@ class _Splitter:
         grouping = Grouping(node, read)
         if not grouping.is_core:
             return node, Private(grouping.columns)
+        keyed, self._keyed = self._keyed, None  # it is about this SELECT, and none within it
+        rest, pairs = correlated(node, read)
+        if pairs:
+            grouping = _by_groups(rest, read, [inner for inner, _ in pairs])
         released = [name for name, relation in read.items() if isinstance(relation, Free) and not relation.public]
         if released:
             why = f"It joins rows of units with {released[0]}, which is released first."
             refuse_part(node.args["from_"], why, "an aggregate of each, joined with each other.")
         core = self._core(grouping, node, names)
         shell = grouping.shell(core.name)
+        if pairs and keyed is not None:
+            keyed += [(core, [outer for _, outer in pairs])]
+            columns = [exp.column(exp.to_identifier(name, quoted=True), core.name) for name in grouping.keys]
+            shell.set("expressions", [*columns, *shell.expressions])
+        elif pairs:
+            shell = _own_group(shell, core.name, grouping.keys, [outer for _, outer in pairs])
         shell.set("with_", clause)
         keys = {name: Lineage(exact=True, source=(core.name, name)) for name in grouping.keys}
         values = {name: Lineage(False, (core.name, name), _unknown(core.plan, name)) for name in grouping.values}  # noqa: FBT003
         sources = Sources({core.name: keys | values}, None, outer)
         select, relation = self.finished(shell, sources, names, public=False)
         assert isinstance(relation, Free)  # noqa: S101 - a core is released
-        known = dict(zip(grouping.places(core), relation.columns, strict=False))
+        known = {} if pairs else dict(zip(grouping.places(core), relation.columns, strict=False))
         exact = {column: Lineage(source=(core.name, output)) for output, column in known.items() if output}
         return select, Free({**relation.columns, **exact}, public=False)
 
     def _core(self, grouping: Grouping, node: exp.Select, names: Mapping[str, Known]) -> Core:
         """Plan the core of a SELECT; the same one twice is one core."""
         commons = [known.spelled.copy() for known in names.values() if _is_planned(known)]
-        clause = exp.With(expressions=commons) if commons else None
         texts = []
         for statement in grouping.cores():
-            statement.set("with_", clause)
+            if commons:
+                statement.set("with_", exp.With(expressions=[common.copy() for common in commons]))
             statement.meta.update(node.root().meta)
             texts.append(statement)
-        text = texts[-1].sql(dialect=self.dialect)
-        known = self._known.get(texts[0].sql(dialect=self.dialect))
+        form = texts[0].sql(dialect=self.dialect)
+        known = self._known.get(form)
         if known is not None:
             return known
+        holes = self._holes(texts, names)
+        text = texts[-1].sql(dialect=self.dialect)
         if len(self.cores) >= _MOST_CORES:
             refuse_part(node, f"It has more than {_MOST_CORES} parts that are released.", "a smaller question.")
         name = f"{self._prefix}{len(self.cores) + 1}"
-        core = Core(name, self._planned(texts), (*grouping.keys, *grouping.values), text)
+        statement, plan = self._planned(texts)
+        again = (lambda values: self._plan(filled(statement, values))) if holes else None
+        core = Core(name, plan, (*grouping.keys, *grouping.values), text, holes, again)
         self.cores.append(core)
-        self._known[texts[0].sql(dialect=self.dialect)] = core
+        self._known[form] = core
         return core
 
-    def _planned(self, statements: list[exp.Select]) -> Plan:
+    def _holes(self, statements: list[exp.Select], names: Mapping[str, Known]) -> tuple[Hole, ...]:
+        """Put names of constants in the place of a core's subqueries; the same subquery twice is one constant."""
+        holes: dict[str, tuple[Hole, list[exp.Expression]]] = {}
+        for statement in statements:
+            for subquery in scalar_subqueries(statement):
+                form = subquery.sql(dialect=self.dialect)
+                if form not in holes:
+                    holes[form] = self._hole(subquery, names)
+                subquery.replace(placed(*holes[form]))
+        return tuple(hole for hole, _ in holes.values())
+
+    def _hole(self, subquery: exp.Subquery, names: Mapping[str, Known]) -> tuple[Hole, list[exp.Expression]]:
+        """Split a subquery that stands in a core: what it gives is released before."""
+        keyed: list[tuple[Core, list[exp.Expression]]] = []
+        self._keyed = keyed
+        outer_tables, self.tables = self.tables, {}
+        try:
+            query, relation = self.query(subquery.this, names, None)
+        finally:
+            self._keyed, tables = None, self.tables
+            self.tables = outer_tables
+        if self._kind_of is None or isinstance(relation, Private) or len(relation.columns) != 1 + len(keyed):
+            return refuse_part(subquery, *SCALAR_SUBQUERY)
+        commons = [known.made.copy() for known in names.values() if known.made is not None]
+        if commons:
+            own = query.args.get("with_")
+            query.set("with_", exp.With(expressions=[*commons, *(own.expressions if own is not None else [])]))
+        require_allowed(query)
+        made = _total(query)
+        lineage = tuple(relation.columns.values())
+        read = {table.name for table in made.find_all(exp.Table)}
+        cores = tuple(core for core in self.cores if core.name in read)
+        shell = Shell(made.sql(dialect="duckdb"), "", cores, tuple(tables.values()), lineage, self.policy)
+        self._count += 1
+        keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
+        hole = Hole(f"hole{self._count}", shell, self._kind_of(shell), keys)
+        return hole, keyed[0][1] if keyed else []
+
+    def _planned(self, statements: list[exp.Select]) -> tuple[exp.Select, Plan]:
         """Plan a core, with the arithmetic of its rows if that can be planned as well."""
         *more, plain = statements
         for statement in more:
             try:
-                return self._plan(statement)
+                return statement, self._plan(statement)
             except QueryRefused:
                 continue
-        return self._plan(plain)
+        return plain, self._plan(plain)
 
     def _plan(self, statement: exp.Select) -> Plan:
         return planned(self.policy, statement, dialect=self.dialect, bounding=self.bounding, verified=self.verified)
@@ -334,6 +404,23 @@ def _unknown(plan: Plan, name: str) -> str:
 def _either(one: Lineage, other: Lineage) -> Lineage:
     reason = one.reason or other.reason
     return Lineage(reason=reason) if reason else NOISY
+
+
+def _by_groups(select: exp.Select, read: Mapping[str, Relation], inner: list[exp.Expression]) -> Grouping:
+    """The SELECT of a subquery about the row's own group, for all groups at once."""
+    if select.args.get("group") is not None or any(select.args.get(word) for word in ("having", "limit", "distinct")):
+        refuse_part(select, "It is about the row's own group, and has groups of its own.", "one aggregate, and WHERE.")
+    grouped = select.copy()
+    grouped.set("group", exp.Group(expressions=[side.copy() for side in inner]))
+    return Grouping(grouped, read)
+
+
+def _own_group(shell: exp.Select, core: str, keys: tuple[str, ...], outer: list[exp.Expression]) -> exp.Select:
+    """Keep the row's own group."""
+    sides = (exp.column(exp.to_identifier(name, quoted=True), core) for name in keys)
+    same = (exp.EQ(this=side, expression=other.copy()) for side, other in zip(sides, outer, strict=True))
+    shell.set("where", exp.Where(this=exp.and_(*same, copy=False)))
+    return shell
 
 
 def _is_planned(known: Known) -> bool:

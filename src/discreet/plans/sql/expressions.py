@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.sql.reading import Scope
 
-__all__ = ["Scalars", "fitting"]
+__all__ = ["RELEASED", "Scalars", "fitting"]
+
+RELEASED = "released"
+"""Under this name a placeholder carries the constant that a subquery will be released as."""
 
 Rule: TypeAlias = "Callable[[Scalars, exp.Expression], Expression]"
 
@@ -439,6 +442,12 @@ def _subquery(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: AR
     refuse_part(node, *SCALAR_SUBQUERY)
 
 
+def _released(scalars: Scalars, node: exp.Expression) -> Expression:
+    """What the splitter put in the place of a subquery; whoever asks cannot write it, as it has no text."""
+    released = node.meta.get(RELEASED)
+    return released if isinstance(released, e.Released) else scalars.refuse(node)
+
+
 _PARTS = {
     "dayofweek": "dow",
     "weekday": "dow",
@@ -540,5 +549,6 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.All: _quantified,
     exp.Subquery: _subquery,
     exp.Select: _subquery,
+    exp.Placeholder: _released,
 }
 """The allow-list: a syntax node that is not a key here is refused."""

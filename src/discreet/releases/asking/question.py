@@ -90,6 +90,10 @@ class Question:
         """What is public about the data."""
         return self.plan.policy
 
+    def core(self, place: int, answers: Mapping[int, Answer]) -> Question | None:  # noqa: ARG002 - there is one
+        """Give a core that can be released once these others are, by their places."""
+        return self
+
     def gathering(self) -> Callable[[Sequence[Answer], Price | None], Answer]:
         """Give what makes its answer of the releases of its cores."""
         return lambda answers, _: answers[0]
@@ -300,7 +304,7 @@ class Question:
         """Buy bounds, then the question between them; nothing is bought unless both would fit."""
         bought, first, rest = self._divided(price)
         request = f"{self.plan.key} for {price}, and first {bought.plan.key} for {first.price}"
-        require_room((bought, first), (self, rest))
+        require_room([(bought, first)], [(self, rest)])
         bounds = pay(bought, first, key, request)
         close = self._between(bounds, rest.price)
         protection = Protection.of(close.recipe, rest.price)

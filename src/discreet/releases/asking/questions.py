@@ -16,11 +16,11 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
-from discreet.releases.asking.paying import foresee, pay_all
+from discreet.releases.asking.paying import foresee, pay, pay_all, require_room
 from discreet.releases.noise.protection import Price, Protection, confident
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
@@ -69,6 +69,9 @@ class Askable(Protocol):
 
     def allowed(self, action: str) -> None:
         """Refuse who may not do this with the tables that it reads."""
+
+    def core(self, place: int, answers: Mapping[int, Answer]) -> Question | None:
+        """Give a core that can be released once these others are, by their places; None if it needs more of them."""
 
     def gathering(self) -> Callable[[Sequence[Answer], Price | None], Answer | ShellAnswer]:
         """Read what is read before anything is paid, and give what makes an answer of the releases of its cores."""
@@ -144,7 +147,8 @@ class Questions:
         previews: list[Preview] = []
         charged: set[str] = set()
         price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
-        for core, part in zip(self._cores, self._parts(price, weights), strict=True):
+        cores, parts = self._divided(price, weights)
+        for core, part in zip(cores, parts, strict=True):
             preview = core._preview(part, expected_count, confident(confidence))  # noqa: SLF001 - rights were seen
             previews.append(_shared(preview) if core.plan.key in charged else preview)
             charged.add(core.plan.key)
@@ -169,11 +173,9 @@ class Questions:
         if not self._cores:
             return [gather([], None) for gather in gathering]
         price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
-        both = zip(self._cores, self._parts(price, weights), strict=True)
         # Not their parts: sent again, all questions are answered, and the price would be divided in another way.
         shares = list(zip((core.plan.key for core in self._cores), self._weights(weights), strict=True))
-        request = f"{price} for {shares}"
-        answers = pay_all([(core, Protection.of(core.recipe, part)) for core, part in both], key, request)
+        answers = self._released(price, weights, key, f"{price} for {shares}")
         whole = price if len(self.questions) == 1 else None
         return [gather(some, whole) for gather, some in zip(gathering, self._each(answers), strict=True)]
 
@@ -194,35 +196,83 @@ class Questions:
         both = zip(self.questions, given, counts, strict=True)
         return [weight / count for question, weight, count in both for _ in question.cores]
 
+    def _released(self, price: Price, weights: Sequence[Number] | None, key: str, request: str) -> list[Answer]:
+        """Release all cores; those that hold constants after those that these are released as."""
+        cores, parts = self._divided(price, weights)
+        protections = [Protection.of(core.recipe, part) for core, part in zip(cores, parts, strict=True)]
+        answers: dict[int, Answer] = {}
+        while len(answers) < len(cores):
+            asked = [(place, core) for place, core in self._next(answers) if place not in answers]
+            if len(asked) < len(cores) - len(answers):
+                now = {place for place, _ in asked}
+                later = [place for place in range(len(cores)) if place not in answers and place not in now]
+                require_room(
+                    [(core, protections[place]) for place, core in asked],
+                    [(cores[place], protections[place]) for place in later],
+                )
+            made = pay_all([(core, protections[place]) for place, core in asked], key, request)
+            answers |= {place: answer for (place, _), answer in zip(asked, made, strict=True)}
+        return [answers[place] for place in range(len(cores))]
+
+    def _next(self, answers: Mapping[int, Answer]) -> Iterator[tuple[int, Question]]:
+        """The cores that can be released now, those that were with their constants."""
+        start = 0
+        for question in self.questions:
+            size = len(question.cores)
+            own = {place - start: answer for place, answer in answers.items() if start <= place < start + size}
+            for place in range(size):
+                core = question.core(place, own)
+                if core is not None:
+                    yield start + place, core
+            start += size
+
     def protections(self, price: Price) -> list[Protection]:
         """What would protect all cores at equal parts of a price; nothing if some are free: others get their part."""
-        parts = dict(zip((core.plan.key for core in self._cores), self._parts(price, None), strict=True))
-        first = {core.plan.key: core for core in reversed(self._cores)}
-        if any(self._is_free(core, parts[key]) for key, core in first.items()):
+        cores, parts = self._divided(price, None)
+        first = {core.plan.key: (core, part) for core, part in zip(cores, parts, strict=True)}
+        if any(self._is_free(core, part) for core, part in first.values()):
             return []
-        return [Protection.of(core.recipe, parts[key]) for key, core in first.items()]
+        return [Protection.of(core.recipe, part) for core, part in first.values()]
 
     @property
     def _policy(self) -> Policy:
         return self.questions[0].policy
 
-    def _parts(self, price: Price, weights: Sequence[Number] | None) -> list[Price]:
-        """The price of each question."""
+    def _divided(self, price: Price, weights: Sequence[Number] | None) -> tuple[list[Question], list[Price]]:
+        """Give the cores, with the constants in them that are there for nothing, and the price of each."""
+        cores, given = list(self._cores), self._weights(weights)
+        parts, free = self._parts(price, cores, given)
+        answers: dict[int, Answer] = {}
+        while True:
+            found = [place for place, core in self._next(answers) if place in free and place not in answers]
+            if not found or len(self._cores) == len(self.questions):
+                break
+            answers |= {place: pay(cores[place], Protection.of(cores[place].recipe, parts[place])) for place in found}
+            for place, core in self._next(answers):
+                cores[place] = core
+            parts, free = self._parts(price, cores, given)
+        return cores, parts
+
+    def _parts(
+        self, price: Price, cores: Sequence[Question], given: Sequence[Fraction]
+    ) -> tuple[list[Price], set[int]]:
+        """The price of each core, and the places of those that are free at it; others get the parts of these."""
         weight: dict[str, Fraction] = {}
-        for question, given in zip(self._cores, self._weights(weights), strict=True):
-            weight[question.plan.key] = max(weight.get(question.plan.key, given), given)
-        first = {question.plan.key: question for question in reversed(self._cores)}
-        parts = self._divided(price, first, weight)
+        for core, own in zip(cores, given, strict=True):
+            weight[core.plan.key] = max(weight.get(core.plan.key, own), own)
+        first = {core.plan.key: core for core in reversed(cores)}
+        parts = self._shared_out(price, first, weight)
         paid = {key: weight[key] for key in weight if not self._is_free(first[key], parts[key])}
         if paid and len(paid) < len(weight):
-            parts |= self._divided(price, {key: first[key] for key in paid}, paid)
-        return [parts[question.plan.key] for question in self._cores]
+            parts |= self._shared_out(price, {key: first[key] for key in paid}, paid)
+        free = {place for place, core in enumerate(cores) if core.plan.key not in paid}
+        return [parts[core.plan.key] for core in cores], free
 
     @staticmethod
     def _is_free(question: Question, part: Price) -> bool:
         return foresee(question, Protection.of(question.recipe, part)).is_free
 
-    def _divided(
+    def _shared_out(
         self, price: Price, questions: Mapping[str, Question], weights: Mapping[str, Fraction]
     ) -> dict[str, Price]:
         """Divide a price over different questions, in the way that has less noise."""

@@ -17,7 +17,7 @@ from discreet.releases.asking.question import Question
 from discreet.releases.asking.questions import Questions
 from discreet.releases.noise.protection import Price, confident
 from discreet.releases.shell.answer import ShellAnswer
-from discreet.releases.shell.tables import core_kinds, public_kinds
+from discreet.releases.shell.tables import CoreTable, constants, empty_tables, public_kinds
 from discreet.releases.showing.preview import Preview
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
     from discreet.ledgers.statement import Usage
-    from discreet.plans.shell import Shell
+    from discreet.plans.shell import Core, Shell
     from discreet.privacy.costs import Amount
     from discreet.releases.noise.protection import Protection
     from discreet.releases.showing.answer import Answer
-    from discreet.tables import Policy
+    from discreet.tables import Policy, Table, Value
 
 __all__ = ["ShellQuestion", "promised"]
 
@@ -78,7 +78,7 @@ class ShellQuestion:
     def tables(self) -> tuple[str, ...]:
         """The tables of the policy that it reads."""
         read = [name for core in self.shell.cores for name in core.plan.tables]
-        return tuple(dict.fromkeys([*read, *(table.name for table in self.shell.tables)]))
+        return tuple(dict.fromkeys([*read, *(table.name for table in self._public)]))
 
     @property
     def policy(self) -> Policy:
@@ -94,14 +94,30 @@ class ShellQuestion:
     @cached_property
     def _planned(self) -> Result:
         """What the shell would give, as it is seen on tables without rows; refused if it is not understood."""
-        tables = [
-            ShellTable(core.name, kinds := core_kinds(core), dict.fromkeys(kinds, ())) for core in self.shell.cores
-        ]
-        tables += [
-            ShellTable(table.name, kinds := public_kinds(table), dict.fromkeys(kinds, ()))
-            for table in self.shell.tables
-        ]
-        return SEALED.planned(self.shell.text, tables)
+        return SEALED.planned(self.shell.text, empty_tables(self.shell))
+
+    def core(self, place: int, answers: Mapping[int, Answer]) -> Question | None:
+        """Give a core that can be released once these others are: with the constants that they are released as."""
+        core = self.shell.cores[place]
+        if not core.holes:
+            return self.cores[place]
+        released = {
+            self.shell.cores[number].name: CoreTable(self.shell.cores[number], answer).released
+            for number, answer in answers.items()
+        }
+        if any(needed.name not in released for hole in core.holes for needed in hole.shell.cores):
+            return None
+        return replace(self.cores[place], plan=core.filled(self._constants(core, released)))
+
+    def _constants(self, core: Core, released: Mapping[str, ShellTable]) -> dict[str, Value]:
+        """Compute the constants of a core from what was released."""
+        public = {table.name: table for table in self._public_tables}
+        values: dict[str, Value] = {}
+        for hole in core.holes:
+            tables = [released[needed.name] for needed in hole.shell.cores]
+            tables += [public[table.name] for table in hole.shell.tables]
+            values |= constants(hole, SEALED.run(hole.shell.text, tables))
+        return values
 
     def explain(self, *, narrow: Number | None = None, cut: Number = "0.05") -> str:
         """Say what is released and what is computed from it; from public facts alone."""
@@ -111,6 +127,7 @@ class ShellQuestion:
         lines = [f"answer: {', '.join(self._planned.names)}"]
         for core, question in zip(self.shell.cores, self.cores, strict=True):
             lines += [f"{core.name}, which is released: {core.text}"]
+            lines += [f"  {hole.name}, a constant that is released before: {hole.shell.text}" for hole in core.holes]
             lines += [f"  {line}" for line in question.explain().splitlines()]
         lines += [f"public table: {table.name}" for table in self.shell.tables]
         lines += [f"shell, which is computed from that for free: {self.shell.text}"]
@@ -221,7 +238,7 @@ class ShellQuestion:
 
     def gathering(self) -> Callable[[Sequence[Answer], Price | None], ShellAnswer]:
         """Read the public tables, and give what puts its answer together from the releases of its cores."""
-        tables = self._public_tables()
+        tables = self._public_tables
         return lambda answers, price: self._answered(answers, tables, price)
 
     def _answered(self, answers: Sequence[Answer], tables: Sequence[ShellTable], price: Price | None) -> ShellAnswer:
@@ -247,13 +264,20 @@ class ShellQuestion:
         nothing = self.purse.remaining_for(self.analyst, self.purpose) * 0
         return ShellAnswer(self.shell, (), tuple(tables), "public", nothing, charges={"dataset": nothing})
 
+    @cached_property
     def _public_tables(self) -> list[ShellTable]:
-        """Read the public tables of the shell."""
+        """The public tables that the shell and its constants read."""
         return [
             ShellTable(table.name, kinds, dict(zip(kinds, self.engine.public_rows(table), strict=True)))
-            for table in self.shell.tables
+            for table in self._public
             for kinds in [public_kinds(table)]
         ]
+
+    @property
+    def _public(self) -> list[Table]:
+        read = {table.name: table for table in self.shell.tables}
+        read |= {table.name: table for core in self.shell.cores for hole in core.holes for table in hole.shell.tables}
+        return list(read.values())
 
     def allowed(self, action: str) -> None:
         """Refuse who may not do this with the tables that it reads."""

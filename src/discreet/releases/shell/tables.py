@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.engines.duckdb.shell import ShellTable
+from discreet.engines.duckdb.shell import SEALED, Result, ShellTable
+from discreet.errors import EngineError
 from discreet.mechanisms.adding.combinations import NoisyNumbers
 from discreet.mechanisms.adding.sums import noisy_sums
 from discreet.plans.expressions import Column
+from discreet.plans.expressions.expression import settled
 from discreet.releases.measures.measure import NoisyMeasure
 from discreet.releases.showing.shown import listed
-from discreet.tables.kinds import Kind
+from discreet.tables.kinds import LONGEST_TEXT, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +26,11 @@ if TYPE_CHECKING:
     from discreet.engines.duckdb.shell import ColumnType
     from discreet.mechanisms.adding.sums import Integers
     from discreet.noise import BitSource
-    from discreet.plans.shell import Core
+    from discreet.plans.shell import Core, Hole, Shell
     from discreet.releases.showing.answer import Answer
-    from discreet.tables import Table
+    from discreet.tables import Table, Value
 
-__all__ = ["CoreTable", "core_kinds", "public_kinds"]
+__all__ = ["CoreTable", "constants", "core_kinds", "empty_tables", "kind_of", "public_kinds"]
 
 _MOST_SLOW = 30_000
 """So many cells of a measure that is read one by one are computed for a simulation at most."""
@@ -47,6 +49,53 @@ def core_kinds(core: Core) -> dict[str, ColumnType]:
     measures, sources = dict(core.plan.request.measures), _sources(core)
     lists = {name for name, source in sources.items() if source in measures and measures[source].size > 1}
     return {name: (core.plan.columns[name].kind, name in lists) for name in core.columns}
+
+
+def empty_tables(shell: Shell) -> list[ShellTable]:
+    """The tables of a shell without rows: what it would give is seen on them before anything is paid.
+
+    >>> from discreet.plans.shell import Shell
+    >>> empty_tables(Shell("SELECT 1", "", (), (), (), None))
+    []
+    """
+    kinds = {core.name: core_kinds(core) for core in shell.cores}
+    kinds |= {table.name: public_kinds(table) for table in shell.tables}
+    return [ShellTable(name, columns, dict.fromkeys(columns, ())) for name, columns in kinds.items()]
+
+
+def kind_of(shell: Shell) -> Kind:
+    """Tell what kind of value the last column of a shell holds.
+
+    >>> from discreet.plans.shell import Shell
+    >>> kind_of(Shell("SELECT 1, 2.5", "", (), (), (), None)).value
+    'float'
+    """
+    return SEALED.planned(shell.text, empty_tables(shell)).kinds[-1][0]
+
+
+def constants(hole: Hole, result: Result) -> dict[str, Value]:
+    """Read the constants that a subquery is released as; what is no value of its kind is NULL.
+
+    >>> from discreet.plans.shell import Hole
+    >>> constants(Hole("hole1", None, Kind.FLOAT), Result(("a",), ((Kind.FLOAT, False),), [(2.5,)]))
+    {'hole1': 2.5}
+    """
+    if not hole.keys:
+        if len(result.rows) > 1:
+            msg = f"{hole.name} is a subquery that gives {len(result.rows)} rows where one value is meant; add LIMIT 1."
+            raise EngineError(msg)
+        return {hole.name: _settled(result.rows[0][0], hole.kind) if result.rows else None}
+    found = {row[:-1]: row[-1] for row in result.rows}
+    return {name: _settled(found.get(key), hole.kind) for name, key in zip(hole.names, hole.keys, strict=True)}
+
+
+def _settled(value: Any, kind: Kind) -> Value:  # noqa: ANN401 - what DuckDB gives
+    if value is None or (kind is Kind.TEXT and len(value) > LONGEST_TEXT):
+        return None
+    if kind is Kind.INTEGER and not -(2**63) <= value < 2**63:
+        return None
+    plain: Value = settled(float(value)) if kind is Kind.FLOAT else value
+    return plain
 
 
 def _sources(core: Core) -> dict[str, str]:
