@@ -36,7 +36,7 @@ _FUNCTIONS = (
     exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Cast, exp.TryCast,
     # texts
     exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Substring, exp.Left, exp.Right, exp.Concat, exp.ConcatWs,
-    exp.Replace, exp.StrPosition, exp.StartsWith, exp.EndsWith, exp.Contains, exp.SplitPart, exp.Initcap, exp.Pad,
+    exp.Replace, exp.StrPosition, exp.StartsWith, exp.EndsWith, exp.Contains, exp.SplitPart, exp.Initcap,
     exp.RegexpLike, exp.RegexpReplace, exp.RegexpExtract, exp.Reverse, exp.ToChar, exp.NumberToStr,
     # dates
     exp.Date, exp.Extract, exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.DateAdd, exp.DateSub, exp.TimestampDiff,
@@ -51,13 +51,14 @@ _FUNCTIONS = (
 _NAMED = {
     "mean", "std", "strftime", "monthname", "dayname", "isodow", "dayofweek", "dayofyear", "weekofyear", "epoch",
     "log10", "log2",
-    "printf", "format", "percentile_cont", "generate_series", "range", "fdiv", "fmod", "width_bucket", "instr",
+    "percentile_cont", "generate_series", "range", "fdiv", "fmod", "width_bucket", "instr",
     "position",
-    "lpad", "rpad", "repeat", "date_part", "time_bucket", "make_date", "age", "regr_slope", "regr_intercept", "regr_r2",
+    "date_part", "time_bucket", "make_date", "age", "regr_slope", "regr_intercept", "regr_r2",
     "list", "sem", "skewness", "kurtosis", "mode", "product", "first", "last", "even", "pow", "power", "to_char", "div",
 }  # fmt: skip
 """Functions that the parser has no class for, or another one."""
 
+_ENDS = (exp.Literal, exp.Neg, exp.Cast, exp.TryCast, exp.Date, exp.DataType, exp.Interval, exp.Var, exp.TsOrDsToDate)
 _NO_TIME = "It is not the same tomorrow, and an answer would not say when it was asked."
 
 
@@ -85,6 +86,8 @@ def require_allowed(statement: exp.Expression) -> None:
             refuse_part(node, "This is not part of a question.", "the same without it.")
         if isinstance(node, exp.Table):
             _require_table(node)
+        if isinstance(node, exp.GenerateSeries | exp.GenerateDateArray):
+            _require_series(node)
 
 
 def _refuse_function(node: exp.Expression) -> None:
@@ -97,3 +100,13 @@ def _require_table(node: exp.Table) -> None:
     for name in ("sample", "pivots", "changes", "when", "version", "hints", "ordinality", "rows_from", "only"):
         if node.args.get(name):
             refuse_part(node, f"Its {name.upper()} is not part of a question.", "the same without it.")
+
+
+def _require_series(node: exp.Expression) -> None:
+    """A series is a source of rows whose number is seen beforehand; as a list it would not fit into memory."""
+    source = node.parent
+    ends = [node.args.get(word) for word in ("start", "end", "step", "interval")]
+    named = [part for end in ends if isinstance(end, exp.Expression) for part in end.walk()]
+    constant = all(isinstance(part, _ENDS) for part in named)
+    if not constant or not isinstance(source, exp.Table | exp.Unnest):
+        refuse_part(node, "Its length is not seen beforehand.", "FROM generate_series(1, 12) AS t(x), with constants.")

@@ -23,6 +23,7 @@ class Hole:
     With `keys` it is one constant for each combination of known keys: the subquery is about the row's own group. Its
     shell then gives the keys' columns and the value.
 
+    >>> from discreet.tables.kinds import Kind
     >>> Hole("hole1", None, Kind.FLOAT).names
     ['hole1']
     """

@@ -23,6 +23,7 @@ from discreet.plans.shell.relations import (
     table_relation,
 )
 from discreet.plans.shell.shell import Core, Hole, Shell
+from discreet.plans.shell.size import require_size
 from discreet.plans.sql.question import planned
 from discreet.plans.sql.reading import matching, read_statement, refuse_part
 from discreet.plans.sql.refused import SCALAR_SUBQUERY
@@ -74,7 +75,7 @@ def split_sql(  # noqa: PLR0913 - what a question is planned with
         shell, relation = splitter.query(statement, {}, None)
         if isinstance(relation, Private):
             return None
-        require_allowed(shell)
+        splitter.require(shell)
     except RecursionError:
         refuse_part(statement, "It is nested too deeply.", "a flatter question.")
     shell = _total(shell)
@@ -138,6 +139,12 @@ class _Splitter:
         names |= {table.name.casefold() for table in self.policy.tables}
         while any(name.startswith(self._prefix) for name in names):
             self._prefix += "_"
+
+    def require(self, shell: exp.Expression) -> None:
+        """Refuse a shell that holds what none may hold, or that would make too many rows."""
+        require_allowed(shell)
+        known = ((core.name, core.plan.aggregate.groups) for core in self.cores)
+        require_size(shell, {name: groups for name, groups in known if groups is not None})
 
     def query(
         self, node: exp.Expression, named: Mapping[str, Known], outer: Sources | None
@@ -366,7 +373,7 @@ class _Splitter:
         if commons:
             own = query.args.get("with_")
             query.set("with_", exp.With(expressions=[*commons, *(own.expressions if own is not None else [])]))
-        require_allowed(query)
+        self.require(query)
         made = _total(query)
         lineage = tuple(relation.columns.values())
         read = {table.name for table in made.find_all(exp.Table)}

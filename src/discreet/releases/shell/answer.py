@@ -31,6 +31,7 @@ __all__ = ["ShellAnswer"]
 _EXACT = "it is made of keys and public tables, which are exact."
 _NULL = "a value that it is computed from is NULL, or it is a fraction of 0."
 _NO_NUMBER = "it is no number."
+_ESTIMATED = "estimated, by noisy copies of the release."
 _CONFIDENCE = "too few noisy copies have it for this probability."
 
 
@@ -192,7 +193,7 @@ class ShellAnswer(ShownAnswer):
                 cells.append(Cell(value, None, reason or FAILED))
             else:
                 error = reach(made[number], confidence)
-                cells.append(Cell(value, error, "" if error is not None else _CONFIDENCE))
+                cells.append(Cell(value, error, _ESTIMATED if error is not None else _CONFIDENCE))
         return cells
 
     def notes(self, confidence: float = 0.95) -> list[str]:
