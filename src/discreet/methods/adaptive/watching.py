@@ -183,7 +183,7 @@ class Watching:
         """What it promises, and how far from the threshold a count is told apart."""
         return self._session.promise
 
-    def ask(self, question: str | Question) -> Release[Told]:
+    def ask(self, question: str | Question | ShellQuestion) -> Release[Told]:
         """Tell whether a count is above the threshold.
 
         Below is free, and so is what was asked before. The count is computed in the engine after the session was seen

@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.duckdb.shell import SEALED, Result, ShellTable
+from discreet.errors import ParameterError
+from discreet.exact import counted
 from discreet.releases.measures.measure import Cell
 from discreet.releases.noise.protection import confident
 from discreet.releases.shell.simulation import COPIES, FAILED, distances, reach
@@ -20,10 +22,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.mechanisms.adding.combinations import NoisyNumbers
+    from discreet.plans import Plan
     from discreet.plans.shell import Shell
     from discreet.privacy import Curve
     from discreet.privacy.costs import Amount
+    from discreet.releases.noise.protection import Protection
+    from discreet.releases.noise.recipe import Recipe
     from discreet.releases.showing.answer import Answer
+    from discreet.tables import Value
     from discreet.tables.kinds import Kind
 
 __all__ = ["ShellAnswer"]
@@ -64,6 +71,48 @@ class ShellAnswer(ShownAnswer):
     repeated: bool = False
     charges: Mapping[str, Amount] = field(default_factory=dict)
     most: int | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of its core, where it has one alone; else each of its `answers` has one."""
+        return self._alone("plan").plan
+
+    @property
+    def recipe(self) -> Recipe:
+        """Which numbers got noise, where it has one core alone."""
+        return self._alone("recipe").recipe
+
+    @property
+    def numbers(self) -> NoisyNumbers:
+        """The noisy numbers of its core, where it has one alone."""
+        return self._alone("numbers").numbers
+
+    @property
+    def groups(self) -> tuple[tuple[Value, ...], ...]:
+        """The groups of its core, where it has one alone."""
+        return self._alone("groups").groups
+
+    @property
+    def parts(self) -> tuple[Protection, ...]:
+        """What protects each of the releases that it is made of."""
+        return tuple(part for _, answer in self._different() for part in answer.parts)
+
+    @property
+    def bounds(self) -> Answer | None:
+        """No bounds are bought for a statement with a shell."""
+        return None
+
+    def nonnegative(self) -> ShellAnswer:
+        """Give the answer that the shell computes from counts with 0 in place of those below 0; see `Answer`."""
+        return replace(self, answers=tuple(answer.nonnegative() for answer in self.answers))
+
+    def _alone(self, name: str) -> Answer:
+        if len(self.answers) != 1:
+            msg = (
+                f"this answer is made of {counted(len(self.answers), 'core')}; look at answers[0].{name} and its like."
+            )
+            raise ParameterError(msg)
+        return self.answers[0]
 
     @property
     def combined(self) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from discreet.engines.duckdb.shell import SEALED, ShellTable
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact import counted, shown
 from discreet.exact.rational import as_text
 from discreet.privacy.costs import total
 from discreet.releases.asking.paying import fits
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
     from discreet.ledgers.statement import Usage
+    from discreet.plans import Plan
     from discreet.plans.shell import Core, Shell
     from discreet.privacy.costs import Amount
     from discreet.releases.noise.protection import Protection
+    from discreet.releases.noise.recipe import Recipe
     from discreet.releases.showing.answer import Answer
     from discreet.tables import Policy, Table, Value
 
@@ -84,6 +86,34 @@ class ShellQuestion:
     def policy(self) -> Policy:
         """What is public about the data."""
         return self.shell.policy
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of its core, where it has one alone; else each of its `cores` has one."""
+        return self._alone("plan").plan
+
+    @property
+    def recipe(self) -> Recipe:
+        """Which numbers get noise, where it has one core alone."""
+        return self._alone("recipe").recipe
+
+    def narrowed(  # one argument for each way to state a price
+        self,
+        *,
+        cut: Number = "0.05",
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        key: str = "",
+    ) -> Question:
+        """Buy closer bounds for its core, where it has one alone, and give the question of that; see `Question`."""
+        return self._alone("narrowed").narrowed(cut=cut, epsilon=epsilon, rho=rho, delta=delta, key=key)
+
+    def _alone(self, name: str) -> Question:
+        if len(self.cores) != 1:
+            msg = f"this statement has {counted(len(self.cores), 'core')}; look at cores[0].{name} and its like."
+            raise ParameterError(msg)
+        return self.cores[0]
 
     @cached_property
     def cores(self) -> tuple[Question, ...]:

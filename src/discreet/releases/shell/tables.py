@@ -184,10 +184,10 @@ class CoreTable:
     def _values(self, source: str, numbers: NoisyNumbers, size: int) -> NDArray[Any]:
         measure = self._measure(source, numbers)
         values = measure.values()
-        if values is not None:
-            return values
-        cells = (measure.cell(group).value for group in range(size))
-        return np.array([np.nan if value is None else value for value in cells], dtype=np.float64)
+        if values is None:
+            cells = (measure.cell(group).value for group in range(size))
+            values = np.array([np.nan if value is None else value for value in cells], dtype=np.float64)
+        return np.maximum(values, 0) if self.answer.from_zero and measure.counts else values
 
 
 def _is_added(answer: Answer, source: str, recipe: Any) -> bool:  # noqa: ANN401
