@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.exact import counted
 from discreet.releases.measures.measure import Cell
 from discreet.releases.noise.protection import confident
-from discreet.releases.shell.simulation import COPIES, FAILED, distances, reach
+from discreet.releases.shell.simulation import COPIES, FAILED, distances, drawn_from, reach
 from discreet.releases.shell.tables import CoreTable
 from discreet.releases.showing.notes import limited, reasons, selected, ungrouped
 from discreet.releases.showing.shown import ShownAnswer, plain
@@ -184,7 +184,8 @@ class ShellAnswer(ShownAnswer):
         wanted = [place for place in self._estimated if None in self._own(place)]
         if not wanted or not self._rows:
             return {}
-        made = distances(self.shell, self._cores, self.tables, self._result, wanted=wanted)
+        bits = drawn_from(json.dumps([answer.to_json() for answer in self.answers]))
+        made = distances(self.shell, self._cores, self.tables, self._result, wanted=wanted, bits=bits)
         return {} if made is None else made
 
     @property

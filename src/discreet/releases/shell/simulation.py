@@ -11,6 +11,7 @@ looks at the data: it is post-processing of a release.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from discreet.engines.duckdb.shell import SEALED, ShellTable
 from discreet.errors import EngineError
-from discreet.noise import SYSTEM
+from discreet.noise.sealed import SealedBits
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.plans.shell import Shell
     from discreet.releases.shell.tables import CoreTable
 
-__all__ = ["COPIES", "FAILED", "distances", "reach"]
+__all__ = ["COPIES", "FAILED", "distances", "drawn_from", "reach"]
 
 COPIES = 299
 """So many noisy copies: of 299 distances the 285th is not exceeded with probability 285/300 = 0.95."""
@@ -41,6 +42,18 @@ _MOST_CELLS = 3_000_000
 _HALF = 0.5
 
 
+def drawn_from(released: str) -> BitSource:
+    """The bits of copies: a stream under the hash of what was released, so that the same release has the same ±.
+
+    Whoever sees the release knows them, and may: they draw no noise that protects anything. They are not those of the
+    release, which came from the system.
+
+    >>> drawn_from("{}").take(4).tolist() == drawn_from("{}").take(4).tolist()
+    True
+    """
+    return SealedBits(hashlib.sha256(released.encode()).digest(), 0)
+
+
 def distances(  # noqa: PLR0913 - what is computed, from what, and what it gave
     shell: Shell,
     cores: Sequence[CoreTable],
@@ -48,7 +61,7 @@ def distances(  # noqa: PLR0913 - what is computed, from what, and what it gave
     result: Result,
     *,
     wanted: Sequence[int],
-    bits: BitSource = SYSTEM,
+    bits: BitSource,
 ) -> dict[int, NDArray[np.float64]] | None:
     """For each column that is wanted, by its place, how far each row is from itself in all copies, in order.
 
