@@ -402,8 +402,8 @@ def test_many_groups_are_written_as_plain_lines(clinic: str, capsys: pytest.Capt
     assert main(["query", clinic, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "ward\tn"
-    assert len(lines) == 2500 + 4
-    assert lines[1].startswith("w0\t")
+    assert sum(line.startswith("w") for line in lines[1:2501]) == 2500
+    assert sum("\t" in line for line in lines) == 2501
 
 
 @pytest.mark.engine
