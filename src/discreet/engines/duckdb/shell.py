@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from discreet.engines.duckdb.connecting import quiet
 from discreet.errors import EngineError
 from discreet.plans.refusals import refuse
 from discreet.tables.kinds import Kind
@@ -180,8 +181,7 @@ class Sealed:
 def _opened() -> DuckDBPyConnection:
     import duckdb
 
-    connection = duckdb.connect(":memory:", config=_SETTINGS)
-    connection.execute("SET enable_progress_bar = false")
+    connection = quiet(duckdb.connect(":memory:", config=_SETTINGS))
     connection.execute("SET lock_configuration = true")
     return connection
 

@@ -28,6 +28,7 @@ from discreet.plans.sql.question import planned
 from discreet.plans.sql.reading import matching, read_statement, refuse_part
 from discreet.plans.sql.refused import SCALAR_SUBQUERY
 from discreet.plans.statistics import RankedCells
+from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -271,7 +272,8 @@ class _Splitter:
             wanted = exp.to_identifier(f"{schema.name}.{node.name}", quoted=bool(node.this.args.get("quoted")))
         table = matching(wanted, known)
         if table is None:
-            return refuse_part(node, "There is no such table.", f"one of {', '.join(known) or 'no tables'}.")
+            near = hint(node.name, list(known))
+            return refuse_part(node, "There is no such table." + near, f"one of {', '.join(known) or 'no tables'}.")
         relation = table_relation(known[table])
         if isinstance(relation, Private):
             return node, renamed(relation, names_of_alias(node))
