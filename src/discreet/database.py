@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.engines import open_engine
-from discreet.errors import ParameterError, PolicyError, QueryRefused
+from discreet.errors import ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers import open_ledger
 from discreet.ledgers.records import require_analyst, require_purpose
-from discreet.plans import Desk, Frame, plan_sql
+from discreet.plans import Desk, Frame
 from discreet.plans import table as plan_table
-from discreet.plans.shell import split_sql
+from discreet.plans.shell import Shell, read_sql
 from discreet.releases import Question, Questions
 from discreet.releases.shell import ShellQuestion
 from discreet.releases.shell.tables import kind_of
@@ -149,17 +149,12 @@ class Database:
 
         What is more than one core (see `discreet.plans.shell`) becomes a `ShellQuestion`, which is asked the same way.
         """
-        try:
-            plan = plan_sql(self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified)
-        except QueryRefused:
-            shell = split_sql(
-                self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified, kind_of=kind_of
-            )
-            if shell is None:
-                raise
-        else:
-            return self._question(plan, text)
-        return ShellQuestion(shell, self._engine, self._ledger, self._analyst, self._purpose, text)
+        planned = read_sql(
+            self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified, kind_of=kind_of
+        )
+        if isinstance(planned, Shell):
+            return ShellQuestion(planned, self._engine, self._ledger, self._analyst, self._purpose, text)
+        return self._question(planned, text)
 
     def ask_all(self, questions: Iterable[str | Question | ShellQuestion]) -> Questions:
         """Plan several questions under one price: `.release(epsilon=1)` answers all of them for it, or none.

@@ -179,6 +179,7 @@ RAW = [
     "ATTACH '{file}.duckdb' AS other",
     "INSTALL httpfs",
     "LOAD httpfs",
+    "CREATE TABLE main.kept AS SELECT 1 AS x",
     "SET enable_external_access = true",
     "SET lock_configuration = false",
     "SET memory_limit = '64GB'",

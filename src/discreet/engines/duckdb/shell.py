@@ -173,6 +173,7 @@ class Sealed:
         try:
             for table in tables:
                 _fill(connection, table)
+            connection.execute("BEGIN TRANSACTION READ ONLY")  # what a statement makes would outlast its connection
             yield connection
         finally:
             connection.close()
@@ -189,21 +190,23 @@ def _opened() -> DuckDBPyConnection:
 def _fill(connection: DuckDBPyConnection, table: ShellTable) -> None:
     """Make a temporary table; arrays are handed over as they are, lists as parameters."""
     types = {name: _TYPES[kind] + ("[]" if is_list else "") for name, (kind, is_list) in table.kinds.items()}
-    named = ", ".join(f"{_quoted(name)} {kind}" for name, kind in types.items())
-    name = _quoted(table.name)
-    connection.execute(f"CREATE TEMP TABLE {name} ({named})")
+    made = f"CREATE TEMP TABLE {_quoted(table.name)}"
     columns = [table.columns[name] for name in types]
     if not columns or not len(columns[0]):
-        return
-    if all(isinstance(column, np.ndarray) for column in columns):
-        connection.register("given", dict(zip((f"c{place}" for place in range(len(columns))), columns, strict=True)))
-        cells = ", ".join(f"c{place}" for place in range(len(columns)))
-        connection.execute(f"INSERT INTO {name} SELECT {cells} FROM given")  # noqa: S608 - our names
+        connection.execute(f"{made} ({', '.join(f'{_quoted(name)} {kind}' for name, kind in types.items())})")
+    elif all(isinstance(column, np.ndarray) for column in columns):
+        connection.register("given", {f"c{place}": column for place, column in enumerate(columns)})
+        cells = ", ".join(f"CAST(c{place} AS {kind}) AS {_quoted(name)}" for place, (name, kind) in _numbered(types))
+        connection.execute(f"{made} AS SELECT {cells} FROM given")  # noqa: S608 - our names, and quoted ones
         connection.unregister("given")
-        return
-    cells = ", ".join(f"unnest(?::{kind}[])" for kind in types.values())
-    listed = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns]
-    connection.execute(f"INSERT INTO {name} SELECT {cells}", listed)
+    else:
+        cells = ", ".join(f"unnest(?::{kind}[]) AS {_quoted(name)}" for name, kind in types.items())
+        listed = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns]
+        connection.execute(f"{made} AS SELECT {cells}", listed)
+
+
+def _numbered(types: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, str]]]:
+    return enumerate(types.items())
 
 
 @contextmanager

@@ -10,6 +10,6 @@
 from __future__ import annotations
 
 from discreet.plans.shell.shell import Core, Hole, Shell
-from discreet.plans.shell.splitting import split_sql
+from discreet.plans.shell.splitting import read_sql, split_sql
 
-__all__ = ["Core", "Hole", "Shell", "split_sql"]
+__all__ = ["Core", "Hole", "Shell", "read_sql", "split_sql"]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,18 +71,16 @@ class Core:
         return self.plan if self.planned is None else self.planned(values)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shell:
     """What is computed from released cores and public tables, in DuckDB's SQL.
 
-    >>> Shell("SELECT 1 AS one", "SELECT 1 AS one", (), (), (), None).text
+    >>> from discreet.plans.sql.reading import read_statement
+    >>> Shell(read_statement("SELECT 1 AS one"), (), (), (), None).text
     'SELECT 1 AS one'
     """
 
-    text: str
-    copied: str
-    """The same for one of many copies of the cores, the one that a row of `copies` names: each core is read from two
-    tables, what noise moves in `core1 moved`, and the rest in `core1 kept`."""
+    statement: exp.Expression
     cores: tuple[Core, ...]
     tables: tuple[Table, ...]
     """The public tables that it reads, under their own names."""
@@ -87,3 +88,35 @@ class Shell:
     """What is known of the columns of the answer, in their order; nothing where they could not be told."""
     policy: Policy
     """The public facts."""
+
+    @cached_property
+    def text(self) -> str:
+        """The shell as it runs: each core is a table of its name."""
+        return self.statement.sql(dialect="duckdb")
+
+    @cached_property
+    def copied(self) -> str:
+        """The same for one of many copies of the cores, the one that a row of `copies` names.
+
+        Each core is read from two tables, what noise moves in `core1 moved`, and the rest in `core1 kept`. The order of
+        rows does not matter where none is cut off.
+        """
+        copied = self.statement.copy()
+        if copied.args.get("limit") is None and copied.args.get("offset") is None:
+            copied.set("order", None)
+        columns = {core.name: core.columns for core in self.cores}
+        for table in list(copied.find_all(exp.Table)):
+            if table.name in columns:
+                alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+                table.replace(exp.Subquery(this=_one_copy(table.name, columns[table.name]), alias=alias))
+        return copied.sql(dialect="duckdb")
+
+
+def _one_copy(core: str, columns: tuple[str, ...]) -> exp.Select:
+    """The columns of a core in the copy that a row names."""
+    select = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in columns))
+    select = select.from_(exp.to_table(f'"{core} moved"', alias="moved"), copy=False)
+    select = select.join(
+        exp.to_table(f'"{core} kept"', alias="kept"), on='moved." place" = kept." place"', dialect="duckdb", copy=False
+    )
+    return select.where('moved." copy" = copies." copy"', dialect="duckdb", copy=False)

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from discreet.tables import Policy, Table
     from discreet.tables.kinds import Kind
 
-__all__ = ["split_sql"]
+__all__ = ["read_sql", "split_sql"]
 
 _MOST_CORES = 64
 
 
-def split_sql(  # noqa: PLR0913 - what a question is planned with
+def read_sql(  # noqa: PLR0913 - what a question is planned with
     policy: Policy,
     text: str,
     *,
@@ -51,11 +51,36 @@ def split_sql(  # noqa: PLR0913 - what a question is planned with
     bounding: Bounding | None = None,
     verified: frozenset[str] = frozenset(),
     kind_of: Callable[[Shell], Kind] | None = None,
+) -> Plan | Shell:
+    """Plan a statement as one question, as `plan_sql` does; what is more than one becomes cores and a shell.
+
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> asked = ["SELECT COUNT(*) AS n FROM people", "SELECT COUNT(*) AS n, RANK() OVER () AS r FROM people"]
+    >>> [type(read_sql(policy, text)).__name__ for text in asked]
+    ['Plan', 'Shell']
+    """
+    statement = read_statement(text, dialect)
+    try:
+        return planned(policy, statement, dialect=dialect, bounding=bounding, verified=verified)
+    except QueryRefused:
+        shell = _split(policy, statement, dialect=dialect, bounding=bounding, verified=verified, kind_of=kind_of)
+        if shell is None:
+            raise
+        return shell
+
+
+def split_sql(
+    policy: Policy,
+    text: str,
+    *,
+    dialect: str = "duckdb",
+    bounding: Bounding | None = None,
+    verified: frozenset[str] = frozenset(),
 ) -> Shell | None:
     """Split a statement into cores and a shell, or refuse it; None if it shows rows of units, so that it has no shell.
 
-    `kind_of` tells what kind of value the last column of a shell holds, without any data; without it, subqueries in
-    cores are refused.
+    Subqueries in cores are refused: what kind of value they give is not known here. `read_sql` can be told.
 
     >>> from discreet.tables import Column, Policy, Table
     >>> visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("ward", keys=["a", "b"])])
@@ -68,6 +93,18 @@ def split_sql(  # noqa: PLR0913 - what a question is planned with
     ['SELECT ward AS ward, COUNT(*) AS n FROM visits GROUP BY ward']
     """
     statement = read_statement(text, dialect)
+    return _split(policy, statement, dialect=dialect, bounding=bounding, verified=verified, kind_of=None)
+
+
+def _split(  # noqa: PLR0913 - what a question is planned with
+    policy: Policy,
+    statement: exp.Expression,
+    *,
+    dialect: str,
+    bounding: Bounding | None,
+    verified: frozenset[str],
+    kind_of: Callable[[Shell], Kind] | None,
+) -> Shell | None:
     if not isinstance(statement, exp.Query):
         return None
     splitter = _Splitter(policy, dialect, bounding, verified, kind_of=kind_of)
@@ -82,24 +119,7 @@ def split_sql(  # noqa: PLR0913 - what a question is planned with
     shell = _total(shell)
     cores, tables = tuple(splitter.cores), tuple(splitter.tables.values())
     lineage = tuple(relation.columns.values())
-    return Shell(shell.sql(dialect="duckdb"), _copied(shell, cores), cores, tables, lineage, policy)
-
-
-def _copied(shell: exp.Expression, cores: tuple[Core, ...]) -> str:
-    """Write the shell for one copy of its cores; the order of rows does not matter where none is cut off."""
-    copied = shell.copy()
-    if copied.args.get("limit") is None and copied.args.get("offset") is None:
-        copied.set("order", None)
-    columns = {core.name: core.columns for core in cores}
-    for table in list(copied.find_all(exp.Table)):
-        if table.name in columns:
-            inner = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in columns[table.name]))
-            inner = inner.from_(exp.to_table(f'"{table.name} moved"', alias="moved"))
-            same = 'moved." place" = kept." place"'
-            inner = inner.join(exp.to_table(f'"{table.name} kept"', alias="kept"), on=same, copy=False)
-            inner = inner.where('moved." copy" = copies." copy"', copy=False)
-            table.replace(exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(table.alias_or_name))))
-    return copied.sql(dialect="duckdb")
+    return Shell(shell, cores, tables, lineage, policy)
 
 
 def _total(shell: exp.Expression) -> exp.Expression:
@@ -209,16 +229,16 @@ class _Splitter:
         self, node: exp.Select, named: Mapping[str, Known], outer: Sources | None
     ) -> tuple[exp.Expression, Relation]:
         names, clause = self._named(node, named, outer)
-        copy = node.copy()
         read: dict[str, Relation] = {}
-        replaced = []
-        for place in _places(copy):
+        sources = []
+        for place in _places(node):
             source, relation = self._source(place, names, outer)
             read[source_name(place)] = relation
-            replaced.append((place, source))
+            sources.append(source)
         if any(isinstance(relation, Private) for relation in read.values()):
             return self._of_units(node, names, clause, read, outer)
-        for place, source in replaced:
+        copy = node.copy()
+        for place, source in zip(list(_places(copy)), sources, strict=True):
             place.replace(source)
         public = all(relation.public for relation in read.values() if isinstance(relation, Free))
         tables = {name: relation.columns for name, relation in read.items() if isinstance(relation, Free)}
@@ -337,7 +357,7 @@ class _Splitter:
         if known is not None:
             return known
         holes = self._holes(texts, names)
-        text = texts[-1].sql(dialect=self.dialect)
+        text = texts[-1].sql(dialect=self.dialect) if holes or len(texts) > 1 else form
         if len(self.cores) >= _MOST_CORES:
             refuse_part(node, f"It has more than {_MOST_CORES} parts that are released.", "a smaller question.")
         name = f"{self._prefix}{len(self.cores) + 1}"
@@ -380,7 +400,7 @@ class _Splitter:
         lineage = tuple(relation.columns.values())
         read = {table.name for table in made.find_all(exp.Table)}
         cores = tuple(core for core in self.cores if core.name in read)
-        shell = Shell(made.sql(dialect="duckdb"), "", cores, tuple(tables.values()), lineage, self.policy)
+        shell = Shell(made, cores, tuple(tables.values()), lineage, self.policy)
         self._count += 1
         keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
         hole = Hole(f"hole{self._count}", shell, self._kind_of(shell), keys)

@@ -55,7 +55,8 @@ def empty_tables(shell: Shell) -> list[ShellTable]:
     """The tables of a shell without rows: what it would give is seen on them before anything is paid.
 
     >>> from discreet.plans.shell import Shell
-    >>> empty_tables(Shell("SELECT 1", "", (), (), (), None))
+    >>> from discreet.plans.sql.reading import read_statement
+    >>> empty_tables(Shell(read_statement("SELECT 1"), (), (), (), None))
     []
     """
     kinds = {core.name: core_kinds(core) for core in shell.cores}
@@ -67,7 +68,8 @@ def kind_of(shell: Shell) -> Kind:
     """Tell what kind of value the last column of a shell holds.
 
     >>> from discreet.plans.shell import Shell
-    >>> kind_of(Shell("SELECT 1, 2.5", "", (), (), (), None)).value
+    >>> from discreet.plans.sql.reading import read_statement
+    >>> kind_of(Shell(read_statement("SELECT 1, 2.5"), (), (), (), None)).value
     'float'
     """
     return SEALED.planned(shell.text, empty_tables(shell)).kinds[-1][0]
