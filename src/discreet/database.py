@@ -12,9 +12,12 @@ from discreet.errors import ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers import open_ledger
 from discreet.ledgers.records import require_analyst, require_purpose
-from discreet.plans import Desk, Frame, plan_sql
+from discreet.plans import Desk, Frame
 from discreet.plans import table as plan_table
+from discreet.plans.shell import Shell, read_sql
 from discreet.releases import Question, Questions
+from discreet.releases.shell import ShellQuestion
+from discreet.releases.shell.tables import kind_of
 from discreet.releases.showing.description import Description
 from discreet.tables import Policy
 
@@ -142,12 +145,19 @@ class Database:
         other._owns_engine = other._owns_ledger = False  # noqa: SLF001 - as above
         return other
 
-    def sql(self, text: str, *, dialect: str = "duckdb", bounding: Bounding | None = None) -> Question:
-        """Plan a question in SQL, or raise QueryRefused; no data is touched."""
-        plan = plan_sql(self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified)
-        return self._question(plan, text)
+    def sql(self, text: str, *, dialect: str = "duckdb", bounding: Bounding | None = None) -> Question | ShellQuestion:
+        """Plan a question in SQL, or raise QueryRefused; no data is touched.
 
-    def ask_all(self, questions: Iterable[str | Question]) -> Questions:
+        What is more than one core (see `discreet.plans.shell`) becomes a `ShellQuestion`, which is asked the same way.
+        """
+        planned = read_sql(
+            self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified, kind_of=kind_of
+        )
+        if isinstance(planned, Shell):
+            return ShellQuestion(planned, self._engine, self._ledger, self._analyst, self._purpose, text)
+        return self._question(planned, text)
+
+    def ask_all(self, questions: Iterable[str | Question | ShellQuestion]) -> Questions:
         """Plan several questions under one price: `.release(epsilon=1)` answers all of them for it, or none.
 
         The price is the most that they cost together, in the dataset's budget and in every one that has a limit.
@@ -161,7 +171,7 @@ class Database:
         (2, Pure(epsilon=7))
         """
         listed = None if isinstance(questions, str) or not isinstance(questions, Iterable) else list(questions)
-        if listed is None or not all(isinstance(question, str | Question) for question in listed):
+        if listed is None or not all(isinstance(question, str | Question | ShellQuestion) for question in listed):
             msg = "questions must be a list; each is SQL in quotes or a question, such as db.table('visits').agg(…)."
             raise ParameterError(msg)
         return Questions(
@@ -214,7 +224,7 @@ class Database:
 
     def stream(  # noqa: PLR0913 - each is a public fact of the stream
         self,
-        text: str | Question,
+        text: str | Question | ShellQuestion,
         *,
         horizon: SupportsIndex,
         rows: SupportsIndex,

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from discreet.engines.loan import Loan
     from discreet.engines.sql.checks import Declared
     from discreet.engines.sql.losses import TableLosses
+    from discreet.engines.sql.statements import Columns
     from discreet.ledgers import Ledger
     from discreet.plans import Extract
     from discreet.plans.nodes import Aggregate
-    from discreet.tables import Policy, Value
+    from discreet.tables import Policy, Table, Value
 
 __all__ = ["Aggregates", "Engine", "Prepared", "Snapshot"]
 
@@ -238,6 +239,9 @@ class Engine(Protocol):
 
         With `named` the rows know their units by name, for a method that reads them more than once.
         """
+
+    def public_rows(self, table: Table) -> Columns:
+        """Read a public table, its declared columns as they are declared; refuse a private or a very long one."""
 
     def verify(self, policy: Policy) -> Mapping[Declared, bool]:
         """Tell which facts of the policy hold that only a look at all rows can verify; for the owner alone."""

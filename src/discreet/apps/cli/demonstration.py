@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from discreet.apps.cli.hospital import Patient
-    from discreet.releases import Answer
+    from discreet.releases.showing.shown import ShownAnswer
 
 __all__ = ["Scene", "story"]
 
@@ -101,7 +101,7 @@ def _asked(db: Database) -> Iterator[Scene]:
     )
 
 
-def _laid_out(answer: Answer) -> object:
+def _laid_out(answer: ShownAnswer) -> object:
     rows = [[cell_text(cell.value, cell.error, exact=cell.exact) for cell in row.values()] for row in answer.cells()]
     return table(answer.columns, rows, numbers=answer.columns[1:])
 

@@ -24,9 +24,13 @@ from discreet.engines.loan import Loan
 from discreet.engines.sql.checks import Declared, declared_facts, most_alike
 from discreet.engines.sql.lending import lent_arrays, lent_text
 from discreet.engines.sql.losses import TableLosses, losses
-from discreet.engines.sql.statements import Statements
+from discreet.engines.sql.rows import count_rows
+from discreet.engines.sql.statements import Statements, written
+from discreet.engines.sql.words import alias, column, select
 from discreet.errors import EngineError, ParameterError, TimeLimitError
 from discreet.exact import integer
+from discreet.plans.nodes import Scan
+from discreet.plans.refusals import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,11 +43,13 @@ if TYPE_CHECKING:
     from discreet.ledgers import Ledger
     from discreet.plans import Extract
     from discreet.plans.nodes import Aggregate, Node
-    from discreet.tables import Policy
+    from discreet.tables import Policy, Table
 
-__all__ = ["Aside", "Results", "SQLEngine", "Watch"]
+__all__ = ["MOST_PUBLIC_ROWS", "Aside", "Results", "SQLEngine", "Watch"]
 
 Found = TypeVar("Found")
+MOST_PUBLIC_ROWS = 1_000_000
+"""A public table of more rows is read by joins alone, and not as a whole."""
 _AGAIN = 0.05
 """After so many seconds who waits looks again, at signals and at whether an interrupt came between two statements."""
 
@@ -294,6 +300,21 @@ class SQLEngine(ABC):
                 read(results[0])
 
         return Loan(extract, ledger, rows, self.alive, (analyst, purpose))
+
+    def public_rows(self, table: Table) -> Columns:
+        """Read a public table, its declared columns as they are declared; refuse a private or a very long one."""
+        if not table.public:
+            msg = f"table {table.name!r} is private; its rows are nobody's to read, and it is asked with aggregates."
+            raise ParameterError(msg)
+        node = Scan(table)
+        relation = self._emitter.relation(node)
+        counted = select([alias(count_rows(), "n")], relation.query)
+        (((count, *_), *_),) = self._read([node], [[written(counted, self._emitter.dialect)]])
+        if int(str(count)) > MOST_PUBLIC_ROWS:
+            why = f"It has more than {MOST_PUBLIC_ROWS:,} rows, more than are read at once."
+            refuse(table.name, why=why, instead="a part of it, as a public table of its own.")
+        listed = select([column(name) for name in relation.names.values()], relation.query)
+        return self._read([node], [[written(listed, self._emitter.dialect)]])[0]
 
     def verify(self, policy: Policy) -> dict[Declared, bool]:
         """Tell which declared facts hold in the stored rows: the owner's check, and never an analyst's.

@@ -21,6 +21,7 @@ from discreet.plans.nodes.node import digest
 from discreet.plans.normal import Bounding, normal
 from discreet.plans.refusals import refuse
 from discreet.privacy import NeighborRelation
+from discreet.releases import Question
 from discreet.tables.kinds import Kind, as_date, as_timestamp
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.plans import Plan
     from discreet.plans.expressions import Expression
     from discreet.plans.nodes import Node
-    from discreet.releases import Question
+    from discreet.releases.shell.question import ShellQuestion
     from discreet.tables import Policy
 
 __all__ = ["Clock", "StreamAsker", "TableStream", "stream_of"]
@@ -61,7 +62,7 @@ class StreamAsker(Protocol):
     def ledger(self) -> Ledger:
         """What pays."""
 
-    def sql(self, text: str, *, bounding: Bounding | None = None) -> Question:
+    def sql(self, text: str, *, bounding: Bounding | None = None) -> Question | ShellQuestion:
         """Plan a question."""
 
 
@@ -146,7 +147,7 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
     asker: StreamAsker,
     engine: Engine,
     who: tuple[str | None, str | None],
-    text: str | Question,
+    text: str | Question | ShellQuestion,
     *,
     horizon: SupportsIndex,
     rows: SupportsIndex,
@@ -158,6 +159,9 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
     """Open a stream for an analyst and a purpose; see `Database.stream`."""
     most = integer(rows, name="rows", least=1, most=1 << 40)
     question = asker.sql(text, bounding=Bounding(rows=most)) if isinstance(text, str) else text
+    if not isinstance(question, Question):
+        msg = f"text is more than one count per period, and more than that is not streamed. Write {_INSTEAD}"
+        raise ParameterError(msg)
     plan, ledger = question.plan, asker.ledger
     period, others = _parts(plan)
     facts = period.operands[0].facts(plan.request.relation.schema)

@@ -17,7 +17,7 @@ from discreet.plans.expressions.casts import Cast
 from discreet.plans.expressions.choice import Case, Coalesce, Greatest, Least, NullIf
 from discreet.plans.expressions.comparison import Equal, IsNull, Less, LessOrEqual, NotEqual
 from discreet.plans.expressions.dates import AddDays, DatePart, DateTrunc, DaysBetween
-from discreet.plans.expressions.expression import Column, Expression, Literal, Operation, Strict
+from discreet.plans.expressions.expression import Column, Expression, Literal, Operation, Released, Strict
 from discreet.plans.expressions.logic import And, In, Not, Or
 from discreet.plans.expressions.moments import FormatDate, Microseconds, MomentOf, Period
 from discreet.plans.expressions.numeric import Abs, Bucket, Ceil, Exp, Floor, Ln, Power, Round, Sign, Sqrt
@@ -71,6 +71,7 @@ __all__ = [
     "Period",
     "Position",
     "Power",
+    "Released",
     "Remainder",
     "Replace",
     "Round",

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.sql.reading import Scope
 
-__all__ = ["PART", "Scalars", "fitting", "numbered_as"]
+__all__ = ["PART", "RELEASED", "Scalars", "fitting", "numbered_as"]
+
+RELEASED = "released"
+"""Under this name a placeholder carries the constant that a subquery will be released as."""
 
 Rule: TypeAlias = "Callable[[Scalars, exp.Expression], Expression]"
 
@@ -454,6 +457,12 @@ def numbered_as(node: exp.Expression) -> str:
     return node.sql()
 
 
+def _released(scalars: Scalars, node: exp.Expression) -> Expression:
+    """What the splitter put in the place of a subquery; whoever asks cannot write it, as it has no text."""
+    released = node.meta.get(RELEASED)
+    return released if isinstance(released, e.Released) else scalars.refuse(node)
+
+
 _PARTS = {
     "dayofweek": "dow",
     "weekday": "dow",
@@ -555,5 +564,6 @@ RULES: dict[type[exp.Expression], Rule] = {
     **NUMBERS,
     **TEXTS,
     **MOMENTS,
+    exp.Placeholder: _released,
 }
 """The allow-list: a syntax node that is not a key here is refused."""

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.tables import Policy
 
-__all__ = ["plan_sql"]
+__all__ = ["plan_sql", "planned", "read_question"]
+
+_TODAY, _OPTIONS = "today", "options"
+"""Under these names a statement carries what was read beside it; the cores of one that is split carry it too."""
 
 _MOST_ROWS = 1_000_000
 
@@ -67,11 +70,44 @@ def plan_sql(
     ...
     discreet.errors.QueryRefused: *: No single row is ever shown. Write instead: COUNT(*), AVG(x) or SUM(x).
     """
-    text, options = read_options(text) if isinstance(text, str) else (text, None)
-    statement = read_statement(text, dialect)
-    today = policy.today if policy.today is not None and dated(statement, policy.today) else None
+    return planned(policy, read_question(policy, text, dialect), dialect=dialect, bounding=bounding, verified=verified)
+
+
+def read_question(policy: Policy, text: str, dialect: str = "duckdb") -> exp.Expression:
+    """Parse a question; the policy's day stands for CURRENT_DATE, and Google's clause beside the statement.
+
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> read_question(policy, "SELECT COUNT(*) FROM people").sql()
+    'SELECT COUNT(*) FROM people'
+    """
+    plain, options = read_options(text) if isinstance(text, str) else (text, None)
+    statement = read_statement(plain, dialect)
+    if policy.today is not None and dated(statement, policy.today):
+        statement.meta[_TODAY] = policy.today
+    if options is not None:
+        statement.meta[_OPTIONS] = options
+    return statement
+
+
+def planned(
+    policy: Policy,
+    statement: exp.Expression,
+    *,
+    dialect: str = "duckdb",
+    bounding: Bounding | None = None,
+    verified: frozenset[str] = frozenset(),
+) -> Plan:
+    """Plan a statement that was read already.
+
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> list(planned(policy, read_question(policy, "SELECT COUNT(*) AS n FROM people")).columns)
+    ['n']
+    """
+    options = statement.meta.get(_OPTIONS)
     try:
-        request = replace(_request(Relations(policy, dialect, verified), statement), today=today)
+        request = replace(_request(Relations(policy, dialect, verified), statement), today=statement.meta.get(_TODAY))
         if options is not None:
             bounding = bounding or options.bounding
             require_unit(request.relation, options.unit)
