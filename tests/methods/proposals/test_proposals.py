@@ -317,6 +317,15 @@ def test_any_name_is_asked_about(name: str) -> None:
     assert proposal.policy.table(f"of {name}").column(name).bounds.finite
 
 
+@pytest.mark.parametrize("line", ["user_id;ward;cost", "user_id\tward", "user_id|ward"])
+def test_cells_that_something_else_separates_buy_nothing(tmp_path: Path, line: str) -> None:
+    (tmp_path / "t.csv").write_text(line + "\n" + "".join(f"{n};a;5\n" for n in range(100)))
+    with pytest.raises(ParameterError, match="separated by commas"):
+        propose(tmp_path / "t.csv", row_is_unit=True, epsilon="0.5", ledger=str(tmp_path / "l.sqlite"))
+    assert not (tmp_path / "l.sqlite").exists()
+    assert propose(tmp_path / "t.csv", row_is_unit=True, header=True).policy.table("t").name == "t"
+
+
 @pytest.mark.parametrize(
     "names", [["39", "State-gov"], ["a", "2020-01-01"], ["a", "?"], ["x", "1.5e3"], ["a@b.org", "c"]]
 )

@@ -128,10 +128,28 @@ def _require_columns(tables: Mapping[str, Columns], unit: str | None, *, header:
             "--header (in Python: header=True)."
         )
         raise ParameterError(msg)
+    joined = None if header else _joined(tables)
+    if joined is not None:
+        table, separator = joined
+        msg = (
+            f"table {shown(table)} has one column, whose name holds {shown(separator)}: is that what separates its "
+            "cells? Those of .csv and .data files are separated by commas, those of .tsv files by tabs. Write the file "
+            "anew so; if this is a name, say so with --header (in Python: header=True)."
+        )
+        raise ParameterError(msg)
     known = [column for columns in tables.values() for column in columns]
     if unit is not None and unit not in known:
         msg = f"unit is {shown(unit)}, which is no column.{hint(unit, known)}"
         raise ParameterError(msg)
+
+
+def _joined(tables: Mapping[str, Columns]) -> tuple[str, str] | None:
+    """Find a table whose cells another character separates, by its line of names: all of them are one name then."""
+    for table, columns in tables.items():
+        separator = next((mark for mark in ";\t|" if len(columns) == 1 and mark in next(iter(columns))), None)
+        if separator is not None:
+            return table, separator
+    return None
 
 
 def _number(given: Number, name: str) -> str:
