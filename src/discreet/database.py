@@ -12,20 +12,24 @@ from discreet.errors import ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers import open_ledger
 from discreet.ledgers.records import require_analyst, require_purpose
-from discreet.plans import Desk, Frame, plan_sql
+from discreet.plans import Desk, Frame
 from discreet.plans import table as plan_table
+from discreet.plans.shell import Shell, read_sql
 from discreet.releases import Question, Questions
+from discreet.releases.shell import ShellQuestion
+from discreet.releases.shell.tables import kind_of
 from discreet.releases.showing.description import Description
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    import datetime as dt
     from typing import Self, SupportsIndex
 
     from discreet.engines import Loan
     from discreet.exact import Number
     from discreet.ledgers import Ledger, Statement
     from discreet.methods.adaptive.watching import Watching
+    from discreet.methods.streaming.table_stream import TableStream
     from discreet.plans import Bounding, Extract, Plan
     from discreet.privacy.costs import Amount
 
@@ -39,7 +43,7 @@ class Database:
     Parquet files, a DuckDB file, a PostgreSQL or Spark address. Without it, the policy's own. `ledger` keeps the
     budget: a `Ledger`, a path, `postgresql://…` or `"memory"`. Without one it is the policy's (`[ledger] url`); a
     policy that comes from no file and names no ledger is kept in memory, and opening the data again starts its budget
-    anew. Who hands out answers gives a durable one; `discreet.open` does, and refuses a policy file whose
+    anew. Whoever hands out answers gives a durable one; `discreet.open` does, and refuses a policy file whose
     `[ledger] url` is "memory". `analyst` is whose rights and budget count, `purpose` what the answers are for.
 
     >>> import pyarrow as pa
@@ -141,12 +145,19 @@ class Database:
         other._owns_engine = other._owns_ledger = False  # noqa: SLF001 - as above
         return other
 
-    def sql(self, text: str, *, dialect: str = "duckdb", bounding: Bounding | None = None) -> Question:
-        """Plan a question in SQL, or raise QueryRefused; no data is touched."""
-        plan = plan_sql(self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified)
-        return self._question(plan, text)
+    def sql(self, text: str, *, dialect: str = "duckdb", bounding: Bounding | None = None) -> Question | ShellQuestion:
+        """Plan a question in SQL, or raise QueryRefused; no data is touched.
 
-    def ask_all(self, questions: Iterable[str | Question]) -> Questions:
+        What is more than one core (see `discreet.plans.shell`) becomes a `ShellQuestion`, which is asked the same way.
+        """
+        planned = read_sql(
+            self._policy, text, dialect=dialect, bounding=bounding, verified=self._verified, kind_of=kind_of
+        )
+        if isinstance(planned, Shell):
+            return ShellQuestion(planned, self._engine, self._ledger, self._analyst, self._purpose, text)
+        return self._question(planned, text)
+
+    def ask_all(self, questions: Iterable[str | Question | ShellQuestion]) -> Questions:
         """Plan several questions under one price: `.release(epsilon=1)` answers all of them for it, or none.
 
         The price is the most that they cost together, in the dataset's budget and in every one that has a limit.
@@ -160,7 +171,7 @@ class Database:
         (2, Pure(epsilon=7))
         """
         listed = None if isinstance(questions, str) or not isinstance(questions, Iterable) else list(questions)
-        if listed is None or not all(isinstance(question, str | Question) for question in listed):
+        if listed is None or not all(isinstance(question, str | Question | ShellQuestion) for question in listed):
             msg = "questions must be a list; each is SQL in quotes or a question, such as db.table('visits').agg(…)."
             raise ParameterError(msg)
         return Questions(
@@ -211,6 +222,52 @@ class Database:
             name=name,
         )
 
+    def stream(  # noqa: PLR0913 - each is a public fact of the stream
+        self,
+        text: str | Question | ShellQuestion,
+        *,
+        horizon: SupportsIndex,
+        rows: SupportsIndex,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        start: dt.date | None = None,
+        name: str = "stream",
+    ) -> TableStream:
+        """Count the rows of a table that grows, period after period, for one price in all.
+
+        The question groups by the start of a period, and perhaps by known keys. `horizon` is how many periods there may
+        be, `rows` how many rows of one unit count in all of them together, `start` when the first begins (without it,
+        the lower bound of the clock's column). The whole price is taken when the stream is first opened; opened again
+        with the same parameters and `name`, by another process or with a later version of the data, it goes on.
+        `advance()` takes a step for each period that is over.
+
+        >>> import datetime as dt, pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> day = Column("day", type="date", lower="2024-01-01", upper="2030-01-01")
+        >>> visits = Table("visits", unit="id", columns=[day])
+        >>> days = pa.table({"id": range(300), "day": [dt.date(2024, 1, 1 + place % 3) for place in range(300)]})
+        >>> sql = "SELECT DATE_TRUNC('day', day) AS d, COUNT(*) AS n FROM visits GROUP BY 1"
+        >>> with Database(Policy([visits], epsilon=99), {"visits": days}) as db:
+        ...     with db.stream(sql, horizon=365, rows=1, epsilon=99) as stream:
+        ...         sums = stream.advance(dt.datetime(2024, 1, 3, 12, tzinfo=dt.UTC))
+        >>> [sum_.value for sum_ in sums], sums[-1].details["until"]
+        ([100, 200], '2024-01-03')
+        """
+        from discreet.methods.streaming.table_stream import stream_of
+
+        return stream_of(
+            self,
+            self._engine,
+            (self._analyst, self._purpose),
+            text,
+            horizon=horizon,
+            rows=rows,
+            epsilon=epsilon,
+            rho=rho,
+            start=start,
+            name=name,
+        )
+
     def table(self, name: str) -> Frame[Question, Loan]:
         """Start a question at a table, in Python; or a loan of its rows, for a method that computes with rows."""
         scanned = plan_table(self._policy, name, verified=self._verified)
@@ -231,9 +288,7 @@ class Database:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -270,7 +325,7 @@ def open(  # noqa: A001 - used as discreet.open
 
     What is spent is kept in a durable ledger: the policy's own (`[ledger] url`), else `<policy stem>.ledger.sqlite`
     beside the file. Opening the data again, in this process or another, continues it. A policy file that names
-    "memory" there is refused; `ledger="memory"`, for a budget that ends with the process, is for who opens it to say.
+    "memory" there is refused; that a budget ends with the process is for whoever opens it to say: `ledger="memory"`.
 
     >>> import pathlib, tempfile
     >>> text = '[source]\nurl = "."\n[budget]\nepsilon = 1\n[tables.people]\nrow_is_unit = true\n'

@@ -81,7 +81,8 @@ CALLS: dict[tuple[str, ...], list[str]] = {
     ("version", "new"): ["P"],
     ("version", "show"): ["P"],
 }
-OWN_TESTS = {"account", "calibrate", "demo"}  # numbers in, numbers out: test_cli; a whole show: test_demo
+# Numbers in, numbers out: test_cli; a whole show: test_demo; what is written and read again: test_stream, test_train.
+OWN_TESTS = {"account", "calibrate", "demo", "predict", "stream", "train"}
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import discreet
 from discreet.engines import open_engine
 from discreet.engines.duckdb import DuckDB, describing
 from discreet.engines.duckdb.owned import OwnedTable
+from discreet.engines.duckdb.shell import Sealed
 from discreet.engines.sql.words import call, select, string, table, try_cast, written
 from discreet.errors import EngineError, ParameterError
 from discreet.plans import plan_sql
@@ -201,7 +202,8 @@ def test_no_connection_draws_its_progress(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(duckdb, "connect", connect)
     with DuckDB(POLICY, DATA), describing._connected(), OwnedTable(DATA["visits"]):
-        assert len(made) == 3
+        assert Sealed().run("SELECT 1 AS one", []).rows == [(1,)]
+        assert len(made) == 4
         for connection in made:
             settings = ", ".join(f"current_setting('{setting}')" for setting in SILENT)
             assert connection.execute(f"SELECT {settings}").fetchone() == (False, False)
@@ -210,10 +212,10 @@ def test_no_connection_draws_its_progress(monkeypatch: pytest.MonkeyPatch) -> No
 SILENT = ("enable_progress_bar", "enable_progress_bar_print")
 
 
-def test_all_connections_to_duckdb_are_in_three_places() -> None:
+def test_all_connections_to_duckdb_are_in_four_places() -> None:
     folder = Path(discreet.__file__).parent
     made = [file.name for file in folder.rglob("*.py") if "duckdb.connect(" in _without_examples(file)]
-    assert sorted(made) == ["describing.py", "engine.py", "owned.py"]
+    assert sorted(made) == ["describing.py", "engine.py", "owned.py", "shell.py"]
 
 
 def _without_examples(file: Path) -> str:

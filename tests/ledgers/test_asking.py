@@ -97,7 +97,7 @@ def test_all_parts_together_keep_the_price_in_every_currency(weights: list[int] 
                 [COUNT, SUM, "SELECT city, COUNT(*) AS n FROM visits GROUP BY city"][: 3 if facts else 2]
             )
             weighed = None if weights is None else weights[: len(asked.questions)]
-            parts = asked._parts(Price.read(stated, epsilon=1), weighed)
+            _, parts = asked._divided(Price.read(stated, epsilon=1), weighed)
         assert sum((part.epsilon or Fraction(0)) for part in parts) <= 1
         assert sum(part.delta for part in parts) <= stated.release_delta
 

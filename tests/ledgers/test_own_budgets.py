@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from discreet.ledgers import Ledger
     from discreet.privacy.costs import Amount
-    from discreet.releases import Answer
     from tests.ledgers.stores import Place
 
 COUNT = "SELECT COUNT(*) AS n FROM t"
@@ -209,7 +208,7 @@ def step(draw: Random, databases: list[Database]) -> None:
     previews = together.preview(**price)
     before = spent(ledger)
     try:
-        answers: list[Answer] = together.release(**price)
+        answers = together.release(**price)
     except BudgetError:
         assert spent(ledger) == before
         assert len(asked) > 1 or not previews[0].fits

@@ -102,7 +102,7 @@ def test_promise_2_the_filter_is_fixed_when_the_ledger_is_created(
     with dp.open(policy) as db:
         assert limit is None or db.remaining == limit
         if isinstance(db.remaining, ZCDP):
-            assert db.remaining.delta == db.policy.delta_spend
+            assert db.remaining.delta == db.policy.budget.delta - db.policy.delta_conversion
     (opened,) = lines_of(policy, "opened")
     assert opened.body["terms"]["filter"] == kind
     edit(

@@ -92,8 +92,7 @@ def test_computed_keys_and_limits() -> None:
 
 def test_refusals_and_wrong_arguments() -> None:
     visits = table(POLICY, "visits")
-    with pytest.raises(QueryRefused, match="asks for rows"):
-        visits.group_by("ward").agg()
+    assert visits.group_by("ward").agg().aggregate.groups == 3  # the keys alone
     with pytest.raises(QueryRefused, match="group of its own"):
         visits.group_by("patient_id").agg(n=aggregates.count())
     with pytest.raises(QueryRefused, match="no public bounds"):

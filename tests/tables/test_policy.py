@@ -64,11 +64,7 @@ def test_the_policy_of_the_documentation() -> None:
     policy = Policy.from_toml(HOSPITAL, dataset="hospital")
     visits, patients, wards = policy.table("visits"), policy.table("patients"), policy.table("wards")
     assert (policy.budget.epsilon, policy.budget.delta) == (Fraction(3), Fraction(1, 10**6))
-    assert (policy.filter, policy.release_delta, policy.delta_spend) == (
-        "best",
-        Fraction(1, 10**9),
-        Fraction(1, 10**6),
-    )
+    assert (policy.filter, policy.release_delta) == ("best", Fraction(1, 10**9))
     assert (visits.unit_kind, patients.unit_kind, wards.unit_kind) == ("patient", "patient", None)
     assert (visits.rows_per_unit, patients.rows_per_unit, patients.unit_is_unique) == (20, 1, True)
     assert visits.column("patient_id").kind is Kind.TEXT

@@ -16,7 +16,6 @@ from discreet.exact import integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
     from typing import Self
 
     from numpy.typing import NDArray
@@ -24,10 +23,11 @@ if TYPE_CHECKING:
     from discreet.engines.loan import Loan
     from discreet.engines.sql.checks import Declared
     from discreet.engines.sql.losses import TableLosses
+    from discreet.engines.sql.statements import Columns
     from discreet.ledgers import Ledger
     from discreet.plans import Extract
     from discreet.plans.nodes import Aggregate
-    from discreet.tables import Policy, Value
+    from discreet.tables import Policy, Table, Value
 
 __all__ = ["Aggregates", "Engine", "Prepared", "Snapshot"]
 
@@ -226,8 +226,22 @@ class Engine(Protocol):
     def run(self, questions: Sequence[Prepared]) -> list[Aggregates]:
         """Compute questions that were prepared here in one snapshot, each within its own time; all, or none."""
 
-    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
-        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
+    def lend(
+        self,
+        extract: Extract,
+        ledger: Ledger,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        *,
+        named: bool = False,
+    ) -> Loan:
+        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger.
+
+        With `named` the rows know their units by name, for a method that reads them more than once.
+        """
+
+    def public_rows(self, table: Table) -> Columns:
+        """Read a public table, its declared columns as they are declared; refuse a private or a very long one."""
 
     def verify(self, policy: Policy) -> Mapping[Declared, bool]:
         """Tell which facts of the policy hold that only a look at all rows can verify; for the owner alone."""
@@ -244,7 +258,5 @@ class Engine(Protocol):
     def __enter__(self) -> Self:
         """Use the engine in a with statement."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Close it."""

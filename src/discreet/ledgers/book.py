@@ -27,7 +27,6 @@ from discreet.ledgers.verification import Verification, verified
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
-    from types import TracebackType
     from typing import Self
 
     from discreet.ledgers.page import HeadFile, Page, State
@@ -173,9 +172,7 @@ class Book(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __reduce__(self) -> str:

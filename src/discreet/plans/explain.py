@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.plans.expressions import Column, Literal
+from discreet.plans.expressions import Column, Literal, Released
 from discreet.plans.nodes import BoundGroups, BoundRows
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def written(expression: Expression) -> str:
     """
     if isinstance(expression, Column):
         return expression.name
+    if isinstance(expression, Released):
+        return expression.name or "a released constant"
     if isinstance(expression, Literal):
         return repr(expression.value) if isinstance(expression.value, str) else str(expression.value)
     head, *rest = expression.canonical()

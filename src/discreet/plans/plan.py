@@ -23,9 +23,12 @@ from discreet.plans.nodes.node import (
 )
 from discreet.plans.normal import Bounding, Shape, bounded, clipped, normal, simplified, unlimited
 from discreet.plans.refusals import refuse
+from discreet.plans.statistics import RowCount
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.nodes import Node
@@ -68,6 +71,8 @@ class Request:
     having: Expression | None = None
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
+    today: dt.date | None = None
+    """The day that CURRENT_DATE stands for, as the policy declares it, if the question asks for it."""
 
     @property
     def released(self) -> dict[str, Facts]:
@@ -110,7 +115,7 @@ class Plan:
             msg = f"bounding is {shown(self.bounding)}; it must be a Bounding, such as Bounding(rows=5)."
             raise ParameterError(msg)
         require_own_tables(self.policy, self.request.relation)
-        if not self.request.measures:
+        if not self.request.measures and not self.request.keys:
             refuse(
                 "SELECT",
                 why="It asks for rows or keys, not for statistics of many units.",
@@ -225,7 +230,12 @@ class Plan:
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
-        """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order."""
+        """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order.
+
+        A question for keys alone releases none; an engine that looks for groups counts rows all the same.
+        """
+        if not self.request.measures:
+            return (RowCount(),)
         return tuple(dict.fromkeys(needed for name, _ in self.request.measures for needed in self._needs[name]))
 
     @property
@@ -281,9 +291,10 @@ class Plan:
         """Say what is computed, what one unit can move, and what is assumed; from public facts alone."""
         request, aggregate = self.request, self.aggregate
         neighbors = self.policy.budget.neighbors
+        measures = ", ".join(f"{name} = {measure.describe()}" for name, measure in request.measures)
         lines = [
             f"answer: {', '.join(name for name, _ in request.outputs)}",
-            f"measures: {', '.join(f'{name} = {measure.describe()}' for name, measure in request.measures)}",
+            f"measures: {measures or 'none, the groups alone'}",
             *(f"  {name} = {written(expression)}{self._within(name)}" for name, expression in self._columns),
             aggregate.describe(),
             *relation_lines(aggregate.child),
@@ -291,6 +302,8 @@ class Plan:
             *share_lines(aggregate, neighbors),
             *dropped_lines(aggregate),
         ]
+        if request.today is not None:
+            lines.append(f"CURRENT_DATE is {request.today}, as the owner declares it for this version of the data.")
         if request.having is not None or request.order or request.limit is not None:
             lines.append("HAVING, ORDER BY and LIMIT act on the noisy values.")
         return "\n".join(lines)

@@ -31,7 +31,7 @@ from discreet.engines.sql.words import (
     select,
     table,
 )
-from discreet.plans.expressions import Column, Expression, Literal, Operation
+from discreet.plans.expressions import Column, Expression, Literal, Operation, Released
 from discreet.plans.expressions.expression import Facts
 from discreet.plans.statistics import (
     DistinctCount,
@@ -164,7 +164,7 @@ class Rows:
     def _computed(self, expression: Expression) -> Cell:
         if isinstance(expression, Column):
             return Cell(column(self._names[expression.name]), self.schema[expression.name])
-        if isinstance(expression, Literal):
+        if isinstance(expression, Literal | Released):
             return Cell(self.dialect.literal(expression.value, expression.kind), expression.facts({}))
         assert isinstance(expression, Operation)  # noqa: S101 - the only other kind of expression
         cells = [self.cell(operand) for operand in expression.operands]

@@ -24,13 +24,16 @@ from discreet.engines.loan import Loan
 from discreet.engines.sql.checks import Declared, declared_facts, most_alike
 from discreet.engines.sql.lending import lent_arrays, lent_text
 from discreet.engines.sql.losses import TableLosses, losses
-from discreet.engines.sql.statements import Statements
+from discreet.engines.sql.rows import count_rows
+from discreet.engines.sql.statements import Statements, written
+from discreet.engines.sql.words import alias, column, select
 from discreet.errors import EngineError, ParameterError, TimeLimitError
 from discreet.exact import integer
+from discreet.plans.nodes import Scan
+from discreet.plans.refusals import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import TracebackType
     from typing import Self
 
     from discreet.engines.engine import Prepared
@@ -40,11 +43,13 @@ if TYPE_CHECKING:
     from discreet.ledgers import Ledger
     from discreet.plans import Extract
     from discreet.plans.nodes import Aggregate, Node
-    from discreet.tables import Policy
+    from discreet.tables import Policy, Table
 
-__all__ = ["Aside", "Results", "SQLEngine", "Watch"]
+__all__ = ["MOST_PUBLIC_ROWS", "Aside", "Results", "SQLEngine", "Watch"]
 
 Found = TypeVar("Found")
+MOST_PUBLIC_ROWS = 1_000_000
+"""A public table of more rows is read by joins alone, and not as a whole."""
 _AGAIN = 0.05
 """After so many seconds who waits looks again, at signals and at whether an interrupt came between two statements."""
 
@@ -274,9 +279,17 @@ class SQLEngine(ABC):
             raise ParameterError(msg)
         return question._statements  # noqa: SLF001 - of this module
 
-    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
+    def lend(
+        self,
+        extract: Extract,
+        ledger: Ledger,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        *,
+        named: bool = False,
+    ) -> Loan:
         """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
-        text = lent_text(extract, self._emitter)
+        text = lent_text(extract, self._emitter, named=named)
 
         def rows(take: Callable[[Arrays], None], *, whole: bool) -> None:
             def read(columns: Columns) -> None:
@@ -287,6 +300,21 @@ class SQLEngine(ABC):
                 read(results[0])
 
         return Loan(extract, ledger, rows, self.alive, (analyst, purpose))
+
+    def public_rows(self, table: Table) -> Columns:
+        """Read a public table, its declared columns as they are declared; refuse a private or a very long one."""
+        if not table.public:
+            msg = f"table {table.name!r} is private; its rows are nobody's to read, and it is asked with aggregates."
+            raise ParameterError(msg)
+        node = Scan(table)
+        relation = self._emitter.relation(node)
+        counted = select([alias(count_rows(), "n")], relation.query)
+        (((count, *_), *_),) = self._read([node], [[written(counted, self._emitter.dialect)]])
+        if int(str(count)) > MOST_PUBLIC_ROWS:
+            why = f"It has more than {MOST_PUBLIC_ROWS:,} rows, more than are read at once."
+            refuse(table.name, why=why, instead="a part of it, as a public table of its own.")
+        listed = select([column(name) for name in relation.names.values()], relation.query)
+        return self._read([node], [[written(listed, self._emitter.dialect)]])[0]
 
     def verify(self, policy: Policy) -> dict[Declared, bool]:
         """Tell which declared facts hold in the stored rows: the owner's check, and never an analyst's.
@@ -323,9 +351,7 @@ class SQLEngine(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -18,7 +18,6 @@ from discreet.releases import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
     from typing import Self, SupportsIndex
 
     from discreet.engines import Engine
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms import Release
     from discreet.methods.adaptive.sparse_vector import Told
     from discreet.plans import Plan
+    from discreet.releases.shell import ShellQuestion
     from discreet.tables import Policy
 
 __all__ = ["Asker", "Watching", "rows_moved", "watch"]
@@ -48,7 +48,7 @@ class Asker(Protocol):
     def ledger(self) -> Ledger:
         """What pays."""
 
-    def sql(self, text: str) -> Question:
+    def sql(self, text: str) -> Question | ShellQuestion:
         """Plan a question."""
 
 
@@ -182,7 +182,7 @@ class Watching:
         """What it promises, and how far from the threshold a count is told apart."""
         return self._session.promise
 
-    def ask(self, question: str | Question) -> Release[Told]:
+    def ask(self, question: str | Question | ShellQuestion) -> Release[Told]:
         """Tell whether a count is above the threshold.
 
         Below is free, and so is what was asked before. The count is computed in the engine after the session was seen
@@ -230,9 +230,7 @@ class Watching:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -29,6 +29,7 @@ __all__ = [
     "Literal",
     "Narrowed",
     "Operation",
+    "Released",
     "Schema",
     "Strict",
     "refuse_kinds",
@@ -460,6 +461,44 @@ class Literal(Expression):
         """The kind and the value; floats by their shortest decimal, dates in ISO form."""
         plain = self.value if isinstance(self.value, bool | int | str | None) else _text(self.value)
         return [self.symbol, self.kind.value, plain]
+
+
+@dataclass(frozen=True, slots=True)
+class Released(Expression):
+    """A constant that is released before the question: public by then, but unknown when the question is planned.
+
+    So nothing is known about it but its kind: no bounds, keys or noise depend on which constant it will be, and the
+    plan is the same for every one. `name` stands for it as long as it is not there.
+
+    >>> Released("hole1", Kind.FLOAT).facts({}).bounds, Released("", Kind.FLOAT, 2.5).evaluate({})
+    (Bounds(None, None), 2.5)
+    """
+
+    symbol: ClassVar[str] = "released"
+
+    name: str
+    kind: Kind
+    value: Value = None
+    operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
+    parts: int = field(default=1, init=False, repr=False, compare=False)
+    depth: int = field(default=1, init=False, repr=False, compare=False)
+
+    def with_operands(self, operands: tuple[Expression, ...]) -> Expression:  # noqa: ARG002 - there are none
+        """A constant has no operands."""
+        return self
+
+    def facts(self, schema: Schema) -> Facts:  # noqa: ARG002 - a constant is the same everywhere
+        """The kind alone, whatever the value is."""
+        return Facts(self.kind)
+
+    def evaluate(self, row: Mapping[str, Value]) -> Value:  # noqa: ARG002 - a constant is the same everywhere
+        """The constant."""
+        return self.value
+
+    def canonical(self) -> list[object]:
+        """The kind and the value, or the name as long as there is none."""
+        plain = self.value if isinstance(self.value, bool | int | str | None) else _text(self.value)
+        return [self.symbol, self.kind.value, plain, self.name]
 
 
 @lru_cache(maxsize=1024, typed=True)

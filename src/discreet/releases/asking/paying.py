@@ -202,14 +202,23 @@ def pay_all(asked: Sequence[tuple[Asked, Protection]], key: str = "", request: s
     return charge_all(asked[0][0].purse, purchases)
 
 
-def require_room(first: tuple[Asked, Protection], second: tuple[Asked, Protection]) -> None:
-    """Refuse to buy the first of two questions unless the second fits as well; what was paid for before is free."""
-    purchase, purse, cost = Purchase(*first), first[0].purse, second[1].cost
-    known, budgets = purchase.known(), purse.budgets(purchase.entry)
-    owed = dict.fromkeys(budgets, purchase.cost) if known is None else known.owed
-    whole = {budget: total(owed.get(budget, cost * 0), cost) for budget in budgets}
-    if owed and not purse.affords(whole):
-        left = purse.remaining_for(first[0].analyst, first[0].purpose)
+def require_room(first: Sequence[tuple[Asked, Protection]], later: Sequence[tuple[Asked, Protection]]) -> None:
+    """Refuse to buy the first of some questions unless the later ones fit as well; what was paid for before is free."""
+    asked = first[0][0]
+    purse, budgets = asked.purse, asked.purse.budgets(Purchase(*first[0]).entry)
+    nothing = first[0][1].cost * 0
+    whole = dict.fromkeys(budgets, nothing)
+    due = False
+    for question, protection in {question.plan.key: (question, protection) for question, protection in first}.values():
+        purchase = Purchase(question, protection)
+        known = purchase.known()
+        owed = dict.fromkeys(budgets, purchase.cost) if known is None else known.owed
+        due = due or bool(owed)
+        whole = {budget: total(spent, owed.get(budget, nothing)) for budget, spent in whole.items()}
+    for cost in {question.plan.key: protection.cost for question, protection in later}.values():
+        whole = {budget: total(spent, cost) for budget, spent in whole.items()}
+    if due and not purse.affords(whole):
+        left = purse.remaining_for(asked.analyst, asked.purpose)
         msg = f"{max(whole.values(), key=amounts)!r} does not fit: {left!r} is left. Nothing was spent; ask for less."
         raise BudgetError(msg)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,7 +22,8 @@ from discreet.releases.measures.measure import measure_kind
 from discreet.releases.noise.narrowing import bounds_of, bounds_plan, cut_of, narrowed_plan, share_of
 from discreet.releases.noise.protection import Protection, confident
 from discreet.releases.noise.recipe import Recipe
-from discreet.releases.showing.answer import Answer, Bins
+from discreet.releases.showing.answer import Answer
+from discreet.releases.showing.bins import Bins
 from discreet.releases.showing.preview import Preview
 from discreet.releases.showing.stored import merged
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from discreet.plans import Plan
     from discreet.privacy.costs import Amount
     from discreet.releases.noise.protection import Price
-    from discreet.tables import Value
+    from discreet.tables import Policy, Value
 
 __all__ = ["Question", "answered"]
 
@@ -72,12 +74,34 @@ class Question:
 
     def __post_init__(self) -> None:
         """Refuse what no mechanism answers or the engine cannot compute, and who may not see it."""
-        self._allowed("explain")
+        self.allowed("explain")
         for _, measure in self.plan.request.measures:
             measure_kind(measure)
         _ = Bins.of(self.plan)
         _ = self.recipe
         _ = self._prepared
+
+    @property
+    def cores(self) -> tuple[Question, ...]:
+        """What is released for it: itself."""
+        return (self,)
+
+    @property
+    def policy(self) -> Policy:
+        """What is public about the data."""
+        return self.plan.policy
+
+    def core(self, place: int, answers: Mapping[int, Answer]) -> Question | None:  # noqa: ARG002 - there is one
+        """Give a core that can be released once these others are, by their places."""
+        return self
+
+    def gathering(self) -> Callable[[Sequence[Answer], Price | None], Answer]:
+        """Give what makes its answer of the releases of its cores."""
+        return lambda answers, _: answers[0]
+
+    def gathered(self, previews: Sequence[Preview]) -> Preview:
+        """Make its preview of those of its cores."""
+        return previews[0]
 
     def __repr__(self) -> str:
         return f"Question({', '.join(self.plan.columns)} of {', '.join(self.plan.tables)})"
@@ -93,7 +117,7 @@ class Question:
 
     def explain(self, *, narrow: Number | None = None, cut: Number = "0.05") -> str:
         """Say what is computed, what one unit can move, and which numbers get noise; from public facts alone."""
-        self._allowed("explain")
+        self.allowed("explain")
         lines = [self.plan.explain(), *self._noise_lines()]
         if narrow is not None:
             first = replace(self, plan=bounds_plan(self.plan, cut_of(cut)))
@@ -126,7 +150,7 @@ class Question:
         that: the bounds that will be chosen are closer. The charges, too, are the most that they can be: the question
         between those bounds may have been answered before.
         """
-        self._allowed("preview")
+        self.allowed("preview")
         confidence = confident(confidence)
         read = partial(read_price, self.recipe, epsilon=epsilon, rho=rho, delta=delta)
         price = read(within=within, confidence=confidence, narrow=narrow, cut=cut)
@@ -242,7 +266,7 @@ class Question:
         adaptively, and their prices add up to the price. Values beyond the bounds are clamped, and no ± counts that;
         see `narrowed` for when it is worth it.
         """
-        self._allowed("release")
+        self.allowed("release")
         read = partial(read_price, self.recipe, epsilon=epsilon, rho=rho, delta=delta)
         price = read(within=within, confidence=confident(confidence), narrow=narrow, cut=cut)
         if price.narrow is not None:
@@ -281,7 +305,7 @@ class Question:
         """Buy bounds, then the question between them; nothing is bought unless both would fit."""
         bought, first, rest = self._divided(price)
         request = f"{self.plan.key} for {price}, and first {bought.plan.key} for {first.price}"
-        require_room((bought, first), (self, rest))
+        require_room([(bought, first)], [(self, rest)])
         bounds = pay(bought, first, key, request)
         close = self._between(bounds, rest.price)
         protection = Protection.of(close.recipe, rest.price)
@@ -293,7 +317,12 @@ class Question:
         return replace(answer, promise=promise, cost=charges["dataset"], charges=charges, bounds=bounds)
 
     def ready(self, protection: Protection, snapshot: Snapshot) -> Callable[[], Answer]:
-        """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""
+        """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid.
+
+        Known keys alone are answered from the policy: no engine is asked.
+        """
+        if protection.is_free:
+            return lambda: answered(self.recipe, protection, None)
         exact = snapshot.add(self._near_ranks(protection))
         return lambda: answered(self.recipe, protection, exact())
 
@@ -308,7 +337,8 @@ class Question:
             self._prepared if near == aggregate.statistics else self._prepared.near(replace(aggregate, statistics=near))
         )
 
-    def _allowed(self, action: str) -> None:
+    def allowed(self, action: str) -> None:
+        """Refuse who may not do this with the tables that it reads."""
         if not self.purse.may(self.analyst, action, self.plan.tables):
             tables = ", ".join(self.plan.tables)
             msg = (
@@ -326,11 +356,17 @@ class Question:
             yield "  groups that enough units are in: selected privately, for a share of the price and delta"
 
 
-def answered(recipe: Recipe, protection: Protection, aggregates: Aggregates, *, bits: BitSource = SYSTEM) -> Answer:
+def answered(
+    recipe: Recipe, protection: Protection, aggregates: Aggregates | None, *, bits: BitSource = SYSTEM
+) -> Answer:
     """Select groups, add noise, and put the answer together; the exact numbers end here."""
     kept = None
+    groups: tuple[tuple[Value, ...], ...]
+    if aggregates is None:  # there is nothing to measure
+        groups = tuple(itertools.product(*(key.known or () for key in recipe.plan.aggregate.keys)))
+        return Answer(recipe, groups, NoisyNumbers((), ()), protection.promise, protection.cost, (protection,))
     if protection.selection is None:
-        groups: tuple[tuple[Value, ...], ...] = aggregates.groups
+        groups = aggregates.groups
     else:
         kept, groups = _selected(protection.selection, aggregates, bits)
     blocks = zip(recipe.blocks, protection.noises, strict=True)

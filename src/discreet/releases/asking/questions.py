@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact import counted, rational, shown
@@ -14,22 +16,68 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
-from discreet.releases.asking.paying import foresee, pay_all
+from discreet.releases.asking.paying import foresee, pay, pay_all, require_room
 from discreet.releases.noise.protection import Price, Protection, confident
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
     from discreet.releases.asking.question import Question
+    from discreet.releases.shell.answer import ShellAnswer
     from discreet.releases.showing.answer import Answer
     from discreet.releases.showing.preview import Preview
     from discreet.tables import Policy
 
-__all__ = ["Questions"]
+__all__ = ["Askable", "Questions"]
+
+Thing = TypeVar("Thing")
 
 _PARTS = 10**9
+
+
+class Askable(Protocol):
+    """A question, or a statement with several cores, as several of them are asked together.
+
+    >>> hasattr(Askable, "cores")
+    True
+    """
+
+    @property
+    def purse(self) -> Purse:
+        """What it is paid from."""
+
+    @property
+    def analyst(self) -> str | None:
+        """Who asks."""
+
+    @property
+    def purpose(self) -> str | None:
+        """What for."""
+
+    @property
+    def policy(self) -> Policy:
+        """What is public about the data."""
+
+    @property
+    def cores(self) -> tuple[Question, ...]:
+        """What is released for it."""
+
+    def explain(self) -> str:
+        """Say what is computed and which numbers get noise."""
+
+    def allowed(self, action: str) -> None:
+        """Refuse who may not do this with the tables that it reads."""
+
+    def core(self, place: int, answers: Mapping[int, Answer]) -> Question | None:
+        """Give a core that can be released once these others are, by their places; None if it needs more of them."""
+
+    def gathering(self) -> Callable[[Sequence[Answer], Price | None], Answer | ShellAnswer]:
+        """Read what is read before anything is paid, and give what makes an answer of the releases of its cores."""
+
+    def gathered(self, previews: Sequence[Preview]) -> Preview:
+        """Make its preview of those of its cores."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -58,10 +106,10 @@ class Questions:
     ['ε = 0.5', 'ε = 0.5', 'ε = 0.5']
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[Askable, ...]
     purse: Purse
 
-    def __init__(self, questions: Sequence[Question], purse: Purse) -> None:
+    def __init__(self, questions: Sequence[Askable], purse: Purse) -> None:
         if not questions:
             msg = "there are no questions; give at least one."
             raise ParameterError(msg)
@@ -93,15 +141,18 @@ class Questions:
         The same question asked again is charged with its first.
         """
         for question in self.questions:
-            question._allowed("preview")  # noqa: SLF001 - a question knows its own rights
+            question.allowed("preview")
+        if not self._cores:
+            return [question.gathered([]) for question in self.questions]
         previews: list[Preview] = []
         charged: set[str] = set()
         price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
-        for question, part in zip(self.questions, self._parts(price, weights), strict=True):
-            preview = question._preview(part, expected_count, confident(confidence))  # noqa: SLF001 - rights were seen
-            previews.append(_shared(preview) if question.plan.key in charged else preview)
-            charged.add(question.plan.key)
-        return previews
+        cores, parts = self._divided(price, weights)
+        for core, part in zip(cores, parts, strict=True):
+            preview = core._preview(part, expected_count, confident(confidence))  # noqa: SLF001 - rights were seen
+            previews.append(_shared(preview) if core.plan.key in charged else preview)
+            charged.add(core.plan.key)
+        return [question.gathered(some) for question, some in zip(self.questions, self._each(previews), strict=True)]
 
     def release(
         self,
@@ -111,42 +162,117 @@ class Questions:
         delta: Number | None = None,
         weights: Sequence[Number] | None = None,
         key: str = "",
-    ) -> list[Answer]:
+    ) -> list[Answer | ShellAnswer]:
         """Answer all questions for one price, divided by `weights`, one above 0 for each; equally without them.
 
         With a `key` these questions at this price are charged once, however often they are sent (`Question.release`).
         """
         for question in self.questions:
-            question._allowed("release")  # noqa: SLF001 - a question knows its own rights
+            question.allowed("release")
+        gathering = [question.gathering() for question in self.questions]
+        if not self._cores:
+            return [gather([], None) for gather in gathering]
         price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
-        both = zip(self.questions, self._parts(price, weights), strict=True)
         # Not their parts: sent again, all questions are answered, and the price would be divided in another way.
+        shares = list(zip((core.plan.key for core in self._cores), self._weights(weights), strict=True))
+        answers = self._released(price, weights, key, f"{price} for {shares}")
+        whole = price if len(self.questions) == 1 else None
+        return [gather(some, whole) for gather, some in zip(gathering, self._each(answers), strict=True)]
+
+    @cached_property
+    def _cores(self) -> tuple[Question, ...]:
+        """Everything that is released, in the order of the questions."""
+        return tuple(core for question in self.questions for core in question.cores)
+
+    def _each(self, things: Sequence[Thing]) -> list[Sequence[Thing]]:
+        """Part what belongs to all cores by their questions."""
+        ends = [0, *itertools.accumulate(len(question.cores) for question in self.questions)]
+        return [things[start:end] for start, end in itertools.pairwise(ends)]
+
+    def _weights(self, weights: Sequence[Number] | None) -> list[Fraction]:
+        """The weight of each core: the cores of one statement share its weight equally, one that it has twice once."""
         given = _weights(weights, len(self.questions))
-        shares = list(zip((question.plan.key for question in self.questions), given, strict=True))
-        request = f"{price} for {shares}"
-        return pay_all([(question, Protection.of(question.recipe, part)) for question, part in both], key, request)
+        counts = [len({core.plan.key for core in question.cores}) for question in self.questions]
+        both = zip(self.questions, given, counts, strict=True)
+        return [weight / count for question, weight, count in both for _ in question.cores]
+
+    def _released(self, price: Price, weights: Sequence[Number] | None, key: str, request: str) -> list[Answer]:
+        """Release all cores; those that hold constants after those that these are released as."""
+        cores, parts = self._divided(price, weights)
+        protections = [Protection.of(core.recipe, part) for core, part in zip(cores, parts, strict=True)]
+        answers: dict[int, Answer] = {}
+        while len(answers) < len(cores):
+            asked = [(place, core) for place, core in self._next(answers) if place not in answers]
+            if len(asked) < len(cores) - len(answers):
+                now = {place for place, _ in asked}
+                later = [place for place in range(len(cores)) if place not in answers and place not in now]
+                require_room(
+                    [(core, protections[place]) for place, core in asked],
+                    [(cores[place], protections[place]) for place in later],
+                )
+            made = pay_all([(core, protections[place]) for place, core in asked], key, request)
+            answers |= {place: answer for (place, _), answer in zip(asked, made, strict=True)}
+        return [answers[place] for place in range(len(cores))]
+
+    def _next(self, answers: Mapping[int, Answer]) -> Iterator[tuple[int, Question]]:
+        """The cores that can be released now, those that were with their constants."""
+        start = 0
+        for question in self.questions:
+            size = len(question.cores)
+            own = {place - start: answer for place, answer in answers.items() if start <= place < start + size}
+            for place in range(size):
+                core = question.core(place, own)
+                if core is not None:
+                    yield start + place, core
+            start += size
+
+    def protections(self, price: Price) -> list[Protection]:
+        """What would protect all cores at equal parts of a price; nothing if some are free: others get their part."""
+        cores, parts = self._divided(price, None)
+        first = {core.plan.key: (core, part) for core, part in zip(cores, parts, strict=True)}
+        if any(self._is_free(core, part) for core, part in first.values()):
+            return []
+        return [Protection.of(core.recipe, part) for core, part in first.values()]
 
     @property
     def _policy(self) -> Policy:
-        return self.questions[0].plan.policy
+        return self.questions[0].policy
 
-    def _parts(self, price: Price, weights: Sequence[Number] | None) -> list[Price]:
-        """The price of each question."""
+    def _divided(self, price: Price, weights: Sequence[Number] | None) -> tuple[list[Question], list[Price]]:
+        """Give the cores, with the constants in them that are there for nothing, and the price of each."""
+        cores, given = list(self._cores), self._weights(weights)
+        parts, free = self._parts(price, cores, given)
+        answers: dict[int, Answer] = {}
+        while True:
+            found = [place for place, core in self._next(answers) if place in free and place not in answers]
+            if not found or len(self._cores) == len(self.questions):
+                break
+            answers |= {place: pay(cores[place], Protection.of(cores[place].recipe, parts[place])) for place in found}
+            for place, core in self._next(answers):
+                cores[place] = core
+            parts, free = self._parts(price, cores, given)
+        return cores, parts
+
+    def _parts(
+        self, price: Price, cores: Sequence[Question], given: Sequence[Fraction]
+    ) -> tuple[list[Price], set[int]]:
+        """The price of each core, and the places of those that are free at it; others get the parts of these."""
         weight: dict[str, Fraction] = {}
-        for question, given in zip(self.questions, _weights(weights, len(self.questions)), strict=True):
-            weight[question.plan.key] = max(weight.get(question.plan.key, given), given)
-        first = {question.plan.key: question for question in reversed(self.questions)}
-        parts = self._divided(price, first, weight)
+        for core, own in zip(cores, given, strict=True):
+            weight[core.plan.key] = max(weight.get(core.plan.key, own), own)
+        first = {core.plan.key: core for core in reversed(cores)}
+        parts = self._shared_out(price, first, weight)
         paid = {key: weight[key] for key in weight if not self._is_free(first[key], parts[key])}
         if paid and len(paid) < len(weight):
-            parts |= self._divided(price, {key: first[key] for key in paid}, paid)
-        return [parts[question.plan.key] for question in self.questions]
+            parts |= self._shared_out(price, {key: first[key] for key in paid}, paid)
+        free = {place for place, core in enumerate(cores) if core.plan.key not in paid}
+        return [parts[core.plan.key] for core in cores], free
 
     @staticmethod
     def _is_free(question: Question, part: Price) -> bool:
         return foresee(question, Protection.of(question.recipe, part)).is_free
 
-    def _divided(
+    def _shared_out(
         self, price: Price, questions: Mapping[str, Question], weights: Mapping[str, Fraction]
     ) -> dict[str, Price]:
         """Divide a price over different questions, in the way that has less noise."""

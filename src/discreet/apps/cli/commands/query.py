@@ -15,7 +15,7 @@ from discreet.apps.cli.screen import charges_record, charges_text, folded, scree
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.releases import Answer
+    from discreet.releases.showing.shown import ShownAnswer
 
 __all__ = ["SECTION", "app"]
 
@@ -77,7 +77,7 @@ def query(
                 save_picture(lambda axes: answer.plot(confidence=asked.confidence, axes=axes), plot)
 
 
-def _record(answer: Answer, confidence: float) -> dict[str, object]:
+def _record(answer: ShownAnswer, confidence: float) -> dict[str, object]:
     """Write the answer for a program."""
     rows = answer.cells(confidence)
     return {
@@ -104,7 +104,7 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _write_csv(answer: Answer, confidence: float) -> None:
+def _write_csv(answer: ShownAnswer, confidence: float) -> None:
     """Write the answer for a spreadsheet; what is missing is an empty cell."""
     rows = answer.to_dicts(errors=True, confidence=confidence)
     columns = list(dict.fromkeys(name for row in rows for name in row)) or list(answer.columns)
@@ -113,7 +113,7 @@ def _write_csv(answer: Answer, confidence: float) -> None:
     writer.writerows(rows)
 
 
-def _show(answer: Answer, confidence: float) -> None:
+def _show(answer: ShownAnswer, confidence: float) -> None:
     """Write the answer for a person."""
     from discreet.releases.showing.texts import cell_text
 
@@ -126,7 +126,7 @@ def _show(answer: Answer, confidence: float) -> None:
         typer.echo("\n".join("\t".join(row) for row in [list(answer.columns), *texts]))
 
 
-def _write_footer(answer: Answer, confidence: float, *, err: bool = False) -> None:
+def _write_footer(answer: ShownAnswer, confidence: float, *, err: bool = False) -> None:
     """Say what is missing and why, which limits no ± includes, what was promised and charged."""
     charged = f"{'asked before; ' if answer.repeated else ''}charged {charges_text(answer.charges)}"
     promised = f"each ± holds with probability {confidence:g}; {answer.promise}; {charged}; head {answer.head}"

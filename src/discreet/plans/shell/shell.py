@@ -1,0 +1,122 @@
+"""A statement as cores and a shell: what is released, and what is computed from it as plain SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.plans.plan import Plan
+    from discreet.plans.shell.lineage import Lineage
+    from discreet.tables import Policy, Table, Value
+    from discreet.tables.kinds import Kind
+
+__all__ = ["Core", "Hole", "Shell"]
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A constant of a core that is released before it: what a subquery in it gives, which is a shell of its own.
+
+    With `keys` it is one constant for each combination of known keys: the subquery is about the row's own group. Its
+    shell then gives the keys' columns and the value.
+
+    >>> from discreet.tables.kinds import Kind
+    >>> Hole("hole1", None, Kind.FLOAT).names
+    ['hole1']
+    """
+
+    name: str
+    shell: Shell
+    kind: Kind
+    keys: tuple[tuple[Value, ...], ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each of its constants."""
+        return [f"{self.name}.{place}" for place in range(len(self.keys))] or [self.name]
+
+
+@dataclass(frozen=True)
+class Core:
+    """An aggregate over private rows: planned, priced and released like a question of its own.
+
+    The shell reads its answer as a table `name` with these `columns`. Other outputs of the plan are arithmetic on one
+    row, whose ± is known without a simulation.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Policy, Table
+    >>> plan = plan_sql(Policy([Table("people", row_is_unit=True)], epsilon=1), "SELECT COUNT(*) AS n FROM people")
+    >>> Core("core1", plan, ("n",), "SELECT COUNT(*) AS n FROM people").name
+    'core1'
+    """
+
+    name: str
+    plan: Plan
+    columns: tuple[str, ...]
+    text: str
+    """How it would be asked by itself."""
+    holes: tuple[Hole, ...] = ()
+    """The constants in it that are released before."""
+    planned: Callable[[Mapping[str, Value]], Plan] | None = None
+    """Plans it again with these constants."""
+
+    def filled(self, values: Mapping[str, Value]) -> Plan:
+        """The plan with its constants: of the same bounds, noise and price, whatever they are."""
+        return self.plan if self.planned is None else self.planned(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Shell:
+    """What is computed from released cores and public tables, in DuckDB's SQL.
+
+    >>> from discreet.plans.sql.reading import read_statement
+    >>> Shell(read_statement("SELECT 1 AS one"), (), (), (), None).text
+    'SELECT 1 AS one'
+    """
+
+    statement: exp.Expression
+    cores: tuple[Core, ...]
+    tables: tuple[Table, ...]
+    """The public tables that it reads, under their own names."""
+    lineage: tuple[Lineage, ...]
+    """What is known of the columns of the answer, in their order; nothing where they could not be told."""
+    policy: Policy
+    """The public facts."""
+
+    @cached_property
+    def text(self) -> str:
+        """The shell as it runs: each core is a table of its name."""
+        return self.statement.sql(dialect="duckdb")
+
+    @cached_property
+    def copied(self) -> str:
+        """The same for one of many copies of the cores, the one that a row of `copies` names.
+
+        Each core is read from two tables, what noise moves in `core1 moved`, and the rest in `core1 kept`. The order of
+        rows does not matter where none is cut off.
+        """
+        copied = self.statement.copy()
+        if copied.args.get("limit") is None and copied.args.get("offset") is None:
+            copied.set("order", None)
+        columns = {core.name: core.columns for core in self.cores}
+        for table in list(copied.find_all(exp.Table)):
+            if table.name in columns:
+                alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+                table.replace(exp.Subquery(this=_one_copy(table.name, columns[table.name]), alias=alias))
+        return copied.sql(dialect="duckdb")
+
+
+def _one_copy(core: str, columns: tuple[str, ...]) -> exp.Select:
+    """The columns of a core in the copy that a row names."""
+    select = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in columns))
+    select = select.from_(exp.to_table(f'"{core} moved"', alias="moved"), copy=False)
+    select = select.join(
+        exp.to_table(f'"{core} kept"', alias="kept"), on='moved." place" = kept." place"', dialect="duckdb", copy=False
+    )
+    return select.where('moved." copy" = copies." copy"', dialect="duckdb", copy=False)
