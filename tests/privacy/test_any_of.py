@@ -94,7 +94,7 @@ def test_failures_count_once_and_for_every_certificate() -> None:
     assert not after.admits(cost_of(p.approximate(0, "1e-12"), start.certificates))
     assert after.more(cost_of(p.laplace(2), start.certificates)) == 6
     noise = cost_of(p.zcdp("1e-9"), start.certificates)
-    assert noise.deltas == (BUDGET.delta / 200 / 200 * DELTA_UNITS, 0)
+    assert noise.deltas == (int(BUDGET.delta / 200 / 200 * DELTA_UNITS), 0)
     assert [sums for sums in (200, 201) if noise.deltas[0] * sums <= start.limits.deltas[0]] == [200]
     both = cost_of(p.zcdp("1e-9") + p.approximate(0, "1e-9"), start.certificates)
     assert both.deltas == (noise.deltas[0], DELTA_UNITS // 10**9)

@@ -15,6 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from discreet.apps.cli import main
+from discreet.database import Database
 from discreet.engines import open_engine
 from discreet.errors import BudgetError, DiscreetError, ParameterError, PolicyError
 from discreet.ledgers import open_ledger
@@ -107,7 +108,9 @@ def test_all_searches_for_keys_share_the_delta_of_one_release(tmp_path: Path) ->
         used = kept.usage(None, None).share
     assert spent["epsilon"] == sum(proposal.paid.values())
     release_delta = proposal.policy.release_delta
-    assert Fraction(99, 100) * release_delta < spent["delta"] == spent["failures"] <= release_delta
+    for number in (spent["delta"], spent["failures"]):
+        assert isinstance(number, Fraction)
+        assert Fraction(99, 100) * release_delta < number <= release_delta
     assert used <= 0.1
 
 
@@ -315,6 +318,31 @@ def test_any_name_is_asked_about(name: str) -> None:
     frame = pa.table({"the user": range(2000), name: [1.5, 40.0] * 1000})
     proposal = propose({f"of {name}": frame}, unit="the user", epsilon=1, budget=9, ledger="memory")
     assert proposal.policy.table(f"of {name}").column(name).bounds.finite
+
+
+def test_a_table_that_protects_nobody_is_named_and_costs_nothing() -> None:
+    tables = {
+        "visits": pa.table({"user": range(900), "cost": [5] * 900}),
+        "wards": pa.table({"ward": ["a"], "beds": [9]}),
+    }
+    with pytest.raises(ParameterError, match="--public-table wards"):
+        propose(tables, unit="user", epsilon=1, ledger="memory")
+    proposal = propose(tables, unit="user", epsilon=1, ledger="memory", public=["wards"])
+    assert list(proposal.paid) == ["visits: rows per unit", "visits: bounds of cost"]
+    assert [table.private for table in proposal.policy.tables] == [True, False]
+    with Database(proposal.policy, tables, ledger="memory") as db:
+        assert db.sql("SELECT COUNT(*) AS n FROM visits WHERE cost IN (SELECT beds FROM wards)").release(1).to_dicts()
+    with pytest.raises(ParameterError, match="Did you mean 'wards'"):
+        propose(tables, unit="user", public=["ward"])
+
+
+@pytest.mark.parametrize("line", ["user_id;ward;cost", "user_id\tward", "user_id|ward"])
+def test_cells_that_something_else_separates_buy_nothing(tmp_path: Path, line: str) -> None:
+    (tmp_path / "t.csv").write_text(line + "\n" + "".join(f"{n};a;5\n" for n in range(100)))
+    with pytest.raises(ParameterError, match="separated by commas"):
+        propose(tmp_path / "t.csv", row_is_unit=True, epsilon="0.5", ledger=str(tmp_path / "l.sqlite"))
+    assert not (tmp_path / "l.sqlite").exists()
+    assert propose(tmp_path / "t.csv", row_is_unit=True, header=True).policy.table("t").name == "t"
 
 
 @pytest.mark.parametrize(

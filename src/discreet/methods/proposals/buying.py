@@ -137,7 +137,8 @@ def _require_buyable(given: Given, epsilon: Fraction, place: Purse) -> None:
     if lacking:
         msg = (
             f"table {shown(lacking[0])} does not say who is protected, and the ledger will be for these people alone; "
-            "give the column with --unit, or --row-is-unit (in Python: unit=, row_is_unit=True)."
+            "give the column with --unit, or --row-is-unit (in Python: unit=, row_is_unit=True); or, if it protects "
+            f"nobody, --public-table {lacking[0]} (public=[…])."
         )
         raise ParameterError(msg)
     if place == Purse(None):

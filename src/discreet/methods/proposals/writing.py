@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of a policy: the lines that say who is protected, and the lines of its columns.
+    """One table of a policy: the lines that say who is protected, and the lines of its columns, if any are stated.
 
     >>> Section("wards", ("public = true",), ()).lines[0]
     '[tables.wards]'
@@ -71,7 +71,8 @@ class Section:
     def lines(self) -> list[str]:
         """The lines in their order."""
         table = f"tables.{key(self.name)}"
-        return [f"[{table}]", *self.head, "", f"[{table}.columns]", *map(str, self.columns)]
+        columns = ["", f"[{table}.columns]", *map(str, self.columns)] if self.columns else []
+        return [f"[{table}]", *self.head, *columns]
 
 
 @dataclass(frozen=True, slots=True)

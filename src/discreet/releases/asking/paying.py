@@ -181,7 +181,8 @@ class Purchase(Spend[Answer]):
         largest = largest_epsilon(self.question.recipe, self.protection.price, fits)
         nothing = "Nothing of this question fits any more." if largest is None else ""
         dearer = None if stored is None else _dearer(self.question, stored)
-        return " ".join(filter(None, (nothing or f"For this question {largest} would still fit.", dearer)))
+        room = nothing or f"{self.protection.promise} was asked for. For this question {largest} would still fit."
+        return " ".join(filter(None, (room, dearer)))
 
 
 def pay(question: Asked, protection: Protection, key: str = "", request: str = "") -> Answer:
