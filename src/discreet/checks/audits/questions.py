@@ -8,19 +8,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from discreet.checks.audits.black_box import LEAST_DRAWS, audit_releases
 from discreet.checks.audits.made_up import made_up_neighbors, write_tables
-from discreet.engines import open_engine
-from discreet.engines.engine import Snapshot
 from discreet.exact import integer
-from discreet.ledgers import MemoryLedger
 from discreet.noise import SYSTEM, BitSource
-from discreet.plans.expressions import Column
-from discreet.releases import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.plans import Plan
     from discreet.privacy import Curve
+    from discreet.releases import Question
     from discreet.releases.showing.answer import Answer
 
     Cells = Mapping[tuple[object, ...], object]
@@ -91,8 +87,8 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
     count = integer(draws, name="draws", least=LEAST_DRAWS)
     many = integer(tries, name="tries", least=1, most=1000)
     price = {"epsilon": epsilon, "rho": rho, "delta": delta}
-    plan = question.plan if isinstance(question, Question) else question
-    said = question.asked if isinstance(question, Question) else asked
+    plan = cast("Plan", getattr(question, "plan", question))
+    said = getattr(question, "asked", asked)
     pairs = islice(made_up_neighbors(plan.policy, plan.tables, said, bits), many)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
         made: dict[str, _Asked] = {}  # neighbors of the same tables share them
@@ -122,6 +118,12 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
 
 
 def _asked(question: Question | Plan, home: Path, price: Mapping[str, Any], opened: ExitStack) -> _Asked:
+    from discreet.engines import open_engine
+    from discreet.engines.engine import Snapshot
+    from discreet.ledgers import MemoryLedger
+    from discreet.plans.expressions import Column
+    from discreet.releases import Question
+
     plan = question.plan if isinstance(question, Question) else question
     engine = open_engine(plan.policy, home)
     opened.callback(engine.close)
