@@ -28,7 +28,7 @@ def closeness(capsys: pytest.CaptureFixture[str]) -> float:
 
 
 def test_illnesses_of_one_organ_are_near_each_other(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each class lacks half of the values, and of organs nothing: 1/2 of the mass moves, half of the way up the tree."""
+    """Each class lacks half of the values, and of organs nothing: half of the mass moves, half of the way up."""
     asked = ["anonymity", str(data), "--quasi", "zip", "--sensitive", "ill", "--json"]
     assert main(asked) == 0
     assert closeness(capsys) == pytest.approx(0.5)
