@@ -98,6 +98,7 @@ def refuses(_: object) -> float:
         (lambda value: value, (0, 1, 2), {"claim": p.pure(1)}, "must be two inputs"),
         (lambda value: value, None, {"claim": p.pure(1)}, "neighbors is None"),
         (7, (0, 1), {"claim": p.pure(1)}, "target is 7"),
+        (lambda coins, _: coins, Canaries(20), {"claim": p.pure(1), "look": len}, "look is for targets"),
         (lambda value: value, (0, 1), {"claim": p.pure(1), "epsilon": 1}, "prices of a question"),
         (DiscreteLaplace(1, epsilon=1), (0, 1), {"delta": 1}, "delta is 1"),
     ],

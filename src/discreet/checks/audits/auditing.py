@@ -127,6 +127,10 @@ def audit(  # noqa: PLR0913  all but what is audited on what are named
     """
     from discreet.releases import Question
 
+    one_at_a_time = not isinstance(target, Question) and not isinstance(neighbors, Canaries) and not callable(neighbors)
+    if look is not None and not one_at_a_time:
+        msg = "look is for targets that release one output at a time; look at it inside the target."
+        raise ParameterError(msg)
     held: dict[str, Any] = {"confidence": confidence, "assuming": assuming, "name": name, "bits": bits}
     found: Audit | OneRun
     if isinstance(target, Question):
