@@ -11,6 +11,7 @@ from discreet.methods.streaming.change_point import ChangePoint, Evidence
 from discreet.methods.streaming.change_watch import ChangeWatch, KeptWatch, Watched
 from discreet.methods.streaming.continual_sum import ContinualSum, Elements, Outside
 from discreet.methods.streaming.kept_sum import KeptSum
+from discreet.methods.streaming.leader import FollowTheLeader, Leader, ball, regret
 from discreet.methods.streaming.likelihoods import Bernoulli, Gaussian, Given, Likelihoods, Poisson
 from discreet.methods.streaming.prefix_sum import PrefixSum
 from discreet.methods.streaming.rank_change_point import RankChangePoint
@@ -23,10 +24,12 @@ __all__ = [
     "ContinualSum",
     "Elements",
     "Evidence",
+    "FollowTheLeader",
     "Gaussian",
     "Given",
     "KeptSum",
     "KeptWatch",
+    "Leader",
     "Likelihoods",
     "Outside",
     "Poisson",
@@ -34,4 +37,6 @@ __all__ = [
     "RankChangePoint",
     "TableStream",
     "Watched",
+    "ball",
+    "regret",
 ]
