@@ -22,14 +22,14 @@ STEPS = 60
 @pytest.mark.parametrize("how", [{"convexity": 2}, {"rate": 30}, {}])
 def test_decisions_are_the_minimizers_of_the_paper(how: dict[str, Any]) -> None:
     """By a search for the minimum of what the paper minimizes, with almost no noise."""
-    from scipy.optimize import minimize
+    from scipy.optimize import NonlinearConstraint, minimize
 
     random = np.random.default_rng(1)
     learner = FollowTheLeader(STEPS, dimension=2, lipschitz=1, rho=10**9, **how)
     decisions, gradients = [learner.decision], []
     for _ in range(STEPS):
         gradient = random.normal(0, 0.4, 2)
-        gradients.append(gradient / max(1, np.linalg.norm(gradient)))
+        gradients.append(gradient / max(1.0, float(np.linalg.norm(gradient))))
         decisions.append(learner.feed(gradient).value)
     total, earlier = np.sum(gradients, axis=0), np.array(decisions[:-1])
 
@@ -38,8 +38,8 @@ def test_decisions_are_the_minimizers_of_the_paper(how: dict[str, Any]) -> None:
             return float(total @ w + ((w - earlier) ** 2).sum() * 2 / 2)
         return float(total @ w + float(learner.promise.rate or 0) / 2 * (w**2).sum())
 
-    inside = {"type": "ineq", "fun": lambda w: 1 - w @ w}
-    found = minimize(cost, np.zeros(2), constraints=[inside], tol=1e-12).x
+    inside = NonlinearConstraint(lambda w: w @ w, 0, 1)
+    found = minimize(cost, np.zeros(2), constraints=[inside], method="SLSQP", tol=1e-12).x
     assert decisions[-1] == pytest.approx(found, abs=3e-3)
 
 

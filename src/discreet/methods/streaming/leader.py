@@ -39,8 +39,8 @@ __all__ = ["FollowTheLeader", "Leader", "ball", "regret"]
 def ball(point: Vector, radius: float) -> Vector:
     """Project on the L2 ball around 0.
 
-    >>> ball(np.array([3.0, 4.0]), 1.0).tolist()
-    [0.6, 0.8]
+    >>> ball(np.array([3.0, 4.0]), 2.5).tolist()
+    [1.5, 2.0]
     """
     length = float(np.linalg.norm(point))
     return point if length <= radius else point * (radius / length)
@@ -135,8 +135,8 @@ class Leader:
 
         DP-FTRL: $\frac\lambda2 R^2 + \frac{T L^2}{2\lambda} + \frac L\lambda \sum_t E\|b_t\|$: that of the leader on
         exact sums (McMahan 2017, arXiv:1403.3465, Theorem 1), and how far noise b moves a decision, times L.
-        Approximate leader: $2RL + \sum_{t \ge 2} L \left(\frac{E\|b_{t-1}\|}{H(t-1)} + \frac{L + 2HR}{Ht}\right)$: being
-        the leader costs nothing, and one step moves it by the second term.
+        Approximate leader: $2RL + \sum_{t \ge 2} L \left(\frac{E\|b_{t-1}\|}{H(t-1)} + \frac{L + 2HR}{Ht}\right)$:
+        being the leader costs nothing, and one step moves it by the second term.
 
         >>> Leader(ContinualSum(1000, 1, rho=1, dimension=2), radius=1).regret_bound() < 200
         True
@@ -230,7 +230,8 @@ class FollowTheLeader:
 
     def feed(self, gradient: ArrayLike) -> Release[Vector]:
         """Take the gradient of the cost at the decision, and release the next one."""
-        total = np.atleast_1d(np.asarray(self._sums.add(gradient).value, dtype=np.float64))
+        given: Any = np.squeeze(np.asarray(gradient)) if self.promise.sums.dimension == 1 else gradient
+        total = np.atleast_1d(np.asarray(self._sums.add(given).value, dtype=np.float64))
         step = self._sums.step
         point = self.promise.after(total, step, self._decided / step)
         self.decision = np.asarray(self._project(point), dtype=np.float64)
