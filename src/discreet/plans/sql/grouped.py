@@ -149,6 +149,8 @@ def _distinct(scalars: Scalars, node: exp.Expression) -> Expression:
     COUNT(DISTINCT a, b) leaves rows out in which one is NULL; COUNT(DISTINCT (a, b)) counts NULL as a value.
     """
     only(node, "expressions")
+    if not node.expressions:
+        refuse_part(node, "It does not say what is counted.", "COUNT(DISTINCT x)")
     first, *more = node.expressions
     if not more and not isinstance(first, exp.Tuple):
         return scalars.expression(first)
