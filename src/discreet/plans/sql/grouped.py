@@ -102,7 +102,9 @@ def _single(build: Callable[[Expression], Measure]) -> MeasureRule:
 
 def _no_distinct(node: exp.Expression) -> None:
     if isinstance(node.this, exp.Distinct):
-        refuse_part(node, "DISTINCT is answered for COUNT only.", "the aggregate without DISTINCT.")
+        name = node.key.upper()
+        instead = f"COUNT(DISTINCT x); or {name}(x), another number: equal values count as often as they occur."
+        refuse_part(node, "Which values are there at all may be one unit's doing; DISTINCT is for COUNT.", instead)
 
 
 def _pair(build: Callable[[Expression, Expression], Measure]) -> MeasureRule:
