@@ -51,7 +51,7 @@ class Plain:
 
 def differences(answer: Answer, true: list[tuple[Any, ...]]) -> list[str]:
     """Tell how an answer differs from the true rows by more than its ±; rows are matched by their exact cells."""
-    cells = answer.cells(0.999)
+    cells = answer.cells(1 - 1e-6)
     names = list(cells[0]) if cells else []
     exact = [name for name in names if all(row[name].exact for row in cells)]
     noisy = [name for name in names if name not in exact]
