@@ -22,10 +22,10 @@ from discreet.plans.shell.relations import (
     source_name,
     table_relation,
 )
-from discreet.plans.shell.shell import Core, Hole, Shell
+from discreet.plans.shell.shell import Core, Hole, Shell, in_words
 from discreet.plans.shell.size import require_size
 from discreet.plans.sql.question import planned
-from discreet.plans.sql.reading import matching, read_statement, refuse_part
+from discreet.plans.sql.reading import matching, part, read_statement, refuse_part
 from discreet.plans.sql.refused import SCALAR_SUBQUERY
 from discreet.plans.statistics import RankedCells
 from discreet.tables.nearest import hint
@@ -114,6 +114,8 @@ def _split(  # noqa: PLR0913 - what a question is planned with
         if isinstance(relation, Private):
             return None
         splitter.require(shell)
+    except QueryRefused as refused:
+        raise splitter.in_words(refused) from None
     except RecursionError:
         refuse_part(statement, "It is nested too deeply.", "a flatter question.")
     shell = _total(shell)
@@ -151,7 +153,7 @@ class _Splitter:
         self._known: dict[str, Core] = {}
         self._prefix = "core"
         self._keyed: list[tuple[Core, list[exp.Expression]]] | None = None
-        self._count = 0
+        self._made: list[Hole] = []
         self._kind_of = kind_of
 
     def avoid(self, statement: exp.Expression) -> None:
@@ -160,6 +162,12 @@ class _Splitter:
         names |= {table.name.casefold() for table in self.policy.tables}
         while any(name.startswith(self._prefix) for name in names):
             self._prefix += "_"
+
+    def in_words(self, refused: QueryRefused) -> QueryRefused:
+        """A refusal in the words of the question, without the names that were given here."""
+        texts = (refused.part, refused.why, refused.instead)
+        said, why, instead = (in_words(text, self.cores, self._made) for text in texts)
+        return QueryRefused(said, why=why, instead=instead)
 
     def require(self, shell: exp.Expression) -> None:
         """Refuse a shell that holds what none may hold, or that would make too many rows."""
@@ -363,7 +371,7 @@ class _Splitter:
         name = f"{self._prefix}{len(self.cores) + 1}"
         statement, plan = self._planned(texts)
         again = (lambda values: self._plan(filled(statement, values))) if holes else None
-        core = Core(name, plan, (*grouping.keys, *grouping.values), text, holes, again)
+        core = Core(name, plan, (*grouping.keys, *grouping.values), text, grouping.words, holes, again)
         self.cores.append(core)
         self._known[form] = core
         return core
@@ -401,9 +409,9 @@ class _Splitter:
         read = {table.name for table in made.find_all(exp.Table)}
         cores = tuple(core for core in self.cores if core.name in read)
         shell = Shell(made, cores, tuple(tables.values()), lineage, self.policy)
-        self._count += 1
         keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
-        hole = Hole(f"hole{self._count}", shell, self._kind_of(shell), keys)
+        hole = Hole(f"hole{len(self._made) + 1}", shell, self._kind_of(shell), part(subquery), keys)
+        self._made.append(hole)
         return hole, keyed[0][1] if keyed else []
 
     def _planned(self, statements: list[exp.Select]) -> tuple[exp.Select, Plan]:
