@@ -125,10 +125,18 @@ def _split(  # noqa: PLR0913 - what a question is planned with
 
 
 def _total(shell: exp.Expression) -> exp.Expression:
-    """A cast that fails gives NULL, as in cores."""
-    for node in list(shell.find_all(exp.Cast)):
-        if type(node) is exp.Cast:
-            node.replace(exp.TryCast(**node.args))
+    """A cast that fails is NULL, as in cores, and so are logarithms and roots of what has none: noise goes below 0."""
+    for cast in list(shell.find_all(exp.Cast)):
+        if type(cast) is exp.Cast:
+            cast.replace(exp.TryCast(**cast.args))
+    zero = exp.Literal.number(0)
+    for log in list(shell.find_all(exp.Ln, exp.Log)):
+        word = "expression" if log.args.get("expression") is not None else "this"
+        above = exp.Greatest(this=log.args[word].copy(), expressions=[zero.copy()])
+        log.set(word, exp.Nullif(this=above, expression=zero.copy()))
+    for root in list(shell.find_all(exp.Sqrt)):
+        if root.this.find(exp.Sqrt) is None:  # what is written twice would double with each root in a root
+            root.set("this", exp.Case().when(exp.GTE(this=root.this.copy(), expression=zero.copy()), root.this))
     return shell
 
 
