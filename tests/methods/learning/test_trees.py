@@ -20,7 +20,11 @@ from tests.noise.replay import ReplayBits
 
 FEATURES = Features((Feature("age", Fraction(0), Fraction(100)), Feature("ward", keys=("a", "b", "c"))))
 TARGET = Feature("ill", keys=("no", "yes"))
-GIVEN: dict[str, Any] = {"age": [5, 95, 50, 50, 50], "ward": ["a", "b", "c", "c", "x"], "ill": ["no", "yes", "yes", "yes", "no"]}
+GIVEN: dict[str, Any] = {
+    "age": [5, 95, 50, 50, 50],
+    "ward": ["a", "b", "c", "c", "x"],
+    "ill": ["no", "yes", "yes", "yes", "no"],
+}
 
 
 def rows(count: int, owners: list[int], neighbors: NeighborRelation = NeighborRelation.ADD_REMOVE) -> BoundedRows:
