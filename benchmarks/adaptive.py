@@ -110,7 +110,8 @@ def holdout_run(seed: int, n: int, d: int, k: int) -> dict[str, float]:
 
     names = ("training set", "holdout", "fresh")
     told = {
-        f"standard: {name}": score for name, score in zip(names, scores(*selected(*correlations, n, k)), strict=True)
+        f"standard: {name}": score
+        for name, score in zip(names, scores(*selected(correlations[0], correlations[1], n, k)), strict=True)
     }
     asked = [0.5 + each / 6 for each in correlations]
     for name, made in HOLDOUTS.items():

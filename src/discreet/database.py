@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from discreet.ledgers import Ledger, Statement
     from discreet.methods.adaptive.watching import Watching
     from discreet.methods.streaming.table_stream import TableStream
+    from discreet.methods.workloads.questions import WorkloadQuestion
     from discreet.plans import Bounding, Extract, Plan
     from discreet.privacy.costs import Amount
 
@@ -267,6 +268,28 @@ class Database:
             start=start,
             name=name,
         )
+
+    def workload(self, questions: Iterable[str], *, dialect: str = "duckdb") -> WorkloadQuestion:
+        """Plan counting questions about one table together: all answers at once err less than each for its share.
+
+        Each is `SELECT [keys,] COUNT(*) FROM … [WHERE …] [GROUP BY …]`, with keys that the policy lists and conditions
+        on one column each. CUBE, ROLLUP and GROUPING SETS are written out; their totals are exactly the sums of their
+        parts. `.preview(epsilon=1)` says for free what would be measured, the ± of each answer, and how far that is
+        from the best there can be; `.release(epsilon=1)` answers all for this price.
+
+        >>> import pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> columns = [Column("ward", keys=["a", "b"]), Column("age", lower=0, upper=99, type="integer")]
+        >>> policy = Policy([Table("visits", row_is_unit=True, columns=columns)], epsilon=9)
+        >>> with Database(policy, {"visits": pa.table({"ward": ["a"] * 900, "age": [33] * 900})}) as db:
+        ...     young = [f"SELECT COUNT(*) AS n FROM visits WHERE age < {limit}" for limit in range(10, 100, 10)]
+        ...     asked = db.workload(["SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", *young])
+        ...     asked.preview(epsilon=1).plan.workload.queries, len(asked.release(epsilon=1)), db.remaining
+        (12, 10, Pure(epsilon=8))
+        """
+        from discreet.methods.workloads.questions import workload
+
+        return workload(self, self._engine, (self._analyst, self._purpose), questions, dialect=dialect)
 
     def table(self, name: str) -> Frame[Question, Loan]:
         """Start a question at a table, in Python; or a loan of its rows, for a method that computes with rows."""

@@ -70,7 +70,7 @@ def test_cases_share_what_the_confidence_leaves(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["laplace", "--claim", "1"], "are for a question"),
+        (["laplace", "--claim", "1"], "are for a mechanism"),
         (["town.toml"], "the question is missing"),
         (["town.toml", SQL], "there is no policy file"),
     ],

@@ -84,12 +84,11 @@ def step(clip: float) -> Callable[[NDArray[np.bool_], BitSource], NDArray[np.flo
 
 
 SIGMA = 2
+MANY: dict[str, Any] = {"draws": 3_000}
 
 
-def corpus() -> list[Entry]:
-    """Everything that the auditor must flag."""
-    counted: dict[str, Any] = {"draws": 3_000}
-    step_claim = p.gaussian(sigma=SIGMA)
+def choices() -> list[Entry]:
+    """Too little noise, in numbers and choices."""
     return [
         Entry(
             "half the noise",
@@ -97,7 +96,7 @@ def corpus() -> list[Entry]:
             DiscreteLaplace(1, epsilon=2),
             DiscreteLaplace(1, epsilon=1),
             (0, 1),
-            also=counted,
+            also=MANY,
         ),
         Entry(
             "a quarter of noisy max's cost",
@@ -105,7 +104,7 @@ def corpus() -> list[Entry]:
             NoisyMax(1, epsilon=4),
             NoisyMax(1, epsilon=1),
             ([0, 0], [1, -1]),
-            also={"look": int, **counted},
+            also={"look": int, **MANY},
         ),
         Entry(
             "a threshold for a larger delta",
@@ -115,6 +114,12 @@ def corpus() -> list[Entry]:
             ({}, {"a": 1}),
             also={"look": len, "delta": "0.02", "draws": 1_000},
         ),
+    ]
+
+
+def floats() -> list[Entry]:
+    """Sparse vectors as they were published, and noise in floats."""
+    return [
         *(
             Entry(
                 f"sparse vector variant {number}",
@@ -136,13 +141,19 @@ def corpus() -> list[Entry]:
             of_right=no_holes(0.0),
             also={"draws": 1_000},
         ),
+    ]
+
+
+def sums() -> list[Entry]:
+    """Sensitivities that forget rows or cells."""
+    return [
         Entry(
             "a sum whose sensitivity is the number of rows",
             p.pure(1),
             Sum(lower=-5, upper=5, epsilon=5, grid=1),
             Sum(lower=-5, upper=5, epsilon=1, grid=1),
             ([], [5]),
-            also=counted,
+            also=MANY,
         ),
         Entry(
             "each cell of a histogram for the whole price",
@@ -150,11 +161,17 @@ def corpus() -> list[Entry]:
             Histogram([0, 1, 2], epsilon=2, neighbors=p.NeighborRelation.CHANGE_ONE),
             Histogram([0, 1, 2], epsilon=1, neighbors=p.NeighborRelation.CHANGE_ONE),
             ([0], [1]),
-            also={"look": list, **counted},
+            also={"look": list, **MANY},
         ),
+    ]
+
+
+def trainings() -> list[Entry]:
+    """Training steps, each in one run with canaries."""
+    return [
         Entry(
             "unclipped gradients",
-            step_claim,
+            p.gaussian(sigma=SIGMA),
             step(clip=100.0),
             step(clip=1.0),
             Canaries(1000),
@@ -162,10 +179,15 @@ def corpus() -> list[Entry]:
         ),
         Entry(
             "unclipped gradients, the noise vouched for",
-            step_claim,
+            p.gaussian(sigma=SIGMA),
             step(clip=4.0),
             step(clip=1.0),
             Canaries(4000),
             also={"delta": "1e-5", "assuming": "gaussian"},
         ),
     ]
+
+
+def corpus() -> list[Entry]:
+    """Everything that the auditor must flag."""
+    return [*choices(), *floats(), *sums(), *trainings()]

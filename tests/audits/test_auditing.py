@@ -11,7 +11,7 @@ from discreet import privacy as p
 from discreet.checks.audits import Audit, Canaries, OneRun, audit, audit_releases
 from discreet.errors import BudgetError, ParameterError
 from discreet.ledgers import MemoryLedger
-from discreet.mechanisms import DiscreteLaplace, Histogram
+from discreet.mechanisms import DiscreteLaplace, Histogram, Together
 from discreet.noise import discrete_laplace, gaussian
 from discreet.tables import Policy
 from tests.noise.replay import ReplayBits
@@ -40,8 +40,15 @@ def test_releases_of_many_numbers_are_seen_whole(seed: int) -> None:
     assert found.refuted
     assert "a learned score" in found.event
     neighbors: tuple[list[int], list[int]] = ([], [0])
-    assert not audit(made, neighbors, look=list, bits=ReplayBits(seed), **SURE).refuted
+    assert not audit(made, neighbors, bits=ReplayBits(seed), **SURE).refuted
     assert audit(made, neighbors, claim=p.pure("0.5"), look=list, bits=ReplayBits(seed), **SURE).refuted
+
+
+def test_what_is_named_is_seen_as_well(seed: int) -> None:
+    both = Together({"few": DiscreteLaplace(1, epsilon="1.5"), "many": DiscreteLaplace(1, epsilon="1.5")})
+    neighbors = ({"few": 0, "many": 0}, {"few": 1, "many": 1})
+    assert audit(both, neighbors, claim=p.pure(1), draws=4000, bits=ReplayBits(seed), **SURE).refuted
+    assert not audit(both, neighbors, draws=1000, bits=ReplayBits(seed), **SURE).refuted
 
 
 def test_a_black_box_is_a_function_of_the_data(seed: int) -> None:
@@ -98,6 +105,7 @@ def refuses(_: object) -> float:
         (lambda value: value, (0, 1, 2), {"claim": p.pure(1)}, "must be two inputs"),
         (lambda value: value, None, {"claim": p.pure(1)}, "neighbors is None"),
         (7, (0, 1), {"claim": p.pure(1)}, "target is 7"),
+        (lambda coins, _: coins, Canaries(20), {"claim": p.pure(1), "look": len}, "look is for targets"),
         (lambda value: value, (0, 1), {"claim": p.pure(1), "epsilon": 1}, "prices of a question"),
         (DiscreteLaplace(1, epsilon=1), (0, 1), {"delta": 1}, "delta is 1"),
     ],

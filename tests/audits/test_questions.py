@@ -18,7 +18,7 @@ from discreet.ledgers import MemoryLedger
 from discreet.mechanisms.adding import sums
 from discreet.plans import plan_sql
 from discreet.privacy import NeighborRelation
-from discreet.tables import Column, Policy, Table
+from discreet.tables import Analyst, Column, Policy, Table
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -87,6 +87,14 @@ def test_what_the_budget_does_not_allow_is_not_audited() -> None:
         audit_question(plan_sql(POLICY, SQL), epsilon=31, tries=1, draws=100)
     with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
         audit_question(plan_sql(POLICY, SQL), tries=1, draws=100)
+
+
+def test_who_asks_is_who_may() -> None:
+    named = Policy([VISITS, WARDS], analysts=[Analyst("ann", epsilon=2)], **FACTS)
+    given: dict[str, Any] = {"asked": SQL, "epsilon": 2, "tries": 1, "draws": 100}
+    assert audit_question(plan_sql(named, SQL), analyst="ann", **given).claimed <= 2 + 1e-9
+    with pytest.raises(ParameterError, match="may not explain"):
+        audit_question(plan_sql(named, SQL), **given)
 
 
 def pairs(policy: Stated, asked: str = "", many: int = 40) -> list[Any]:

@@ -59,7 +59,7 @@
 /* answered duckdb */ select avg(total) from (select customer_id, total, row_number() over (partition by customer_id order by ordered_at) as rn from orders) t where rn = 1;
 /* answered duckdb */ select status, count(*) from (select *, row_number() over (partition by customer_id order by ordered_at desc) as rn from orders) t where rn <= 2 group by status;
 /* answered duckdb */ select tag, count(*) from (select customer_id, unnest(string_split(tags, ',')[1:3]) as tag from orders) t group by tag;
-/* answered duckdb */ select mode(status) from orders;
+/* refused duckdb */ select mode(status) from orders;
 /* answered duckdb */ select state from customers group by state;
 /* answered duckdb */ select distinct state, plan from customers;
 /* answered duckdb */ select distinct channel from orders order by channel;

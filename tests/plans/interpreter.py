@@ -228,7 +228,7 @@ def _(node: Numbered, database: Database) -> Rows:
         for group in by_key(rows, node.keys).values():
             some = sorted(group, key=lambda row: [(value is None, *_there(value)) for value in row.values()])
             for name, falling in reversed(node.order):
-                some.sort(key=lambda row: 0 if row[name] is None else row[name], reverse=falling)
+                some.sort(key=lambda row: _there(row[name]), reverse=falling)
                 some.sort(key=lambda row: row[name] is None)
             found += [(unit, row | {node.name: place}) for place, row in enumerate(some, start=1)]
     return found

@@ -31,10 +31,9 @@ from discreet.ledgers.records import (
     require_texts,
     scopes,
 )
-from discreet.ledgers.recounting import counted_cost
 from discreet.ledgers.rules import SESSIONS, bound, entry_of_request, require_unused, seen, unanswered, verified_tables
 from discreet.ledgers.statement import Statement, Usage
-from discreet.ledgers.terms import DATASET
+from discreet.ledgers.terms import DATASET, counted_cost
 from discreet.privacy.costs import Cost, fitting, holding, total, units_of, used_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError, LedgerError
 from discreet.exact.rational import as_text
 from discreet.ledgers.line import sums_of
-from discreet.ledgers.terms import DATASET, Limits, Terms
+from discreet.ledgers.terms import DATASET, Limits, Terms, counted_fact
 from discreet.privacy import ZCDP, Approximate, Budget, Pure
 from discreet.privacy.costs import Certificates, Cost, cost_of
 from discreet.privacy.curve import Curve
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.privacy.costs import Amount
     from discreet.tables import Policy
 
-__all__ = ["Recount", "certificates_of", "counted_cost", "counted_fact", "recount_into", "terms_after"]
+__all__ = ["Recount", "certificates_of", "recount_into", "terms_after"]
 
 _SAME = Fraction(1, 2)
 """A recorded curve is that of a charge if it is worth no more in the old currency, and at least this part of it."""
@@ -142,25 +142,6 @@ def certificates_of(terms: Terms) -> Certificates:
         msg = "what the ledger fixed at its creation is not readable; run verify, and restore a backup."
         raise LedgerError(msg)
     return terms.certificates
-
-
-def counted_fact(reservation: int) -> str:
-    """Name the fact that tells what a reservation from before an upgrade costs by the certificates.
-
-    >>> counted_fact(7)
-    'counted 7'
-    """
-    return f"counted {reservation}"
-
-
-def counted_cost(page: Page, reservation: int | None) -> Cost | None:
-    """What a reservation from before an upgrade costs by the certificates; None for all others.
-
-    >>> from discreet.ledgers.page import MemoryPage
-    >>> counted_cost(MemoryPage.empty(), 7)
-    """
-    text = None if reservation is None else page.fact(counted_fact(reservation))
-    return None if text is None else Cost.from_json(text)
 
 
 def recount_into(page: Page, lines: Iterable[Line], terms: Terms) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import shown
 from discreet.ledgers.line import Draft, amount_text, canonical, read_amount, read_sums, strict_json, sums_of
-from discreet.ledgers.recounting import counted_cost, recount_into
-from discreet.ledgers.terms import Terms
+from discreet.ledgers.recounting import recount_into
+from discreet.ledgers.terms import Terms, counted_cost
 from discreet.privacy.costs import units_of
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,18 +23,20 @@ from discreet.plans.nodes.node import (
     verified_of,
 )
 from discreet.plans.normal import Bounding, Shape, bounded, clipped, normal, simplified, unlimited
+from discreet.plans.occurring import occurring
 from discreet.plans.refusals import refuse
 from discreet.plans.statistics import RowCount
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Callable
 
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.nodes import Node
     from discreet.plans.statistics import Statistic
-    from discreet.tables import Policy
+    from discreet.tables import Policy, Value
 
 __all__ = ["Ordering", "Plan", "Request"]
 
@@ -198,7 +201,7 @@ class Plan:
         limited = bounded(self._computed, keys, self.bounding)
         computed = dict(self._computed.columns)
         below = self._computed.child.schema
-        domains = tuple(GroupKey(name, known_keys(computed[name], below)) for name in keys)
+        domains = self._narrow_enough(tuple(GroupKey(name, known_keys(computed[name], below)) for name in keys))
         made = Aggregate(limited, domains, self.statistics)
         if self.bounding.shape is not Shape.SUMS:
             return made
@@ -207,6 +210,31 @@ class Plan:
             instead = "rows_per_unit in the policy, or Bounding(shape='sums', rows_per_group=2)."
             refuse("shape=sums", why="Nothing says how much a unit may add.", instead=instead)
         return clipped(made, limit)
+
+    def _narrow_enough(self, keys: tuple[GroupKey, ...]) -> tuple[GroupKey, ...]:
+        """Look for the groups of wide keys in the data, where all that bounds leave would be too many.
+
+        Such a key has no list of the policy's, only bounds: it is selected privately instead, the widest first.
+        """
+        below = self._computed.child.schema
+        computed = dict(self._computed.columns)
+        while self.policy.release_delta and all(key.known is not None for key in keys):
+            if math.prod(len(key.known or ()) for key in keys) <= self.policy.most_groups:
+                break
+            wide = [
+                key for key in keys if computed[key.column].facts(below).domain is None and len(key.known or ()) > 2
+            ]
+            if not wide:
+                break
+            widest = max(wide, key=lambda key: len(key.known or ()))
+            keys = tuple(GroupKey(key.column, None) if key is widest else key for key in keys)
+        return keys
+
+    @cached_property
+    def possible(self) -> Callable[[tuple[Value, ...]], bool]:
+        """A test of the aggregate's groups: False for combinations of keys that no row can have."""
+        computed = dict(self._computed.columns)
+        return occurring([computed[key.column] for key in self.aggregate.keys], self._computed.child.schema)
 
     @cached_property
     def _needs(self) -> dict[str, tuple[Statistic, ...]]:

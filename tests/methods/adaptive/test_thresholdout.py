@@ -19,7 +19,7 @@ from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledgers import Entry, MemoryLedger, Session, SQLiteLedger
 from discreet.mechanisms import Release
 from discreet.methods.adaptive import Thresholdout
-from discreet.methods.adaptive.holdout import evaluated
+from discreet.methods.adaptive.row_functions import evaluated
 from discreet.privacy import ZCDP, NeighborRelation, Pure
 from discreet.tables import Column, Policy, Table
 from tests.audits.test_cases import follows

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
 from discreet.checks.audits.black_box import audit_releases
-from discreet.checks.audits.case import one_by_one
 from discreet.checks.audits.one_run import OneRun, audit_one_run
 from discreet.checks.audits.result import Assumed, Audit
 from discreet.errors import DiscreetError, ParameterError
@@ -127,6 +127,10 @@ def audit(  # noqa: PLR0913  all but what is audited on what are named
     """
     from discreet.releases import Question
 
+    one_at_a_time = not isinstance(target, Question) and not isinstance(neighbors, Canaries) and not callable(neighbors)
+    if look is not None and not one_at_a_time:
+        msg = "look is for targets that release one output at a time; look at it inside the target."
+        raise ParameterError(msg)
     held: dict[str, Any] = {"confidence": confidence, "assuming": assuming, "name": name, "bits": bits}
     found: Audit | OneRun
     if isinstance(target, Question):
@@ -204,8 +208,6 @@ def _on_two(
     def release(value: object, count: int, bits: BitSource) -> NDArray[Any]:
         if not hasattr(target, "release"):
             return _seen([target(value) for _ in range(count)], look)
-        if look is None:
-            return one_by_one(target, value, count, bits)
         return _seen([target.release(value, bits=bits).value for _ in range(count)], look)
 
     inputs = [
@@ -236,6 +238,7 @@ def _named(run: Callable[..., Any], what: str) -> Callable[..., Any]:
 def _seen(outputs: Sequence[Any], look: Callable[[Any], object] | None) -> NDArray[Any]:
     """Make outputs an array: numbers, None as nan; rows of equally many numbers; anything else as text."""
     looked: list[Any] = [output if look is None else look(output) for output in outputs]
+    looked = [[*output.values()] if isinstance(output, Mapping) else output for output in looked]
     if all(output is None or isinstance(output, bool | int | float | np.number) for output in looked):
         return np.array([np.nan if output is None else output for output in looked], dtype=np.float64)
     if not any(isinstance(output, str) or output is None for output in looked):

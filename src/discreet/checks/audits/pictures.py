@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from discreet.checks.audits.result import Audit
     from discreet.privacy import Curve
 
 __all__ = ["draw_audit", "draw_claim"]
@@ -35,19 +34,23 @@ def draw_claim(claim: Curve, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def draw_audit(audit: Audit, axes: Axes | None = None) -> Axes:
-    """Draw what a claim allows, how often the counted event was seen, and the bounds on its two chances.
+def draw_audit(
+    claim: Curve,
+    bounds: tuple[float, float],
+    *,
+    refuted: bool,
+    seen: tuple[float, float] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw what a claim allows, the bounds on an event's two chances, and how often it was seen.
 
     >>> import discreet.privacy as p
-    >>> from discreet.checks.audits import audit
-    >>> same = lambda count, bits: [0] * count
-    >>> len(draw_audit(audit(same, same, claim=p.pure(epsilon=1))).lines)
+    >>> len(draw_audit(p.pure(epsilon=1), (0.5, 0.2), refuted=False, seen=(0.52, 0.18)).lines)
     4
     """
-    axes = draw_claim(audit.claim, axes)
-    top, bottom = audit.bounds
-    if any(audit.hits):
-        axes.plot([audit.hits[1] / audit.draws], [audit.hits[0] / audit.draws], marker=".", linestyle="", label="seen")
-    axes.plot([bottom], [top], marker="x" if audit.refuted else "o", linestyle="", label="proven")
+    axes = draw_claim(claim, axes)
+    if seen is not None:
+        axes.plot([seen[1]], [seen[0]], marker=".", linestyle="", label="seen")
+    axes.plot([bounds[1]], [bounds[0]], marker="x" if refuted else "o", linestyle="", label="proven")
     axes.legend(loc="lower right")
     return axes

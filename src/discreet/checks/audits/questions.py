@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from discreet.checks.audits.black_box import LEAST_DRAWS, audit_releases
 from discreet.checks.audits.made_up import made_up_neighbors, write_tables
-from discreet.engines import open_engine
-from discreet.engines.engine import Snapshot
 from discreet.exact import integer
-from discreet.ledgers import MemoryLedger
 from discreet.noise import SYSTEM, BitSource
-from discreet.plans.expressions import Column
-from discreet.releases import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.plans import Plan
     from discreet.privacy import Curve
+    from discreet.releases import Question
     from discreet.releases.showing.answer import Answer
 
     Cells = Mapping[tuple[object, ...], object]
@@ -66,6 +62,8 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
     confidence: Number = "0.95",
     tries: int = TRIES,
     asked: str = "",
+    analyst: str | None = None,
+    purpose: str | None = None,
     name: str = "",
     bits: BitSource = SYSTEM,
 ) -> Audit:
@@ -74,7 +72,8 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
     The policy's public facts are enough to make up tables with and without one unit (`made_up_neighbors`). Each is
     opened with a ledger in memory; the question is paid for there, and answered `draws` times as it was paid: planned,
     computed by DuckDB, noised. Of `tries` pairs of neighbors the one is taken that a few answers tell apart best; those
-    are not counted. Nothing is charged to the question's own ledger. A plan will do for a question, with its text.
+    are not counted. Nothing is charged to the question's own ledger. A plan will do for a question, with its text
+    and who asks it for what.
 
     An answer is looked at as a row of numbers, one for each cell that is not always the same; see `audit_releases`.
 
@@ -91,8 +90,9 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
     count = integer(draws, name="draws", least=LEAST_DRAWS)
     many = integer(tries, name="tries", least=1, most=1000)
     price = {"epsilon": epsilon, "rho": rho, "delta": delta}
-    plan = question.plan if isinstance(question, Question) else question
-    said = question.asked if isinstance(question, Question) else asked
+    plan = cast("Plan", getattr(question, "plan", question))
+    said = getattr(question, "asked", asked)
+    whose = getattr(question, "analyst", analyst), getattr(question, "purpose", purpose)
     pairs = islice(made_up_neighbors(plan.policy, plan.tables, said, bits), many)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
         made: dict[str, _Asked] = {}  # neighbors of the same tables share them
@@ -103,7 +103,7 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
                 home = Path(folder) / str(len(made))
                 home.mkdir()
                 write_tables(home, tables, plan.policy)
-                made[content] = _asked(question, home, price, opened)
+                made[content] = _asked(plan, whose, home, price, opened)
             return made[content]
 
         sides = [(opening(pair.first), opening(pair.second)) for pair in pairs]
@@ -121,18 +121,22 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
     )
 
 
-def _asked(question: Question | Plan, home: Path, price: Mapping[str, Any], opened: ExitStack) -> _Asked:
-    plan = question.plan if isinstance(question, Question) else question
+def _asked(
+    plan: Plan, whose: tuple[str | None, str | None], home: Path, price: Mapping[str, Any], opened: ExitStack
+) -> _Asked:
+    from discreet.engines import open_engine
+    from discreet.engines.engine import Snapshot
+    from discreet.ledgers import MemoryLedger
+    from discreet.plans.expressions import Column
+    from discreet.releases import Question
+
     engine = open_engine(plan.policy, home)
     opened.callback(engine.close)
     ledger = MemoryLedger(plan.policy)
     if plan.verified:  # made-up rows keep what is declared unique, as the owner's do
         facts = {"version": plan.policy.version, "final": True, "tables": list(plan.verified)}
         ledger.note("check", "declared facts", facts)
-    if isinstance(question, Question):
-        own = replace(question, engine=engine, purse=ledger)
-    else:
-        own = Question(plan, engine, ledger)
+    own = Question(plan, engine, ledger, *whose)
     answer = own.release(**price)
     released = {name for name, _ in plan.request.keys}
     keys = {name for name, said in plan.request.outputs if isinstance(said, Column) and said.name in released}

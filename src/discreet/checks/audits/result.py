@@ -162,7 +162,8 @@ class Audit:
         """
         from discreet.checks.audits.pictures import draw_audit
 
-        return draw_audit(self, axes)
+        seen = (self.hits[0] / self.draws, self.hits[1] / self.draws) if any(self.hits) else None
+        return draw_audit(self.claim, self.bounds, refuted=self.refuted, seen=seen, axes=axes)
 
 
 def keep_audit(ledger: Ledger, name: str, record: dict[str, Any], **counts: int) -> str:

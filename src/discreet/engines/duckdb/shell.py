@@ -36,7 +36,8 @@ _SETTINGS: dict[str, Any] = {
     "autoload_known_extensions": False,
     "default_null_order": "nulls_last",
     "enable_external_access": False,
-    "ieee_floating_point_ops": False,  # 1 / 0 is NULL, as in cores
+    "error_on_division_by_zero": False,  # but NULL, as in cores
+    "ieee_floating_point_ops": False,
     "max_temp_directory_size": "0MB",  # nothing is written to a disk
     "memory_limit": "512MB",
     "threads": 2,

@@ -144,6 +144,7 @@ def _loss(at: Floats, horizon: int) -> float:
     return 0.5 * math.log(coded * decoded) if 0 < coded * decoded < math.inf else 1e3
 
 
+@lru_cache(maxsize=32)
 def decoding(of: Filter) -> tuple[Floats, Floats]:
     """Return poles and weights of b, in floats: what undoes the filter as it is, and sums.
 

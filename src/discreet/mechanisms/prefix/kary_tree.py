@@ -47,7 +47,7 @@ class KaryTree(Factorization):
 
     kind: ClassVar[str] = "kary_tree"
     title: ClassVar[str] = "k-ary tree with subtraction"
-    source: ClassVar[str] = "Andersson, Pagh, Steiner & Torkamani 2025, arXiv:2408.07021, Section 4"
+    source: ClassVar[str] = "Andersson, Pagh, Steiner & Torkamani 2025, arXiv:2408.07021"
     causal: ClassVar[bool] = False
 
     horizon: int

@@ -15,7 +15,6 @@ from discreet.methods.adaptive.generalization import (
     adaptive_questions,
     generalization_bound,
 )
-from discreet.methods.adaptive.holdout import ReusableHoldout
 from discreet.methods.adaptive.multiplicative import (
     BinomialTest,
     ComparisonTest,
@@ -26,7 +25,7 @@ from discreet.methods.adaptive.multiplicative import (
 from discreet.methods.adaptive.paprika import Levels, Paprika, PaprikaSession
 from discreet.methods.adaptive.private_tests import PrivateTest, Side, chi_square_test, mean_test, proportion_test
 from discreet.methods.adaptive.sparse_vector import SparseSession, SparseVector
-from discreet.methods.adaptive.thresholdout import AnswerNoise, Thresholdout
+from discreet.methods.adaptive.thresholdout import AnswerNoise, ReusableHoldout, Thresholdout
 from discreet.methods.adaptive.watching import Watching
 
 __all__ = [

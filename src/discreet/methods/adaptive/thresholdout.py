@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import integer, rational, shown, sqrt_upper
+from discreet.exact import counted, integer, rational, shown, sqrt_upper
 from discreet.exact.rational import read_choice
 from discreet.mechanisms import AboveThreshold, Gaussian, Laplace, Release
 from discreet.mechanisms.inputs.parameters import assign, exactly_one, read_positive
@@ -20,23 +20,25 @@ from discreet.mechanisms.inputs.parameters import miss as missed
 from discreet.mechanisms.promise import register
 from discreet.mechanisms.words import movers, promise_in_words
 from discreet.methods.adaptive.generalization import SLACKS, transferred
+from discreet.methods.adaptive.kept import Barred, read_name
+from discreet.methods.adaptive.row_functions import STEPS, evaluated, mean_of_public, read_arrays
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import ZCDP, NeighborRelation, Pure
 from discreet.privacy.convert import convert
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self, SupportsIndex
 
     from discreet.exact import Grid, Number
     from discreet.ledgers import Entry, Ledger
     from discreet.mechanisms.adding.grids import Inputs
-    from discreet.methods.adaptive.holdout import ReusableHoldout, Rows
+    from discreet.methods.adaptive.row_functions import Predictor, Rows, Valued
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-__all__ = ["AnswerNoise", "Thresholdout"]
+__all__ = ["AnswerNoise", "ReusableHoldout", "Thresholdout"]
 
 
 class AnswerNoise(Enum):
@@ -309,8 +311,6 @@ class Thresholdout:
         ...     holdout.ask(lambda x: x < 0.25).value, holdout.left, ledger.remaining
         (0.25, 2, Pure(epsilon=0.8, neighbors=change_one))
         """
-        from discreet.methods.adaptive.holdout import ReusableHoldout
-
         return ReusableHoldout(self, ledger, entry, train=train, holdout=holdout)
 
     def record(self) -> dict[str, Any]:
@@ -350,3 +350,104 @@ def _needs(wide: float, questions: int, answers: int, wrong: float) -> Iterator[
         for part in range(1, 50):
             rate = 4 * math.atanh((wide - slack) * part / 50)
             yield math.ceil(twice / (rate * (wide - slack) * (1 - part / 50))) + 1, rate, slack
+
+
+class ReusableHoldout(Barred):
+    """A holdout that is asked again and again, and says how many of its own answers are left.
+
+    `Thresholdout.open` opens one.
+
+    >>> ReusableHoldout.score.__doc__.splitlines()[0]
+    'Give the share of rows that a model predicts right, from the training set or the holdout.'
+    """
+
+    def __init__(self, promise: Thresholdout, ledger: Ledger, entry: Entry, *, train: Rows, holdout: Rows) -> None:
+        self._train, self._lent = read_arrays(train, "train"), holdout
+        if not callable(holdout):
+            self._require_size(promise, read_arrays(holdout, "holdout"))
+        if not len(self._train[0]):
+            msg = "train holds no rows; its means answer all questions that do not overfit."
+            raise ParameterError(msg)
+        super().__init__(promise, promise.run, ledger, entry)
+        self.promise = promise
+
+    @staticmethod
+    def _require_size(promise: Thresholdout, arrays: tuple[Any, ...]) -> None:
+        """Refuse another number of rows than was stated, where it is public."""
+        if promise.neighbors is NeighborRelation.CHANGE_ONE and len(arrays[0]) != promise.holdout_size:
+            msg = (
+                f"holdout holds {len(arrays[0])} rows, and holdout_size is {promise.holdout_size}: under change-one "
+                "the number is public, and the noise is made for it. State the number that there are."
+            )
+            raise ParameterError(msg)
+
+    @property
+    def left(self) -> int:
+        """How many answers from the holdout are left."""
+        return self.promise.answers - sum(answer.details["from_holdout"] is True for answer in self.answers)
+
+    @property
+    def _run(self) -> list[Release[Any]]:
+        """The answers since the last one from the holdout."""
+        places = [place for place, answer in enumerate(self.answers) if answer.details["from_holdout"] is True]
+        return self.answers[places[-1] + 1 :] if places else self.answers
+
+    def ask(self, function: Valued, name: str | None = None) -> Release[float]:
+        """Answer with the mean of a function of rows, from the training set or the holdout.
+
+        The function gets the arrays of rows and gives each row a value; outside [0, 1] it is clipped, NaN counts as 0,
+        and a row of the holdout for which it fails counts as 0. With a name, the answer is found again by it, in this
+        process or another; without one, each call is a question of its own.
+        """
+        before = None if name is None else self.find(read_name(name))
+        if before is not None:
+            return before
+        train = mean_of_public(function, self._train)
+        more = f"0 of {self.promise.answers} answers from the holdout are left. Open another one, which costs again."
+        self.bits(left=self.left, more=more)  # refuses before anything is computed
+        given = self._lent(self.session) if callable(self._lent) else self._lent
+        arrays = read_arrays(given, "holdout")
+        self._require_size(self.promise, arrays)
+        holdout = Fraction(evaluated(function, arrays), STEPS * self.promise.holdout_size)
+        with self._thread_lock:
+            before, left = None if name is None else self.find(name), self.left  # others may have asked meanwhile
+            return before if before is not None else self._answered(train, holdout, name, left, more)
+
+    def _answered(self, train: Fraction, holdout: Fraction, name: str | None, left: int, more: str) -> Release[float]:
+        bits = self.bits(left=left, more=more)
+        bar = self.bar(bits)
+        apart, told = self.promise.told(train, holdout, bar, bits)
+        details: dict[str, object] = {"from_holdout": apart, "left": left - apart, "place": len(self._run) + 1}
+        if name is not None:
+            details["question"] = name
+        answer = Release(told, self.promise, MappingProxyType(details))
+        return self.keep_under(bar, answer, used_up=apart, last=apart and left == 1)
+
+    def score(
+        self,
+        model: Predictor,
+        name: str | None = None,
+        *,
+        loss: Callable[[Any, Any], Any] | None = None,
+    ) -> Release[float]:
+        """Give the share of rows that a model predicts right, from the training set or the holdout.
+
+        Rows are given as two arrays, features and labels. With `loss` it is the mean of loss(labels, predictions), a
+        value in [0, 1] for each row.
+        """
+        if not hasattr(model, "predict"):
+            msg = f"model is {shown(model)}; it must have a method predict(rows), as a model of scikit-learn has."
+            raise ParameterError(msg)
+        if len(self._train) != 2:
+            msg = f"train holds {counted(len(self._train), 'array')}; to score models give (features, labels)."
+            raise ParameterError(msg)
+
+        def right(features: Any, labels: Any) -> Any:  # noqa: ANN401  as the model takes and gives them
+            predicted = model.predict(features)
+            return np.asarray(labels) == np.asarray(predicted) if loss is None else loss(labels, predicted)
+
+        return self.ask(right, name)
+
+    def __repr__(self) -> str:
+        asked, whole = len(self.answers), self.promise.answers
+        return f"ReusableHoldout({self.promise.promise}, {asked} asked, {self.left} of {whole} holdout answers left)"

@@ -11,5 +11,15 @@ from discreet.methods.learning.tabular.estimator import load
 from discreet.methods.learning.tabular.linear import LinearSVC, LogisticRegression
 from discreet.methods.learning.tabular.moments import PCA, GaussianNB, StandardScaler
 from discreet.methods.learning.tabular.regression import LinearRegression
+from discreet.methods.learning.tabular.trees import RandomDecisionTrees
 
-__all__ = ["PCA", "GaussianNB", "LinearRegression", "LinearSVC", "LogisticRegression", "StandardScaler", "load"]
+__all__ = [
+    "PCA",
+    "GaussianNB",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "RandomDecisionTrees",
+    "StandardScaler",
+    "load",
+]

@@ -12,6 +12,8 @@ from discreet.methods.workloads.algebra.lines import AllRange, Identity, Predica
 from discreet.methods.workloads.algebra.workload import Workload
 from discreet.methods.workloads.answered import Answered
 from discreet.methods.workloads.planning import Considered, WorkloadPlan, plan
+from discreet.methods.workloads.questions import WorkloadPreview, WorkloadQuestion
+from discreet.methods.workloads.tables import WorkloadAnswer, WorkloadTable
 from discreet.methods.workloads.tallies import Records
 
 __all__ = [
@@ -30,6 +32,10 @@ __all__ = [
     "Weighted",
     "Width",
     "Workload",
+    "WorkloadAnswer",
     "WorkloadPlan",
+    "WorkloadPreview",
+    "WorkloadQuestion",
+    "WorkloadTable",
     "plan",
 ]

@@ -222,11 +222,16 @@ def plan(
     found, root = candidates(workload, norms)
     neighbors = privacy.neighbors
     considered = []
+    refused: ParameterError | None = None
     for make in found:
         strategy = make()
         moved = strategy.reach.moved(strategy.measurements, neighbors, rows)
-        noise = best_noise(moved, neighbors=neighbors, **price)
-        considered.append(Considered(strategy, noise, neighbors, rows))
+        try:
+            considered.append(Considered(strategy, best_noise(moved, neighbors=neighbors, **price), neighbors, rows))
+        except ParameterError as error:  # so much privacy, or so little, that no sampler has this noise
+            refused = error
+    if refused is not None and not considered:
+        raise refused
     least = min(one.error for one in considered)
     simple = next((one for one in considered if one.strategy.name == Cells.name and one.error <= _SAME * least), None)
     considered.sort(key=lambda one: (-one.error, one is simple))

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.plans.shell.relations import Private, aggregates_of, found, source_name, windowed_by
 from discreet.plans.sql.grouped import alias_of, output_name
-from discreet.plans.sql.reading import matching, refuse_part
+from discreet.plans.sql.reading import matching, part, refuse_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,6 +81,13 @@ class Grouping:
         self._taken_apart  # noqa: B018 - as above
         return tuple(name for name, _ in self._values.values())
 
+    @property
+    def words(self) -> tuple[tuple[str, str], ...]:
+        """For each column of the core, what the question says for it."""
+        self._taken_apart  # noqa: B018 - as above
+        both = (*self._keys.values(), *self._values.values())
+        return tuple((name, part(node)) for name, node in both)
+
     @cached_property
     def _taken_apart(self) -> None:
         """Name keys and aggregates, those that an output shows after it."""
@@ -90,8 +97,8 @@ class Grouping:
             if form not in self._keys:
                 given = key.name if isinstance(key, exp.Column) else shown.get(form) or "key"
                 self._keys[form] = self._free_name(given), key
-        for part in self._above():
-            for aggregate in aggregates_of(part):
+        for piece in self._above():
+            for aggregate in aggregates_of(piece):
                 form = self.form(aggregate)
                 if form not in self._values:
                     given = shown.get(form) or output_name(aggregate, 0)

@@ -30,9 +30,9 @@ def scalar_subqueries(statement: exp.Expression) -> list[exp.Subquery]:
     """Give the outermost subqueries that stand for one value: not those in FROM or WITH, nor of IN and EXISTS.
 
     >>> from discreet.plans.sql.reading import read_statement
-    >>> statement = read_statement("SELECT 1 FROM (SELECT 2) AS t WHERE x > (SELECT 3) AND y IN (SELECT 4)")
+    >>> statement = read_statement("SELECT 1 FROM (SELECT 2) AS t WHERE x > (SELECT MAX(n) FROM u) AND y IN (SELECT 4)")
     >>> [found.sql() for found in scalar_subqueries(statement)]
-    ['(SELECT 3)']
+    ['(SELECT MAX(n) FROM u)']
     """
     found: list[exp.Subquery] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from discreet.plans.plan import Plan
     from discreet.plans.shell.lineage import Lineage
     from discreet.tables import Policy, Table, Value
     from discreet.tables.kinds import Kind
 
-__all__ = ["Core", "Hole", "Shell"]
+__all__ = ["Core", "Hole", "Shell", "in_words"]
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,15 @@ class Hole:
     shell then gives the keys' columns and the value.
 
     >>> from discreet.tables.kinds import Kind
-    >>> Hole("hole1", None, Kind.FLOAT).names
+    >>> Hole("hole1", None, Kind.FLOAT, "(SELECT AVG(x) FROM t)").names
     ['hole1']
     """
 
     name: str
     shell: Shell
     kind: Kind
+    said: str = ""
+    """The subquery, as the question spells it."""
     keys: tuple[tuple[Value, ...], ...] = ()
 
     @property
@@ -61,6 +64,8 @@ class Core:
     columns: tuple[str, ...]
     text: str
     """How it would be asked by itself."""
+    words: tuple[tuple[str, str], ...] = ()
+    """For each column, what the question says for it."""
     holes: tuple[Hole, ...] = ()
     """The constants in it that are released before."""
     planned: Callable[[Mapping[str, Value]], Plan] | None = None
@@ -69,6 +74,25 @@ class Core:
     def filled(self, values: Mapping[str, Value]) -> Plan:
         """The plan with its constants: of the same bounds, noise and price, whatever they are."""
         return self.plan if self.planned is None else self.planned(values)
+
+
+def in_words(text: str, cores: Iterable[Core], holes: Iterable[Hole] = ()) -> str:
+    """Put what the question says in the place of the names that the splitter gave.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Policy, Table
+    >>> plan = plan_sql(Policy([Table("people", row_is_unit=True)], epsilon=1), "SELECT COUNT(*) AS n FROM people")
+    >>> in_words("FOO(core1.n)", [Core("core1", plan, ("n",), "", (("n", "COUNT(*)"),))])
+    'FOO(COUNT(*))'
+    """
+    for core in reversed(list(cores)):
+        for name, said in sorted(core.words, key=lambda pair: -len(pair[0])):
+            text = text.replace(f'{core.name}."{name}"', said).replace(f"{core.name}.{name}", said)
+        text = re.sub(rf"\b{re.escape(core.name)}\b", "a released table", text)
+    for hole in holes:
+        for name in hole.names:
+            text = re.sub(rf"[$:]{re.escape(name)}\b", lambda _, said=hole.said: said, text)  # type: ignore[misc]
+    return text
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,10 @@ from discreet.plans.shell.relations import (
     source_name,
     table_relation,
 )
-from discreet.plans.shell.shell import Core, Hole, Shell
+from discreet.plans.shell.shell import Core, Hole, Shell, in_words
 from discreet.plans.shell.size import require_size
 from discreet.plans.sql.question import planned, read_question
-from discreet.plans.sql.reading import matching, refuse_part
+from discreet.plans.sql.reading import matching, part, refuse_part
 from discreet.plans.sql.refused import SCALAR_SUBQUERY
 from discreet.plans.statistics import RankedCells
 from discreet.tables.nearest import hint
@@ -114,6 +114,8 @@ def _split(  # noqa: PLR0913 - what a question is planned with
         if isinstance(relation, Private):
             return None
         splitter.require(shell)
+    except QueryRefused as refused:
+        raise splitter.in_words(refused) from None
     except RecursionError:
         refuse_part(statement, "It is nested too deeply.", "a flatter question.")
     shell = _total(shell)
@@ -123,10 +125,18 @@ def _split(  # noqa: PLR0913 - what a question is planned with
 
 
 def _total(shell: exp.Expression) -> exp.Expression:
-    """A cast that fails gives NULL, as in cores."""
-    for node in list(shell.find_all(exp.Cast)):
-        if type(node) is exp.Cast:
-            node.replace(exp.TryCast(**node.args))
+    """A cast that fails is NULL, as in cores, and so are logarithms and roots of what has none: noise goes below 0."""
+    for cast in list(shell.find_all(exp.Cast)):
+        if type(cast) is exp.Cast:
+            cast.replace(exp.TryCast(**cast.args))
+    zero = exp.Literal.number(0)
+    for log in list(shell.find_all(exp.Ln, exp.Log)):
+        word = "expression" if log.args.get("expression") is not None else "this"
+        above = exp.Greatest(this=log.args[word].copy(), expressions=[zero.copy()])
+        log.set(word, exp.Nullif(this=above, expression=zero.copy()))
+    for root in list(shell.find_all(exp.Sqrt)):
+        if root.this.find(exp.Sqrt) is None:  # what is written twice would double with each root in a root
+            root.set("this", exp.Case().when(exp.GTE(this=root.this.copy(), expression=zero.copy()), root.this))
     return shell
 
 
@@ -151,7 +161,7 @@ class _Splitter:
         self._known: dict[str, Core] = {}
         self._prefix = "core"
         self._keyed: list[tuple[Core, list[exp.Expression]]] | None = None
-        self._count = 0
+        self._made: list[Hole] = []
         self._kind_of = kind_of
 
     def avoid(self, statement: exp.Expression) -> None:
@@ -160,6 +170,12 @@ class _Splitter:
         names |= {table.name.casefold() for table in self.policy.tables}
         while any(name.startswith(self._prefix) for name in names):
             self._prefix += "_"
+
+    def in_words(self, refused: QueryRefused) -> QueryRefused:
+        """A refusal in the words of the question, without the names that were given here."""
+        texts = (refused.part, refused.why, refused.instead)
+        said, why, instead = (in_words(text, self.cores, self._made) for text in texts)
+        return QueryRefused(said, why=why, instead=instead)
 
     def require(self, shell: exp.Expression) -> None:
         """Refuse a shell that holds what none may hold, or that would make too many rows."""
@@ -363,7 +379,7 @@ class _Splitter:
         name = f"{self._prefix}{len(self.cores) + 1}"
         statement, plan = self._planned(texts)
         again = (lambda values: self._plan(filled(statement, values))) if holes else None
-        core = Core(name, plan, (*grouping.keys, *grouping.values), text, holes, again)
+        core = Core(name, plan, (*grouping.keys, *grouping.values), text, grouping.words, holes, again)
         self.cores.append(core)
         self._known[form] = core
         return core
@@ -401,9 +417,9 @@ class _Splitter:
         read = {table.name for table in made.find_all(exp.Table)}
         cores = tuple(core for core in self.cores if core.name in read)
         shell = Shell(made, cores, tuple(tables.values()), lineage, self.policy)
-        self._count += 1
         keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
-        hole = Hole(f"hole{self._count}", shell, self._kind_of(shell), keys)
+        hole = Hole(f"hole{len(self._made) + 1}", shell, self._kind_of(shell), part(subquery), keys)
+        self._made.append(hole)
         return hole, keyed[0][1] if keyed else []
 
     def _planned(self, statements: list[exp.Select]) -> tuple[exp.Select, Plan]:

@@ -102,7 +102,9 @@ def _single(build: Callable[[Expression], Measure]) -> MeasureRule:
 
 def _no_distinct(node: exp.Expression) -> None:
     if isinstance(node.this, exp.Distinct):
-        refuse_part(node, "DISTINCT is answered for COUNT only.", "the aggregate without DISTINCT.")
+        name = node.key.upper()
+        instead = f"COUNT(DISTINCT x); or {name}(x), another number: equal values count as often as they occur."
+        refuse_part(node, "Which values are there at all may be one unit's doing; DISTINCT is for COUNT.", instead)
 
 
 def _pair(build: Callable[[Expression, Expression], Measure]) -> MeasureRule:
@@ -149,6 +151,8 @@ def _distinct(scalars: Scalars, node: exp.Expression) -> Expression:
     COUNT(DISTINCT a, b) leaves rows out in which one is NULL; COUNT(DISTINCT (a, b)) counts NULL as a value.
     """
     only(node, "expressions")
+    if not node.expressions:
+        refuse_part(node, "It does not say what is counted.", "COUNT(DISTINCT x)")
     first, *more = node.expressions
     if not more and not isinstance(first, exp.Tuple):
         return scalars.expression(first)

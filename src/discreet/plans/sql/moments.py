@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from discreet.plans.expressions import Expression
-    from discreet.plans.sql.expressions import Rule, Scalars
+    from discreet.plans.sql.rules import Rule, Translator
 
 __all__ = ["MOMENTS", "compared", "counted_moment", "date_sub", "part_of_span", "time_bucket"]
 
@@ -88,7 +88,7 @@ _FINEST = (
 )
 
 
-def _value(scalars: Scalars, node: exp.Expression) -> tuple[Expression, Kind]:
+def _value(scalars: Translator, node: exp.Expression) -> tuple[Expression, Kind]:
     value = aligned(scalars.translate(node), scalars.schema)
     return value, value.facts(scalars.schema).kind
 
@@ -107,7 +107,7 @@ def _bare(node: exp.Expression) -> exp.Expression:
 
 
 def _formatted(
-    scalars: Scalars, node: exp.Expression, value: exp.Expression, pieces: list[tuple[str, str]]
+    scalars: Translator, node: exp.Expression, value: exp.Expression, pieces: list[tuple[str, str]]
 ) -> Expression:
     """Write the parts of a date; it is cut down to the finest of them first, so that its texts can be listed."""
     moment, kind = _value(scalars, value)
@@ -123,7 +123,7 @@ def _formatted(
     return e.FormatDate((moment,), tuple(pieces))
 
 
-def _strftime(scalars: Scalars, node: exp.Expression) -> Expression:
+def _strftime(scalars: Translator, node: exp.Expression) -> Expression:
     """STRFTIME(x, '%Y-%m'); TO_CHAR and DATE_FORMAT of other dialects come in the same codes."""
     only(node, "this", "format")
     value, written = node.this, node.args.get("format")
@@ -157,7 +157,7 @@ def _unknown_format(node: exp.Expression) -> NoReturn:
     refuse_part(node, "One of the codes of this format is not read.", instead)
 
 
-def _to_char(scalars: Scalars, node: exp.Expression) -> Expression:
+def _to_char(scalars: Translator, node: exp.Expression) -> Expression:
     """TO_CHAR(x, 'YYYY-MM') where the dialect has none: as PostgreSQL's."""
     only(node, "this", "format", "is_numeric")
     text = text_of(node.args["format"])
@@ -182,7 +182,7 @@ def _merged(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def _named(part: str) -> Rule:
     """MONTHNAME and DAYNAME; Spark cuts them to three letters."""
 
-    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+    def rule(scalars: Translator, node: exp.Expression) -> Expression:
         only(node, "this", "abbreviated")
         short = "3" if scalars.dialect == "spark" else ""
         return e.FormatDate((aligned(scalars.translate(node.this), scalars.schema),), ((part + short, ""),))
@@ -193,7 +193,7 @@ def _named(part: str) -> Rule:
 # --- spans and differences
 
 
-def _microseconds(scalars: Scalars, node: exp.Expression) -> Expression | None:
+def _microseconds(scalars: Translator, node: exp.Expression) -> Expression | None:
     """A difference of two moments in microseconds; None if it is another expression."""
     node = _bare(node)
     if not isinstance(node, exp.Sub) or isinstance(node.expression, exp.Interval):
@@ -204,7 +204,7 @@ def _microseconds(scalars: Scalars, node: exp.Expression) -> Expression | None:
     return e.Subtract((e.Microseconds((later,)), e.Microseconds((earlier,))))
 
 
-def part_of_span(scalars: Scalars, node: exp.Expression, value: exp.Expression, name: str) -> Expression | None:
+def part_of_span(scalars: Translator, node: exp.Expression, value: exp.Expression, name: str) -> Expression | None:
     """EXTRACT of what is no date: the epoch of one, a part of a difference, or of an AGE; None for parts of dates."""
     inner = _bare(value)
     if isinstance(inner, exp.Anonymous) and inner.name.lower() == "age":
@@ -228,7 +228,7 @@ def part_of_span(scalars: Scalars, node: exp.Expression, value: exp.Expression, 
     return refuse_part(node, "Of a difference its days, hours and epoch are known.", "DATE_DIFF('minute', a, b)")
 
 
-def _part_of_age(scalars: Scalars, node: exp.Expression, age: exp.Anonymous, name: str) -> Expression:
+def _part_of_age(scalars: Translator, node: exp.Expression, age: exp.Anonymous, name: str) -> Expression:
     """Whole years or months between two dates; from today if there is one."""
     only(age, "this", "expressions")
     sides = age.expressions
@@ -246,7 +246,7 @@ def _months(moment: Expression) -> Expression:
     return e.Add((e.Multiply((year, _whole(12))), month))
 
 
-def _in_month(scalars: Scalars, moment: Expression) -> Expression:
+def _in_month(scalars: Translator, moment: Expression) -> Expression:
     """How far a moment is into its month."""
     day = e.DatePart((moment,), "day")
     if moment.facts(scalars.schema).kind is Kind.DATE:
@@ -259,7 +259,7 @@ def _in_day(moment: Expression) -> Expression:
     return e.Remainder((e.Add((e.Microseconds((moment,)), _whole(_BEFORE))), _whole(_SIZES["day"])))
 
 
-def _whole_months(scalars: Scalars, earlier: Expression, later: Expression) -> Expression:
+def _whole_months(scalars: Translator, earlier: Expression, later: Expression) -> Expression:
     """Months that are over, less than 0 if the second moment comes first."""
 
     def forward(start: Expression, end: Expression) -> Expression:
@@ -288,7 +288,7 @@ def _boundaries(moment: Expression, unit: str) -> Expression | None:
     return e.IntegerDivide((e.Add((e.Microseconds((moment,)), _whole(_BEFORE))), _whole(_SIZES[unit])))
 
 
-def _difference(scalars: Scalars, node: exp.Expression) -> Expression:
+def _difference(scalars: Translator, node: exp.Expression) -> Expression:
     """DATE_DIFF: how many starts of a unit lie between; Spark counts units that are over."""
     only(node, "this", "expression", "unit", "date_part_boundary")
     unit = node.args.get("unit")
@@ -298,7 +298,7 @@ def _difference(scalars: Scalars, node: exp.Expression) -> Expression:
 
 
 def _between(  # noqa: PLR0913 - both ends and what is counted
-    scalars: Scalars, node: exp.Expression, unit: str, earlier: exp.Expression, later: exp.Expression, *, over: bool
+    scalars: Translator, node: exp.Expression, unit: str, earlier: exp.Expression, later: exp.Expression, *, over: bool
 ) -> Expression:
     start, end = (_value(scalars, side)[0] for side in (earlier, later))
     dates = all(moment.facts(scalars.schema).kind is Kind.DATE for moment in (start, end))
@@ -317,7 +317,7 @@ def _between(  # noqa: PLR0913 - both ends and what is counted
     return e.Subtract((numbered[1], numbered[0]))
 
 
-def date_sub(scalars: Scalars, node: exp.Anonymous) -> Expression:
+def date_sub(scalars: Translator, node: exp.Anonymous) -> Expression:
     """DuckDB's DATE_SUB('month', a, b) and DATEDIFF's like: units that are over."""
     only(node, "this", "expressions")
     unit, start, end = node.expressions
@@ -335,7 +335,7 @@ def counted_moment(moment: Expression, kind: Kind) -> Expression:
 # --- comparisons with spans and times of day
 
 
-def compared(scalars: Scalars, nodes: list[exp.Expression]) -> list[Expression] | None:
+def compared(scalars: Translator, nodes: list[exp.Expression]) -> list[Expression] | None:
     """Bring both sides of a comparison to numbers where one is a time of day or an interval; None where none is."""
     if any(isinstance(_bare(node), exp.Interval) for node in nodes):
         return [_as_span(scalars, node) for node in nodes]
@@ -344,7 +344,7 @@ def compared(scalars: Scalars, nodes: list[exp.Expression]) -> list[Expression] 
     return None
 
 
-def _as_span(scalars: Scalars, node: exp.Expression) -> Expression:
+def _as_span(scalars: Translator, node: exp.Expression) -> Expression:
     inner = _bare(node)
     if isinstance(inner, exp.Interval):
         span = span_of(inner)
@@ -365,7 +365,7 @@ def _is_time(node: exp.Expression) -> bool:
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,6}))?)?")
 
 
-def _as_time(scalars: Scalars, node: exp.Expression) -> Expression:
+def _as_time(scalars: Translator, node: exp.Expression) -> Expression:
     """Microseconds after midnight, of a moment or of a constant such as '08:30'."""
     inner = _bare(node)
     if isinstance(inner, exp.Cast) and _is_time(inner):
@@ -386,7 +386,7 @@ def _as_time(scalars: Scalars, node: exp.Expression) -> Expression:
 # --- periods, casts
 
 
-def _bucket(scalars: Scalars, node: exp.Expression) -> Expression:
+def _bucket(scalars: Translator, node: exp.Expression) -> Expression:
     """TIME_BUCKET(width, x) and DATE_BIN(width, x, origin)."""
     only(node, "this", "expression", "unit", "origin")
     origin = node.args.get("unit") or node.args.get("origin")
@@ -394,7 +394,7 @@ def _bucket(scalars: Scalars, node: exp.Expression) -> Expression:
 
 
 def _periods(
-    scalars: Scalars, node: exp.Expression, width: exp.Expression, of: exp.Expression, origin: exp.Expression | None
+    scalars: Translator, node: exp.Expression, width: exp.Expression, of: exp.Expression, origin: exp.Expression | None
 ) -> Expression:
     interval = width if isinstance(width, exp.Interval) else exp.Interval(this=width)
     span = span_of(interval)
@@ -413,21 +413,21 @@ def _periods(
     return e.Period((moment,), seconds)
 
 
-def time_bucket(scalars: Scalars, node: exp.Anonymous) -> Expression:
+def time_bucket(scalars: Translator, node: exp.Anonymous) -> Expression:
     """TIME_BUCKET where the parser knows none."""
     only(node, "this", "expressions")
     width, of, *origin = node.expressions
     return _periods(scalars, node, width, of, origin[0] if origin else None)
 
 
-def _date(scalars: Scalars, node: exp.Expression) -> Expression:
+def _date(scalars: Translator, node: exp.Expression) -> Expression:
     """DATE(x)."""
     only(node, "this")
     value, kind = _value(scalars, node.this)
     return value if kind is Kind.DATE else e.Cast((value,), Kind.DATE)
 
 
-def _epoch(scalars: Scalars, node: exp.Expression) -> Expression:
+def _epoch(scalars: Translator, node: exp.Expression) -> Expression:
     """EPOCH(x)."""
     only(node, "this")
     found = part_of_span(scalars, node, node.this, "epoch")
@@ -435,7 +435,7 @@ def _epoch(scalars: Scalars, node: exp.Expression) -> Expression:
     return found
 
 
-def _parsed(scalars: Scalars, node: exp.Expression) -> Expression:
+def _parsed(scalars: Translator, node: exp.Expression) -> Expression:
     """TO_TIMESTAMP('2024-01-01', 'YYYY-MM-DD') of constants; of columns a format is not read."""
     only(node, "this", "format")
     kind = Kind.DATE if isinstance(node, exp.StrToDate) else Kind.TIMESTAMP

@@ -16,12 +16,12 @@ from discreet.tables.kinds import LONGEST_TEXT, Kind
 
 if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
-    from discreet.plans.sql.expressions import Rule, Scalars
+    from discreet.plans.sql.rules import Rule, Translator
 
 __all__ = ["NUMBERS"]
 
 
-def _cast(scalars: Scalars, node: exp.Expression) -> Expression:
+def _cast(scalars: Translator, node: exp.Expression) -> Expression:
     """Every cast is total, whether TRY_ is written or not; a longer type than ours is ours."""
     only(node, "this", "to", "safe")
     to = node.args["to"]
@@ -43,7 +43,7 @@ _MOST_DIGITS, _MOST_DECIMALS = 38, 15
 _PLAIN_DECIMAL = {"duckdb": (18, 3), "spark": (10, 0)}
 
 
-def _decimal(scalars: Scalars, node: exp.Expression, to: exp.Expression) -> Expression:
+def _decimal(scalars: Translator, node: exp.Expression, to: exp.Expression) -> Expression:
     """CAST(x AS DECIMAL(p, s)): rounded to s places, NULL where it has more than p - s digits before the point.
 
     It stays a double. PostgreSQL's NUMERIC without digits keeps all of them.
@@ -68,7 +68,7 @@ def _decimal(scalars: Scalars, node: exp.Expression, to: exp.Expression) -> Expr
     return e.Case((inside, rounded, null()))
 
 
-def _log(scalars: Scalars, node: exp.Expression) -> Expression:
+def _log(scalars: Translator, node: exp.Expression) -> Expression:
     """LOG(base, x); of one number, the logarithm to the base 10, in Spark the natural one."""
     only(node, "this", "expression")
     base, value = (None, node.this) if node.args.get("expression") is None else (node.this, node.expression)
@@ -80,7 +80,7 @@ def _log(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.Divide((ln, e.Ln((scalars.translate(base),))))
 
 
-def _trunc(scalars: Scalars, node: exp.Expression) -> Expression:
+def _trunc(scalars: Translator, node: exp.Expression) -> Expression:
     """TRUNC(x): toward 0."""
     only(node, "this")
     value = scalars.translate(node.this)
@@ -88,20 +88,20 @@ def _trunc(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.Case((below, e.Ceil((value,)), e.Floor((value,))))
 
 
-def _round(scalars: Scalars, node: exp.Expression) -> Expression:
+def _round(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "decimals")
     digits = node.args.get("decimals")
     return e.Round((scalars.translate(node.this),), 0 if digits is None else whole_of(digits))
 
 
-def _power(scalars: Scalars, node: exp.Expression) -> Expression:
+def _power(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "expression")
     if isinstance(node.expression, exp.Literal) and not node.expression.name.isdigit():
         refuse_part(node, "Powers have constant whole exponents from 2 to 16.", "SQRT(x), or EXP(y * LN(x)).")
     return e.Power((scalars.translate(node.this),), whole_of(node.expression))
 
 
-def _bucket(scalars: Scalars, node: exp.Expression) -> Expression:
+def _bucket(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "min_value", "max_value", "num_buckets")
     if any(node.args.get(name) is None for name in ("min_value", "max_value", "num_buckets")):
         refuse_part(node, "It takes a value, both ends and the number of buckets.", "WIDTH_BUCKET(x, 0, 100, 10)")

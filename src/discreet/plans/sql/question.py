@@ -81,7 +81,9 @@ def read_question(policy: Policy, text: str, dialect: str = "duckdb") -> exp.Exp
     >>> read_question(policy, "SELECT COUNT(*) FROM people").sql()
     'SELECT COUNT(*) FROM people'
     """
-    plain, options = read_options(text) if isinstance(text, str) else (text, None)
+    plain, options = text, None
+    if isinstance(text, str) and "options" in text.casefold():
+        plain, options = read_options(text)
     statement = read_statement(plain, dialect)
     if policy.today is not None and dated(statement, policy.today):
         statement.meta[_TODAY] = policy.today

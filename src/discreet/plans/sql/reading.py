@@ -222,6 +222,7 @@ def part(node: exp.Expression | None) -> str:
         text = node.sql(dialect=node.root().meta.get(SPELLED, "duckdb"))
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return node.key.upper()
+    text = text.removeprefix(", ")  # a comma join
     return text if len(text) <= _LONGEST_PART else text[:_LONGEST_PART] + "…"
 
 

@@ -110,9 +110,12 @@ class Relations:
             only(where, "this")
         conditions = [] if where is None else conjuncts(where.this)
         scope = self.source(source.this, named)
-        scope, left = joined_all(self, scope, select.args.get("joins") or [], conditions, named)
-        scope = unnested(select, self.conditions(scope, left, named), self.dialect)
-        return numbered(select, scope, self.dialect)
+        if joins := select.args.get("joins"):
+            scope, conditions = joined_all(self, scope, joins, conditions, named)
+        scope = self.conditions(scope, conditions, named)
+        if select.find(exp.Explode, exp.Unnest, exp.Window) is None:
+            return scope
+        return numbered(select, unnested(select, scope, self.dialect), self.dialect)
 
     def conditions(self, scope: Scope, conditions: list[exp.Expression], named: dict[str, Named]) -> Scope:
         """Apply the conditions that WHERE joins by AND: one step for those between two subqueries."""
@@ -125,7 +128,7 @@ class Relations:
                 scope = scope.on(semi_joined(self, scope, condition, named))
             else:
                 plain.append(truth(Scalars(scope, self.dialect).expression(condition), scope))
-        return filtered(scope, plain)
+        return filtered(scope, plain) if plain else scope
 
     def source(self, node: exp.Expression, named: dict[str, Named]) -> Scope:
         """Read a table, a named query or a subquery in FROM."""

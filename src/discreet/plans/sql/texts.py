@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.expressions.patterns import Repeated
-    from discreet.plans.sql.expressions import Rule, Scalars
+    from discreet.plans.sql.rules import Rule, Translator
 
 __all__ = ["TEXTS", "as_text", "joined", "several"]
 
 
-def as_text(scalars: Scalars, node: exp.Expression) -> Expression:
+def as_text(scalars: Translator, node: exp.Expression) -> Expression:
     """Read a value and write it as a text: what is none is cast, as CONCAT does."""
     value = aligned(scalars.translate(node), scalars.schema)
     return value if value.facts(scalars.schema).kind is Kind.TEXT else e.Cast((value,), Kind.TEXT)
@@ -54,17 +54,17 @@ def several(parts: list[Expression], schema: Schema, *, nulls: bool) -> Expressi
     return joined(written)
 
 
-def _filled(scalars: Scalars, part: Expression, instead: str = "") -> Expression:
+def _filled(scalars: Translator, part: Expression, instead: str = "") -> Expression:
     """A text, or another one where it is NULL."""
     nullable = part.facts(scalars.schema).nullable
     return e.Coalesce((part, e.Literal(instead, Kind.TEXT))) if nullable else part
 
 
-def _pieces(scalars: Scalars, nodes: list[exp.Expression]) -> list[Expression]:
+def _pieces(scalars: Translator, nodes: list[exp.Expression]) -> list[Expression]:
     return [as_text(scalars, node) for node in nodes if not isinstance(node, exp.Null)]
 
 
-def _concat(scalars: Scalars, node: exp.Expression) -> Expression:
+def _concat(scalars: Translator, node: exp.Expression) -> Expression:
     """CONCAT passes over NULLs in DuckDB and PostgreSQL; in Spark one of them makes it NULL."""
     only(node, "expressions", "safe", "coalesce")
     parts = _pieces(scalars, node.expressions)
@@ -75,7 +75,7 @@ def _concat(scalars: Scalars, node: exp.Expression) -> Expression:
     return joined(parts)
 
 
-def _concat_ws(scalars: Scalars, node: exp.Expression) -> Expression:
+def _concat_ws(scalars: Translator, node: exp.Expression) -> Expression:
     """CONCAT_WS leaves NULLs out, with their separators."""
     only(node, "expressions", "safe", "coalesce")
     separator = e.Literal(text_of(node.expressions[0]), Kind.TEXT)
@@ -96,7 +96,7 @@ def _concat_ws(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.Substring((joined(with_separators),), length + 1, LONGEST_TEXT)
 
 
-def _ilike(scalars: Scalars, node: exp.Expression) -> Expression:
+def _ilike(scalars: Translator, node: exp.Expression) -> Expression:
     """Without regard to case, of ASCII letters as everywhere here."""
     only(node, "this", "expression", "negate")
     like = e.Like((e.Lower((scalars.translate(node.this),)),), _small(text_of(node.expression)))
@@ -109,24 +109,24 @@ def _small(text: str) -> str:
     return small
 
 
-def _position(scalars: Scalars, node: exp.Expression) -> Expression:
+def _position(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "substr")
     return e.Position((scalars.translate(node.this),), text_of(node.args["substr"]))
 
 
-def _replace(scalars: Scalars, node: exp.Expression) -> Expression:
+def _replace(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "expression", "replacement")
     by = node.args.get("replacement")
     return e.Replace((scalars.translate(node.this),), text_of(node.expression), "" if by is None else text_of(by))
 
 
-def _split_part(scalars: Scalars, node: exp.Expression) -> Expression:
+def _split_part(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "delimiter", "part_index")
     place = whole_of(node.args["part_index"])
     return e.SplitPart((scalars.translate(node.this),), text_of(node.args["delimiter"]), place)
 
 
-def _substring(scalars: Scalars, node: exp.Expression) -> Expression:
+def _substring(scalars: Translator, node: exp.Expression) -> Expression:
     """Without a length up to the end: no text is longer than 4096 characters."""
     only(node, "this", "start", "length")
     start, length = node.args.get("start"), node.args.get("length")
@@ -136,7 +136,7 @@ def _substring(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.Substring((scalars.translate(node.this),), whole_of(start), most)
 
 
-def _left(scalars: Scalars, node: exp.Expression) -> Expression:
+def _left(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "expression")
     return e.Substring((scalars.translate(node.this),), 1, whole_of(node.expression))
 
@@ -144,7 +144,7 @@ def _left(scalars: Scalars, node: exp.Expression) -> Expression:
 def _matches(*, small: bool) -> Rule:
     """X ~ 'pattern', REGEXP_MATCHES and RLIKE; `small` compares small letters with small letters."""
 
-    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+    def rule(scalars: Translator, node: exp.Expression) -> Expression:
         only(node, "this", "expression", "flag", "full_match")
         value, pattern = scalars.translate(node.this), text_of(node.expression)
         flag = node.args.get("flag")
@@ -190,7 +190,7 @@ def _piece(character: Repeated) -> str | None:
     return low if plain else None
 
 
-def _quantified(scalars: Scalars, node: exp.Expression) -> Expression | None:
+def _quantified(scalars: Translator, node: exp.Expression) -> Expression | None:
     """X = ANY(ARRAY['a', 'b']) is x IN ('a', 'b')."""
     listed = node.expression
     inner = listed.this.this if isinstance(listed.this, exp.Paren) else listed.this
@@ -203,7 +203,7 @@ def _quantified(scalars: Scalars, node: exp.Expression) -> Expression | None:
     return e.In((scalars.translate(node.this),), choices)
 
 
-def _equal(scalars: Scalars, node: exp.Expression) -> Expression:
+def _equal(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "expression")
     listed = _quantified(scalars, node) if isinstance(node.expression, exp.Any) else None
     return listed or e.Equal((scalars.translate(node.this), scalars.translate(node.expression)))

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from discreet.engines.duckdb.shell import SEALED, ShellTable
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import counted, shown
 from discreet.exact.rational import as_text
+from discreet.plans.shell.shell import in_words
 from discreet.privacy.costs import total
 from discreet.releases.asking.paying import fits
 from discreet.releases.asking.question import Question
@@ -124,7 +125,12 @@ class ShellQuestion:
     @cached_property
     def _planned(self) -> Result:
         """What the shell would give, as it is seen on tables without rows; refused if it is not understood."""
-        return SEALED.planned(self.shell.text, empty_tables(self.shell))
+        try:
+            return SEALED.planned(self.shell.text, empty_tables(self.shell))
+        except QueryRefused as refused:
+            texts = (refused.part, refused.why, refused.instead)
+            part, why, instead = (in_words(text, self.shell.cores) for text in texts)
+            raise QueryRefused(part, why=why, instead=instead) from None
 
     def core(self, place: int, answers: Mapping[int, Answer]) -> Question | None:
         """Give a core that can be released once these others are: with the constants that they are released as."""

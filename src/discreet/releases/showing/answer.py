@@ -123,6 +123,15 @@ class Answer(ShownAnswer):
 
     @property
     def _by_keys(self) -> Sequence[int]:
+        """The groups in the order of the question's keys, without combinations that no row can have."""
+        in_order = self._all_by_keys
+        if len(self.plan.aggregate.keys) < 2 or not self.plan.aggregate.known:
+            return in_order
+        kept = [place for place in in_order if self.plan.possible(self.groups[place])]
+        return in_order if len(kept) == len(in_order) else kept
+
+    @property
+    def _all_by_keys(self) -> Sequence[int]:
         """The groups in the order of the question's keys, the first key first; a plan has its keys in another order."""
         plan = self.plan
         places = {key.column: place for place, key in enumerate(plan.aggregate.keys)}

@@ -1,4 +1,4 @@
-"""`discreet audit`: attack the promise of a mechanism or of a question with its own releases."""
+"""`discreet audit`: attack the promise of a mechanism or a question with its releases."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from discreet.apps.cli.opening import Analyst, Purpose, open_books, read_policy
 from discreet.apps.cli.options import Json, Picture, number_option, print_json, save_picture
 from discreet.apps.cli.screen import screen, working
 from discreet.errors import ParameterError
@@ -48,6 +49,8 @@ def audit(
     claim: Claim = None,
     confidence: Confidence = "0.999999",
     draws: Draws = None,
+    analyst: Analyst = None,
+    purpose: Purpose = None,
     keep: Keep = False,
     as_json: Json = False,
     plot: Picture = None,
@@ -62,15 +65,17 @@ def audit(
     Example: discreet audit laplace
     """
     if sql is None and not target.endswith(".toml"):
-        if keep or any(option is not None for option in (rho, delta, claim)):
-            message = "--rho, --delta, --claim and --keep are for a question; of a mechanism give --epsilon alone."
+        if keep or any(option is not None for option in (rho, delta, claim, analyst, purpose)):
+            message = "of these options only --epsilon, --confidence and --draws are for a mechanism; leave others out."
             raise ParameterError(message)
         audits = _audit_mechanism(target, epsilon, confidence, draws)
     else:
         if sql is None:
             message = f"the question is missing; write it in quotes behind {target}."
             raise ParameterError(message)
-        audits = [_audit_question(Path(target), sql, (epsilon, rho, delta), claim, confidence, draws)]
+        audits = [
+            _audit_question(Path(target), sql, (epsilon, rho, delta), claim, confidence, draws, (analyst, purpose))
+        ]
         if keep:
             _keep(Path(target), audits[0])
     worst = max(audits, key=lambda audited: (audited.refuted, audited.epsilon))
@@ -102,9 +107,9 @@ def _audit_question(  # noqa: PLR0917 - the command's options
     claim: str | None,
     confidence: str,
     draws: int | None,
+    whose: tuple[str | None, str | None],
 ) -> Audit:
     """Audit a question of a policy; no check of the owner's is relied on, as the ledger is not opened."""
-    from discreet.apps.cli.opening import read_policy
     from discreet.checks.audits import audit_question
     from discreet.checks.audits.questions import DRAWS
     from discreet.plans import plan_sql
@@ -116,6 +121,8 @@ def _audit_question(  # noqa: PLR0917 - the command's options
         return audit_question(
             plan_sql(stated, sql),
             asked=sql,
+            analyst=whose[0],
+            purpose=whose[1],
             epsilon=epsilon,
             rho=rho,
             delta=delta,
@@ -126,8 +133,6 @@ def _audit_question(  # noqa: PLR0917 - the command's options
 
 
 def _keep(policy: Path, found: Audit) -> None:
-    from discreet.apps.cli.opening import open_books
-
     with open_books(policy) as ledger:
         found.keep(ledger)
 

@@ -14,7 +14,7 @@ from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 from discreet.mechanisms.inputs.parameters import read_positive
 from discreet.methods.workloads.algebra.lines import Identity, Total
-from discreet.methods.workloads.algebra.workload import MOST_CELLS, Workload, kron, read_cells
+from discreet.methods.workloads.algebra.workload import MOST_CELLS, MOST_DENSE, Workload, kron, read_cells
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -78,7 +78,11 @@ class Kron(Workload):
         product = rows.reshape(len(rows), *self.shape)
         for place, factor in enumerate(self.factors, start=1):
             moved = np.moveaxis(product, place, -1)
-            product = np.moveaxis(factor.gram_dot(moved.reshape(-1, moved.shape[-1])).reshape(moved.shape), -1, place)
+            if isinstance(factor, Identity):
+                continue
+            lines = moved.reshape(-1, moved.shape[-1])
+            multiplied = lines @ factor.gram() if factor.cells <= MOST_DENSE // 4 else factor.gram_dot(lines)
+            product = np.moveaxis(multiplied.reshape(moved.shape), -1, place)
         return product.reshape(rows.shape)
 
     def coverage(self) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,6 +159,10 @@ class Total(Intervals):
     def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the whole axis."""
         return np.array([0]), np.array([self.size])
+
+    def gram_dot(self, rows: Floats) -> Floats:
+        """Spread the sum of each row over it: the Gram matrix is all ones."""
+        return np.repeat(rows.sum(axis=1, keepdims=True), self.size, axis=1)
 
     def singular_sum(self) -> float:
         """The length of a row of ones."""
@@ -375,9 +380,13 @@ class Predicates(Workload):
         product: Floats = (rows @ matrix.T) @ matrix
         return product
 
+    @cached_property
+    def _table(self) -> Floats:
+        return np.array(self.rows, dtype=float)
+
     def matrix(self) -> Floats:
         """The rows."""
-        return np.array(self.rows, dtype=float)
+        return self._table
 
     def __str__(self) -> str:
         return f"Predicates({counted(len(self.rows), 'query')} of {self.cells} cells)"

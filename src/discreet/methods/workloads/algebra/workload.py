@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -116,6 +117,10 @@ class Workload(ABC):
                 "Bin the values more coarsely, or ask for prefixes, ranges, marginals or products of them."
             )
             raise ParameterError(msg)
+        return self._gram
+
+    @cached_property
+    def _gram(self) -> Floats:
         return self.gram_dot(np.eye(self.cells))
 
     def coverage(self) -> Floats:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["p_identity"]
 
 _STARTS = ((0, "even"), (1, "blocks"))
+_WRITTEN = 512
 
 
 def p_identity(workload: Workload, *, sums: int | None = None, rounds: int = 300, steps: int = STEPS) -> Dense:
@@ -65,12 +66,17 @@ def _descend(workload: Workload, start: Floats, rounds: int) -> tuple[Floats, fl
 
     count, size = start.shape
     diagonal, eye = workload.gram_diagonal(), np.eye(count)
+    gram = workload.gram() if size <= _WRITTEN else None
+
+    def multiplied(rows: Floats) -> Floats:
+        """Multiply by the Gram matrix, which is written out where it is small."""
+        return workload.gram_dot(rows) if gram is None else rows @ gram
 
     def error(weights: Floats) -> tuple[float, Floats]:
         """The error and its slope by each weight."""
         sums = weights.reshape(count, size)
         scale = 1 + sums.sum(axis=0)
-        seen = workload.gram_dot(sums * scale) * scale
+        seen = multiplied(sums * scale) * scale
         factor = linalg.cho_factor(eye + sums @ sums.T)
         solved, back = linalg.cho_solve(factor, sums), linalg.cho_solve(factor, seen)
         own = diagonal * scale**2
