@@ -132,7 +132,7 @@ def test_the_price_is_the_most_that_a_limited_budget_is_charged(ledger: SQLiteLe
     with asking(ledger, "eve") as db:
         answer = db.sql(COUNT).release(epsilon="0.5")  # Ann's would count with 2, of which she has 1
         assert (answer.repeated, answer.charges) == (False, {"dataset": Pure("0.5"), "analyst eve": Pure("0.5")})
-        with pytest.raises(BudgetError, match=r"For this question ε = 0\.5 would still fit\.$"):
+        with pytest.raises(BudgetError, match=r"For this question ε = 0\.5 would still fit, not ε = 2\.$"):
             db.sql(COUNT).release(epsilon=2)
 
 

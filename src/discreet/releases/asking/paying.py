@@ -181,7 +181,7 @@ class Purchase(Spend[Answer]):
         largest = largest_epsilon(self.question.recipe, self.protection.price, fits)
         nothing = "Nothing of this question fits any more." if largest is None else ""
         dearer = None if stored is None else _dearer(self.question, stored)
-        room = nothing or f"{self.protection.promise} was asked for. For this question {largest} would still fit."
+        room = nothing or f"For this question {largest} would still fit, not {self.protection.promise}."
         return " ".join(filter(None, (room, dearer)))
 
 
