@@ -89,6 +89,15 @@ def test_what_the_budget_does_not_allow_is_not_audited() -> None:
         audit_question(plan_sql(POLICY, SQL), tries=1, draws=100)
 
 
+def test_tables_that_are_not_asked_about_need_no_columns_and_names_are_no_paths() -> None:
+    given: dict[str, Any] = {"epsilon": 2, "tries": 1, "draws": 100}
+    more = Policy([VISITS, Table("rooms", public=True)], **FACTS)
+    assert audit_question(plan_sql(more, "SELECT COUNT(*) AS n FROM visits"), **given).claimed <= 2 + 1e-9
+    away = Policy([VISITS, Table("../rooms", public=True)], **FACTS)
+    with pytest.raises(ParameterError, match="no name of a file"):
+        audit_question(plan_sql(away, "SELECT COUNT(*) AS n FROM visits"), **given)
+
+
 def test_who_asks_is_who_may() -> None:
     named = Policy([VISITS, WARDS], analysts=[Analyst("ann", epsilon=2)], **FACTS)
     given: dict[str, Any] = {"asked": SQL, "epsilon": 2, "tries": 1, "draws": 100}

@@ -20,6 +20,9 @@ __all__ = ["Event", "choose", "cut"]
 
 CELLS = 64
 """Outputs with more distinct values than this are cut at their quantiles."""
+FEWEST_CELLS, OUTPUTS_IN_A_CELL = 8, 60
+"""Into so few cells at least; and into no more than that so many of the outputs lie in each: of emptier ones, chance
+chooses."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,8 @@ def cut(first: Outputs, second: Outputs) -> Cells:
     if len(values) <= CELLS or values.dtype.kind in "SU":
         return Cells(values if len(values) else np.zeros(1), np.zeros(0))
     places = both[~_silent(both)].astype(np.float64)
-    return Cells(None, np.unique(np.quantile(places, np.arange(1, CELLS) / CELLS)))
+    count = min(max(len(places) // OUTPUTS_IN_A_CELL, FEWEST_CELLS), CELLS)
+    return Cells(None, np.unique(np.quantile(places, np.arange(1, count) / count)))
 
 
 def choose(over: Outputs, under: Outputs, *, delta: float, error: float, lines: bool = False) -> Event:

@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
@@ -17,7 +18,6 @@ from discreet.tables.kinds import Kind, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from discreet.noise import BitSource
     from discreet.tables import Column, Policy, Table, Value
@@ -181,6 +181,11 @@ def write_tables(folder: Path, tables: dict[str, Rows], policy: Policy) -> None:
     ['id', '0']
     """
     for table in policy.tables:
+        if Path(table.name).name != table.name:
+            msg = (
+                f"{table.name} is no name of a file, and made-up tables are written as files; rename it for the audit."
+            )
+            raise ParameterError(msg)
         with (folder / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
             names = [column.name for column in table.columns] or ["row"]
             writer = csv.DictWriter(file, names)
