@@ -170,8 +170,8 @@ class Thresholdout:
         asked = integer(questions, name="questions", least=1)
         count = integer(answers, name="answers", least=1)
         wide, wrong = float(rational(error, name="error")), float(missed(confidence))
-        if not 0 < wide < 1:
-            msg = f"error is {shown(error)}; it must lie strictly between 0 and 1, as the answers do."
+        if not 0.001 <= wide < 1:
+            msg = f"error is {shown(error)}; it must be below 1, as the answers are, and from 0.001."
             raise ParameterError(msg)
         needed, rate, slack = min(_needs(wide, asked, count, wrong))
         if needed > rows:
@@ -370,6 +370,9 @@ class ReusableHoldout(Barred):
             raise ParameterError(msg)
         super().__init__(promise, promise.run, ledger, entry)
         self.promise = promise
+        self._left, self._place = promise.answers, 1
+        for answer in self.answers:
+            self._note(answer)
 
     @staticmethod
     def _require_size(promise: Thresholdout, arrays: tuple[Any, ...]) -> None:
@@ -384,13 +387,13 @@ class ReusableHoldout(Barred):
     @property
     def left(self) -> int:
         """How many answers from the holdout are left."""
-        return self.promise.answers - sum(answer.details["from_holdout"] is True for answer in self.answers)
+        return self._left
 
-    @property
-    def _run(self) -> list[Release[Any]]:
-        """The answers since the last one from the holdout."""
-        places = [place for place, answer in enumerate(self.answers) if answer.details["from_holdout"] is True]
-        return self.answers[places[-1] + 1 :] if places else self.answers
+    def _note(self, answer: Release[Any]) -> None:
+        """Count an answer, and its place since the last one from the holdout."""
+        apart = answer.details["from_holdout"] is True
+        self._left -= apart
+        self._place = 1 if apart else self._place + 1
 
     def ask(self, function: Valued, name: str | None = None) -> Release[float]:
         """Answer with the mean of a function of rows, from the training set or the holdout.
@@ -412,11 +415,13 @@ class ReusableHoldout(Barred):
         holdout = Fraction(evaluated(function, arrays), STEPS * self.promise.holdout_size)
         bar = self.bar(bits)
         apart, told = self.promise.told(train, holdout, bar, bits)
-        details: dict[str, object] = {"from_holdout": apart, "left": left - apart, "place": len(self._run) + 1}
+        details: dict[str, object] = {"from_holdout": apart, "left": left - apart, "place": self._place}
         if name is not None:
             details["question"] = name
         answer = Release(told, self.promise, MappingProxyType(details))
-        return self.keep_under(bar, answer, used_up=apart, last=apart and left == 1)
+        kept = self.keep_under(bar, answer, used_up=apart, last=apart and left == 1)
+        self._note(kept)
+        return kept
 
     def score(
         self,
