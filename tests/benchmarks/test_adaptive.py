@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pytest
 
 from benchmarks import adaptive, adaptive_peers, setup
 from benchmarks.report import Verdict
 from discreet.methods.adaptive import BinomialTest
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_the_peer_is_pinned_and_not_needed_elsewhere() -> None:

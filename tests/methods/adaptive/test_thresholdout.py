@@ -280,6 +280,16 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
+def test_the_relation_is_that_of_single_rows_and_is_read_again() -> None:
+    ordered = NeighborRelation.CHANGE_ONE_ORDERED
+    made = Thresholdout(10, threshold="0.2", epsilon=1, answers=2, neighbors=ordered)
+    assert Thresholdout.read(made.record()) == made
+    with pytest.raises(ParameterError, match="holdout_size is 10"):
+        made.open(MemoryLedger(POLICY), ENTRY, train=ROWS, holdout=ROWS)
+    with pytest.raises(ParameterError, match="single units"):
+        Thresholdout(10, threshold="0.2", epsilon=1, answers=2, neighbors=CHANGE_ONE.group(2))
+
+
 @pytest.mark.parametrize("why", REFUSED)
 def test_bad_input_is_refused(why: str) -> None:
     with pytest.raises(ParameterError, match=why):

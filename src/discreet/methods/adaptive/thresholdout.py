@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.exact import counted, integer, rational, shown, sqrt_upper
 from discreet.exact.rational import read_choice
 from discreet.mechanisms import AboveThreshold, Gaussian, Laplace, Release
-from discreet.mechanisms.inputs.parameters import assign, exactly_one, read_positive
+from discreet.mechanisms.inputs.parameters import assign, exactly_one, read_positive, require_single
 from discreet.mechanisms.inputs.parameters import miss as missed
 from discreet.mechanisms.promise import register
 from discreet.mechanisms.words import movers, promise_in_words
@@ -25,7 +25,7 @@ from discreet.methods.adaptive.row_functions import STEPS, evaluated, mean_of_pu
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import ZCDP, NeighborRelation, Pure
 from discreet.privacy.convert import convert
-from discreet.privacy.relations import require_relation
+from discreet.privacy.relations import read_relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -127,7 +127,7 @@ class Thresholdout:
             tau = count / (read_positive(epsilon, "epsilon", zero=none) * rows)
         else:
             tau = sqrt_upper(count / read_positive(rho, "rho", zero=none)) / (2 * rows)
-        relation = require_relation(neighbors)
+        relation = require_single(neighbors)
         moved, rate = Fraction(1, rows), 1 / (2 * tau * rows)
         rest: dict[str, Any] = {"grid": grid, "inputs": inputs, "neighbors": relation}
         run = AboveThreshold(bar, sensitivity=moved, epsilon=rate, share="1/2", **rest)
@@ -188,8 +188,9 @@ class Thresholdout:
             bar = Fraction(math.floor(room * 2**16) - lower, 2**16)
             made = cls(rows, threshold=bar, tolerance=tolerance, answers=count, neighbors=neighbors)
             if made.bound(confidence, questions=asked) <= wide:
-                break
-        return made
+                return made
+        msg = f"holdout_size is {rows:,}, just enough for the theorem but for what floats round; take a few rows more."
+        raise ParameterError(msg)
 
     @property
     def claim(self) -> Pure | ZCDP:
@@ -325,7 +326,7 @@ class Thresholdout:
     def read(cls, record: Mapping[str, Any]) -> Self:
         """Read what `record` wrote."""
         rest = {name: value for name, value in record.items() if name not in {"kind", "holdout_size", "neighbors"}}
-        return cls(record["holdout_size"], neighbors=NeighborRelation(record["neighbors"]), **rest)
+        return cls(record["holdout_size"], neighbors=read_relation(record["neighbors"]), **rest)
 
 
 def _law(given: str, noise: AnswerNoise | str | None) -> AnswerNoise:
@@ -377,7 +378,7 @@ class ReusableHoldout(Barred):
     @staticmethod
     def _require_size(promise: Thresholdout, arrays: tuple[Any, ...]) -> None:
         """Refuse another number of rows than was stated, where it is public."""
-        if promise.neighbors is NeighborRelation.CHANGE_ONE and len(arrays[0]) != promise.holdout_size:
+        if promise.neighbors.relation is not NeighborRelation.ADD_REMOVE and len(arrays[0]) != promise.holdout_size:
             msg = (
                 f"holdout holds {len(arrays[0])} rows, and holdout_size is {promise.holdout_size}: under change-one "
                 "the number is public, and the noise is made for it. State the number that there are."
