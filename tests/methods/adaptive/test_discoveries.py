@@ -112,7 +112,7 @@ RULES: dict[str, Callable[[], OnlineTesting]] = {
 def test_no_rule_spends_more_than_its_discoveries_allow(name: str, seed: int) -> None:
     """At every time the spent levels are at most target * max(1, discoveries): what the theorems rest on."""
     rng, rule, total = np.random.default_rng(seed), RULES[name](), 0.0
-    for value in rng.beta(0.3, 1, 2000):
+    for value in rng.beta(0.3, 1, 1000):
         level = rule.level
         found = rule.test(float(value))
         total += spent(rule, level, found=found, candidate=value <= 0.5)
@@ -127,8 +127,8 @@ def discoveries_of_nulls(rule: OnlineTesting, values: NDArray[np.float64]) -> in
 @pytest.mark.parametrize("name", RULES)
 def test_of_pure_noise_few_runs_discover_anything(name: str, seed: int) -> None:
     """All nulls: the chance of any discovery is at most the target; with p-values of a fiftieth the check fails."""
-    rng, runs = np.random.default_rng(seed), 400
-    values = rng.random((runs, 60))
+    rng, runs = np.random.default_rng(seed), 200
+    values = rng.random((runs, 40))
     any_found = sum(discoveries_of_nulls(RULES[name](), row) > 0 for row in values)
     assert stats.binom.sf(any_found - 1, runs, 0.2) > FALSE_ALARM
     loose = sum(discoveries_of_nulls(RULES[name](), row / 50) > 0 for row in values)

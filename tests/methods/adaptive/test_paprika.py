@@ -107,6 +107,7 @@ def test_sensitivities_are_read_and_compared() -> None:
     declared = MultiplicativeSensitivity(1, "1e-3")
     assert declared.covers(MultiplicativeSensitivity(1, "1e-3"))
     assert not declared.covers(MultiplicativeSensitivity("1.01", "1e-3"))
+    assert not declared.covers(MultiplicativeSensitivity("1/2", "1e-2"))
     assert not declared.covers(MultiplicativeSensitivity(1, "1e-3", neighbors=NeighborRelation.ADD_REMOVE))
     for refused in ({"rows": 0}, {"rows": 5, "chance": 1}):
         with pytest.raises(ParameterError):
@@ -148,7 +149,7 @@ def test_the_chance_that_a_null_passes_is_what_numerical_integration_gives(
 
 def test_nulls_become_discoveries_as_seldom_as_their_level_says(seed: int) -> None:
     """The first test of many runs; compared without making up for the noise, the same check fails."""
-    rng, runs, bits = np.random.default_rng(seed), 4_000, ReplayBits(seed)
+    rng, runs, bits = np.random.default_rng(seed), 3_000, ReplayBits(seed)
     made = Paprika(MultiplicativeSensitivity(1, "1e-6"), epsilon=1, discoveries=1, target="0.5", wealth="0.5")
     level = made.rule().level
     values = rng.random(runs)
@@ -267,6 +268,6 @@ def test_what_it_tells_follows_the_written_law(case: Case, seed: int) -> None:
         grid=1,
         inputs="snapped",
     )
-    drawn = case.draw(made, case.first, 1_500, ReplayBits(seed))
+    drawn = case.draw(made, case.first, 1_000, ReplayBits(seed))
     assert follows(drawn, case.law(made, case.first))
     assert not follows(drawn, case.law(half, case.first))

@@ -167,6 +167,8 @@ def test_bad_input_is_refused() -> None:
             proportion_test(answer, chance=1)
         with pytest.raises(ParameterError, match="mean is 11"):
             mean_test(db.sql(MEAN).release(1), mean=11)
+        with pytest.raises(ParameterError, match="counts other rows"):
+            mean_test(db.sql("SELECT SUM(x) AS s, COUNT(*) AS n FROM t").release(1), mean=5)
         wards = db.sql(WARDS).release(1)
         for chances in ({"a": 1.0}, {**EVEN, "a": 0.5}, {**EVEN, "a": 0, "b": 0.5}):
             with pytest.raises(ParameterError, match="chances must name each"):

@@ -183,6 +183,16 @@ def test_the_threshold_is_in_no_entry_of_the_ledger(tmp_path: Path) -> None:
         assert bar not in "".join(str(line.body) for line in ledger.entries())
 
 
+def test_a_session_goes_on_as_it_was_opened() -> None:
+    """For the same price: more answers above under wider noise, after one that was told under the narrower."""
+    ledger = MemoryLedger(POLICY)
+    few, many = (SparseVector(threshold=100, sensitivity=1, epsilon=40, above=above) for above in (2, 20))
+    with few.open(ledger, ENTRY) as session:
+        assert session.ask("a", lambda _: 900).value is True
+    with pytest.raises(ParameterError, match="opened with other details"):
+        many.open(ledger, ENTRY)
+
+
 def test_one_holder_at_a_time() -> None:
     ledger = MemoryLedger(POLICY)
     with WIDE.open(ledger, ENTRY), pytest.raises(LedgerError, match="held by another program"):

@@ -17,7 +17,7 @@ from discreet.checks.audits import Case, cases
 from discreet.database import Database
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledgers import Entry, MemoryLedger, Session, SQLiteLedger
-from discreet.mechanisms import Release
+from discreet.mechanisms import AboveThreshold, Release
 from discreet.methods.adaptive import Thresholdout
 from discreet.methods.adaptive.row_functions import evaluated
 from discreet.privacy import ZCDP, NeighborRelation, Pure
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from discreet.ledgers import Ledger
     from discreet.methods.adaptive import ReusableHoldout
+    from discreet.noise import BitSource
 
 ENTRY = Entry("my holdout", ("t",), kind="session")
 CHANGE_ONE = NeighborRelation.CHANGE_ONE
@@ -218,6 +219,33 @@ def test_a_new_threshold_is_drawn_after_each_answer_from_the_holdout() -> None:
         assert holdout.answers[-1].details["place"] == 1
 
 
+def test_a_session_goes_on_as_it_was_opened() -> None:
+    """More answers with wider noise for the same price: the answers that were given before would be too cheap."""
+    ledger = MemoryLedger(POLICY)
+    with opened(FIRM, ledger, holdout=ROWS + 0.5) as holdout:
+        holdout.ask(lambda x: x < 0.75)
+    more = Thresholdout(1000, threshold="0.2", tolerance="0.1", answers=200)
+    assert more.claim == FIRM.claim
+    with pytest.raises(ParameterError, match="opened with other details"):
+        opened(more, ledger)
+    with opened(FIRM, ledger) as holdout:
+        assert holdout.left == 1
+
+
+def test_a_list_draws_a_threshold_for_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    bar = AboveThreshold.bar
+
+    def counted(run: AboveThreshold, bits: BitSource) -> int:
+        drawn.append(bar(run, bits))
+        return drawn[-1]
+
+    monkeypatch.setattr(AboveThreshold, "bar", counted)
+    far = Thresholdout(1000, threshold="0.2", tolerance="0.001", answers=3)
+    assert len(far.release([(0, 0), (0, 0.9), (0, 0), (0, 0), (0, 0.9), (0, 0)]).value) == 6
+    assert len(set(drawn)) == len(drawn) == 3
+
+
 def test_the_holdout_may_be_on_loan_from_a_database() -> None:
     table = Table("rows", row_is_unit=True, columns=[Column("x", type="float", lower=0, upper=1)])
     policy = Policy([table], epsilon=50, neighbors=CHANGE_ONE, dataset="rows")
@@ -252,10 +280,28 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
+def test_the_relation_is_that_of_single_rows_and_is_read_again() -> None:
+    ordered = NeighborRelation.CHANGE_ONE_ORDERED
+    made = Thresholdout(10, threshold="0.2", epsilon=1, answers=2, neighbors=ordered)
+    assert Thresholdout.read(made.record()) == made
+    with pytest.raises(ParameterError, match="holdout_size is 10"):
+        made.open(MemoryLedger(POLICY), ENTRY, train=ROWS, holdout=ROWS)
+    with pytest.raises(ParameterError, match="single units"):
+        Thresholdout(10, threshold="0.2", epsilon=1, answers=2, neighbors=CHANGE_ONE.group(2))
+
+
 @pytest.mark.parametrize("why", REFUSED)
 def test_bad_input_is_refused(why: str) -> None:
     with pytest.raises(ParameterError, match=why):
         Thresholdout(1000, **REFUSED[why])
+
+
+@pytest.mark.parametrize("error", ["0.001", "0.02", "0.9"])
+def test_a_theorem_s_choice_keeps_its_error(error: str) -> None:
+    made = Thresholdout.for_accuracy(10**12 // 2, error=error, questions=100, answers=3)
+    assert made.bound(questions=100) <= float(error)
+    with pytest.raises(ParameterError, match=r"from 0\.001"):
+        Thresholdout.for_accuracy(10**9, error="0.0009", questions=1, answers=1)
 
 
 def test_a_holdout_that_is_too_small_is_told_what_the_theorem_needs() -> None:

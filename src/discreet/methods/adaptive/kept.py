@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
@@ -45,6 +46,9 @@ class Kept(ABC):
     opens the session again, in this process or another, goes on with the noisy threshold that was drawn, and a question
     that was answered is shown its answer again. What a crash cut off was shown to nobody, and is drawn as it was.
 
+    The whole promise is part of the session's details, so that it goes on as it was opened: with more answers and wider
+    noise for the same price, those that were given before would have been too cheap.
+
     >>> Kept.__init__.__doc__
     'Open it, or go on with it.'
     """
@@ -55,7 +59,8 @@ class Kept(ABC):
         """Held while an answer is kept; who holds it from the bits of an answer on is not refused for other threads."""
         self._mine = threading.local()
         renew_lock(self)
-        self.session = Session.open(ledger, price(ledger, promise), entry)
+        named_with = replace(entry, details={**entry.details, "kept": promise.record()})
+        self.session = Session.open(ledger, price(ledger, promise), named_with)
         try:
             self.answers: list[Release[Any]] = self.session.releases
         except BaseException:

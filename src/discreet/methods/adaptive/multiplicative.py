@@ -146,8 +146,9 @@ class ComparisonTest:
 
     Sensitivity. Let P(n, a) = P(Bin(n, 1/2) >= a). One more in the first count: P(n + 1, a + 1) is the mean of
     P(n, a + 1) and P(n, a), so p falls at most to P(n, a + 1), and to that where the second count was filled up. One
-    more in the second: P(n + 1, a) <= P(n, a − 1), so p rises at most to that. So the moves of `BinomialTest` at
-    each total from `least` to `most` bound all. Under change-one a unit leaves and one comes: twice η.
+    more in the second: P(n + 1, a) <= P(n, a − 1), so p rises at most to that. One from the second to the first: p
+    falls to P(n, a + 1). So the moves of `BinomialTest` at each total from `least` to `most` bound all, where a unit
+    counts at most once; both under add/remove and under change-one, where each count moves by at most one.
 
     >>> test = ComparisonTest(least=1000, most=2000, nu="1e-6")
     >>> test.sensitivity.eta < Fraction(1, 3), round(test.p_value(600, 400), 12)
@@ -171,9 +172,8 @@ class ComparisonTest:
         high = integer(most, name="most", least=low, most=low + 10**6)
         floor, relation = MultiplicativeSensitivity(1, nu).nu, require_single(neighbors)
         eta = float(_worst_binomial(np.arange(low, high + 1, dtype=np.float64), 0.5, float(floor)).max())
-        moves = 1 if relation is NeighborRelation.ADD_REMOVE else 2
         because = f"P(Bin(a + b, 1/2) >= a) with totals from {low} to {high}"
-        declared = MultiplicativeSensitivity(moves * _rounded(eta), floor, neighbors=relation, because=because)
+        declared = MultiplicativeSensitivity(_rounded(eta), floor, neighbors=relation, because=because)
         assign(self, least=low, most=high, nu=floor, sensitivity=declared)
 
     def p_value(self, first: float, second: float) -> float:

@@ -23,7 +23,8 @@ from discreet.methods.adaptive.discoveries import Lord, OnlineTesting, Saffron, 
 from discreet.methods.adaptive.kept import Barred, read_name
 from discreet.methods.adaptive.multiplicative import MultiplicativeSensitivity
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, NeighborRelation, Pure, curves
+from discreet.privacy import Approximate, Pure, curves
+from discreet.privacy.relations import read_relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -222,6 +223,7 @@ class Paprika:
 
         >>> from discreet.ledgers import Entry, MemoryLedger
         >>> from discreet.methods.adaptive import BinomialTest
+        >>> from discreet.privacy import NeighborRelation
         >>> from discreet.tables import Policy
         >>> test = BinomialTest(10_000, nu="1e-12")
         >>> promise = Paprika(test.sensitivity, epsilon=5, discoveries=2)
@@ -247,7 +249,7 @@ class Paprika:
     def read(cls, record: Mapping[str, Any]) -> Self:
         """Read what `record` wrote."""
         declared = dict(record["sensitivity"])
-        relation = NeighborRelation(declared.pop("neighbors"))
+        relation = read_relation(declared.pop("neighbors"))
         sensitivity = MultiplicativeSensitivity(**declared, neighbors=relation)
         rest = {name: value for name, value in record.items() if name not in {"kind", "sensitivity"}}
         return cls(sensitivity, **rest)

@@ -143,6 +143,7 @@ def mean_test(  # noqa: PLR0913 - each is a public fact of the test
     """
     answer = _released(asked, epsilon, rho)
     names = _columns(answer, Sum, 1 if rows is not None else 2)
+    _require_same_rows(answer, names)
     lower, upper = _bounds(answer, names[0])
     null = float(rational(mean, name="mean"))
     if not lower < null < upper:
@@ -251,6 +252,16 @@ def _columns(answer: Answer, first: type[Count | Sum], count: int) -> list[str]:
         msg = f"the question shows {', '.join(answer.columns)}; this test reads {verb}{rest}, without groups."
         raise ParameterError(msg)
     return [name for name, _ in shown_as]
+
+
+def _require_same_rows(answer: Answer, names: list[str]) -> None:
+    """Refuse a count of other rows than those that are summed: a sum leaves NULL out, and COUNT(*) does not."""
+    request = answer.plan.request
+    measures = dict(request.measures)
+    shown_as = {name: measures[value.name] for name, value in request.outputs if isinstance(value, Column)}
+    if len(names) > 1 and shown_as[names[1]].operands != shown_as[names[0]].operands:
+        msg = f"{names[1]} counts other rows than {names[0]} sums: write SUM(x) and COUNT(x) of the same x."
+        raise ParameterError(msg)
 
 
 def _grouped(answer: Answer, chances: Mapping[Any, Number]) -> tuple[str, str, dict[Any, float]]:

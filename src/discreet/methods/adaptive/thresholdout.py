@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.exact import counted, integer, rational, shown, sqrt_upper
 from discreet.exact.rational import read_choice
 from discreet.mechanisms import AboveThreshold, Gaussian, Laplace, Release
-from discreet.mechanisms.inputs.parameters import assign, exactly_one, read_positive
+from discreet.mechanisms.inputs.parameters import assign, exactly_one, read_positive, require_single
 from discreet.mechanisms.inputs.parameters import miss as missed
 from discreet.mechanisms.promise import register
 from discreet.mechanisms.words import movers, promise_in_words
@@ -25,7 +25,7 @@ from discreet.methods.adaptive.row_functions import STEPS, evaluated, mean_of_pu
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import ZCDP, NeighborRelation, Pure
 from discreet.privacy.convert import convert
-from discreet.privacy.relations import require_relation
+from discreet.privacy.relations import read_relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -127,7 +127,7 @@ class Thresholdout:
             tau = count / (read_positive(epsilon, "epsilon", zero=none) * rows)
         else:
             tau = sqrt_upper(count / read_positive(rho, "rho", zero=none)) / (2 * rows)
-        relation = require_relation(neighbors)
+        relation = require_single(neighbors)
         moved, rate = Fraction(1, rows), 1 / (2 * tau * rows)
         rest: dict[str, Any] = {"grid": grid, "inputs": inputs, "neighbors": relation}
         run = AboveThreshold(bar, sensitivity=moved, epsilon=rate, share="1/2", **rest)
@@ -170,8 +170,8 @@ class Thresholdout:
         asked = integer(questions, name="questions", least=1)
         count = integer(answers, name="answers", least=1)
         wide, wrong = float(rational(error, name="error")), float(missed(confidence))
-        if not 0 < wide < 1:
-            msg = f"error is {shown(error)}; it must lie strictly between 0 and 1, as the answers do."
+        if not 0.001 <= wide < 1:
+            msg = f"error is {shown(error)}; it must be below 1, as the answers are, and from 0.001."
             raise ParameterError(msg)
         needed, rate, slack = min(_needs(wide, asked, count, wrong))
         if needed > rows:
@@ -188,8 +188,9 @@ class Thresholdout:
             bar = Fraction(math.floor(room * 2**16) - lower, 2**16)
             made = cls(rows, threshold=bar, tolerance=tolerance, answers=count, neighbors=neighbors)
             if made.bound(confidence, questions=asked) <= wide:
-                break
-        return made
+                return made
+        msg = f"holdout_size is {rows:,}, just enough for the theorem but for what floats round; take a few rows more."
+        raise ParameterError(msg)
 
     @property
     def claim(self) -> Pure | ZCDP:
@@ -325,7 +326,7 @@ class Thresholdout:
     def read(cls, record: Mapping[str, Any]) -> Self:
         """Read what `record` wrote."""
         rest = {name: value for name, value in record.items() if name not in {"kind", "holdout_size", "neighbors"}}
-        return cls(record["holdout_size"], neighbors=NeighborRelation(record["neighbors"]), **rest)
+        return cls(record["holdout_size"], neighbors=read_relation(record["neighbors"]), **rest)
 
 
 def _law(given: str, noise: AnswerNoise | str | None) -> AnswerNoise:
@@ -370,11 +371,14 @@ class ReusableHoldout(Barred):
             raise ParameterError(msg)
         super().__init__(promise, promise.run, ledger, entry)
         self.promise = promise
+        self._left, self._place = promise.answers, 1
+        for answer in self.answers:
+            self._note(answer)
 
     @staticmethod
     def _require_size(promise: Thresholdout, arrays: tuple[Any, ...]) -> None:
         """Refuse another number of rows than was stated, where it is public."""
-        if promise.neighbors is NeighborRelation.CHANGE_ONE and len(arrays[0]) != promise.holdout_size:
+        if promise.neighbors.relation is not NeighborRelation.ADD_REMOVE and len(arrays[0]) != promise.holdout_size:
             msg = (
                 f"holdout holds {len(arrays[0])} rows, and holdout_size is {promise.holdout_size}: under change-one "
                 "the number is public, and the noise is made for it. State the number that there are."
@@ -384,13 +388,13 @@ class ReusableHoldout(Barred):
     @property
     def left(self) -> int:
         """How many answers from the holdout are left."""
-        return self.promise.answers - sum(answer.details["from_holdout"] is True for answer in self.answers)
+        return self._left
 
-    @property
-    def _run(self) -> list[Release[Any]]:
-        """The answers since the last one from the holdout."""
-        places = [place for place, answer in enumerate(self.answers) if answer.details["from_holdout"] is True]
-        return self.answers[places[-1] + 1 :] if places else self.answers
+    def _note(self, answer: Release[Any]) -> None:
+        """Count an answer, and its place since the last one from the holdout."""
+        apart = answer.details["from_holdout"] is True
+        self._left -= apart
+        self._place = 1 if apart else self._place + 1
 
     def ask(self, function: Valued, name: str | None = None) -> Release[float]:
         """Answer with the mean of a function of rows, from the training set or the holdout.
@@ -417,11 +421,13 @@ class ReusableHoldout(Barred):
         bits = self.bits(left=left, more=more)
         bar = self.bar(bits)
         apart, told = self.promise.told(train, holdout, bar, bits)
-        details: dict[str, object] = {"from_holdout": apart, "left": left - apart, "place": len(self._run) + 1}
+        details: dict[str, object] = {"from_holdout": apart, "left": left - apart, "place": self._place}
         if name is not None:
             details["question"] = name
         answer = Release(told, self.promise, MappingProxyType(details))
-        return self.keep_under(bar, answer, used_up=apart, last=apart and left == 1)
+        kept = self.keep_under(bar, answer, used_up=apart, last=apart and left == 1)
+        self._note(kept)
+        return kept
 
     def score(
         self,

@@ -147,7 +147,6 @@ def watch(  # noqa: PLR0913 - each is a public fact of the watch
         promise=vector.promise,
         policy=policy.facts_hash,
         version=policy.version,
-        details={"vector": vector.record()},
     )
     return Watching(vector.open(ledger, entry), entry, engine, asker)
 

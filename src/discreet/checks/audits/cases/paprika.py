@@ -55,11 +55,18 @@ def _law(promise: Paprika, p_values: Sequence[float]) -> dict[str, float]:
 
 def cases() -> tuple[Case, ...]:
     """Return the pairs."""
-    declared = MultiplicativeSensitivity(1, "1e-9")
 
-    def case(name: str, exponents: Sequence[int], moves: Sequence[int], discoveries: int, levels: Levels) -> Case:
+    def case(  # noqa: PLR0913 - each is a fact of the pair
+        name: str,
+        exponents: Sequence[int],
+        moves: Sequence[int],
+        discoveries: int = 1,
+        *,
+        levels: Levels = Levels.INVESTING,
+        nu: str = "1e-9",
+    ) -> Case:
         promise = Paprika(
-            declared,
+            MultiplicativeSensitivity(1, nu),
             epsilon=2 * discoveries,
             discoveries=discoveries,
             target="0.9",
@@ -74,8 +81,8 @@ def cases() -> tuple[Case, ...]:
         return Case(name, promise, first, second, law=_law, draws=3_000, claim=claim)
 
     return (
-        case("one discovery", (5, 5, 5, 8), (1, 1, 1, -1), 1, Levels.INVESTING),
-        case("two discoveries", (5, 6, 8, 9), (1, 1, -1, -1), 2, Levels.INVESTING),
-        case("levels of LORD", (9, 9, 9, 12), (1, 1, 1, -1), 1, Levels.LORD),
-        case("below nu", (5, 21, 21), (1, 3, -1), 1, Levels.INVESTING),
+        case("one discovery", (5, 5, 5, 8), (1, 1, 1, -1)),
+        case("two discoveries", (5, 6, 8, 9), (1, 1, -1, -1), 2),
+        case("levels of LORD", (9, 9, 9, 12), (1, 1, 1, -1), levels=Levels.LORD),
+        case("below nu", (5, 12, 12), (1, 3, -3), nu="1e-3"),
     )
