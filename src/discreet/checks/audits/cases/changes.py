@@ -98,7 +98,7 @@ def cases() -> tuple[Case, ...]:
             [0.0, 1.0, 2.0],
             [float("nan"), 1.0, 2.0],
             law=_split,
-            draws=4_000,
+            draws=2_400,
         ),
         Case(
             "an element changed",
@@ -106,7 +106,7 @@ def cases() -> tuple[Case, ...]:
             [0.0, 1.0, 2.0],
             [3.0, 1.0, 2.0],
             law=_split,
-            draws=4_000,
+            draws=2_400,
         ),
         Case(
             "watched",
