@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.release import Release
     from discreet.plans import Plan
     from discreet.plans.expressions import Expression
+    from discreet.plans.expressions.expression import Facts
     from discreet.plans.nodes import Node
     from discreet.releases import Question
     from discreet.tables import Policy
@@ -142,6 +143,20 @@ def _parts(plan: Plan) -> tuple[DateTrunc, list[tuple[str, Expression, tuple[Any
     return clocks[0], others
 
 
+def _read_start(start: dt.date | None, facts: Facts) -> dt.date:
+    """Read when to begin: without it, at the lower bound of the clock's column."""
+    if start is None:
+        low = facts.bounds.lower
+        if low is None:
+            msg = "start is missing, and the policy states no lower bound of the clock's column; say when to begin."
+            raise ParameterError(msg)
+        return as_date(low) if facts.kind is Kind.DATE else as_timestamp(low)
+    if not isinstance(start, dt.date) or (isinstance(start, dt.datetime) and start.tzinfo is not None):
+        msg = f"start is {shown(start)}; it must be a date, or a datetime without a time zone."
+        raise ParameterError(msg)
+    return start
+
+
 def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
     asker: StreamAsker,
     engine: Engine,
@@ -161,15 +176,7 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
     plan, ledger = question.plan, asker.ledger
     period, others = _parts(plan)
     facts = period.operands[0].facts(plan.request.relation.schema)
-    if start is None:
-        low = facts.bounds.lower
-        if low is None:
-            msg = "start is missing, and the policy states no lower bound of the clock's column; say when to begin."
-            raise ParameterError(msg)
-        start = as_date(low) if facts.kind is Kind.DATE else as_timestamp(low)
-    if not isinstance(start, dt.date) or (isinstance(start, dt.datetime) and start.tzinfo is not None):
-        msg = f"start is {shown(start)}; it must be a date, or a datetime without a time zone."
-        raise ParameterError(msg)
+    clock = Clock(period, facts.kind, _read_start(start, facts))
     if not isinstance(name, str) or not name.strip():
         msg = f"name is {shown(name)}; it must be a text by which the stream is found again."
         raise ParameterError(msg)
@@ -194,7 +201,6 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
         neighbors=relation,
         durable=True,
     )
-    clock = Clock(period, facts.kind, start)
     form = [normal(plan.request.relation).canonical(), period.canonical(), [key.canonical() for _, key, _ in others]]
     entry = Entry(
         f"{name}: rows by {clock.unit} from {clock.begins(0)}",
