@@ -18,7 +18,7 @@ from discreet.plans.aggregates import Count
 from discreet.plans.expressions import And, Column, DateTrunc, Less, LessOrEqual, Literal
 from discreet.plans.nodes import Filter, Project
 from discreet.plans.nodes.node import digest
-from discreet.plans.normal import Bounding, normal
+from discreet.plans.normal import Bounding, Place, normal
 from discreet.plans.refusals import refuse
 from discreet.privacy import NeighborRelation
 from discreet.tables.kinds import Kind, as_date, as_timestamp
@@ -235,7 +235,8 @@ class _Asked:
         columns = tuple((f"k{at}", key) for at, (_, key, _) in enumerate(self.others))
         counted = columns or (("one", Literal(1, Kind.INTEGER)),)
         relation: Node = Project(Filter(self.plan.request.relation, self.clock.condition(place)), counted)
-        extract = Extract(self.plan.policy, relation, Bounding(rows=self.rows))
+        # A limit of the policy is on the rows of this period: those of earlier ones must not take their places.
+        extract = Extract(self.plan.policy, relation, Bounding(rows=self.rows, place=Place.AFTER))
         return engine.lend(extract, ledger, *who, named=True)
 
 
