@@ -133,6 +133,19 @@ def test_a_stream_of_steps_has_the_stated_spread(factorization: Factorization, s
     assert np.abs(seen(Fraction(sigma, 2)) - 1).min() > most
 
 
+@pytest.mark.parametrize("tree", [KaryTree(STEPS), KaryTree(STEPS, 3, 4), KaryTree(STEPS, 5, 3)])
+def test_a_noise_of_a_tree_with_subtraction_is_that_of_one_block(tree: KaryTree) -> None:
+    """Blocks are added or subtracted, none is both: a noise of both signs would protect two of them."""
+    size, signs = 1 << 40, []
+    for place in range(8 * STEPS):
+        draw = Counted(place, size)
+        sums = tree.start().extend(np.zeros((STEPS, 1), dtype=np.int64), draw)[:, 0] / size
+        if place >= draw.drawn:
+            break
+        signs.append(set(sums.astype(int).tolist()) - {0})
+    assert set(map(tuple, signs)) == {(), (1,), (-1,)} or (tree.height == 1 and set(map(tuple, signs)) == {(1,)})
+
+
 @factorizations
 def test_windows_have_no_more_noise_than_stated(factorization: Factorization) -> None:
     size, steps = 1 << 40, np.array([3, 9, 27, 50])

@@ -236,6 +236,7 @@ def test_a_kept_stream_takes_its_price_at_once_and_goes_on() -> None:
         with pytest.raises(BudgetError, match="more than fit"):
             again.add(1)
         assert again.releases[-1].value.tolist() == shown[2:]
+        assert [again.window(width).value for width in (2, 5, 9)] == [shown[4] - shown[2], shown[4], shown[4]]
     others: list[dict[str, Any]] = [{"epsilon": 2}, {"epsilon": 3, "sensitivity": 2}, {"epsilon": 3, "events": 2}]
     for other in others:
         with pytest.raises(ParameterError, match="opened with other"):

@@ -77,6 +77,19 @@ def test_a_unit_counts_so_often_in_the_whole_stream_whatever_the_table_says_late
     assert sums == [3, 5, 6, 7, 8]
 
 
+def test_a_limit_of_the_policy_is_on_the_rows_of_a_period() -> None:
+    """Else rows of earlier periods would take the places of new ones, and counts would fall behind."""
+    few = Table("visits", unit="id", rows_per_unit=1, columns=list(TABLE.columns))
+    policy, sums = Policy([few], epsilon=900, dataset="hospital"), []
+    ledger = MemoryLedger(policy)
+    for day in range(1, 5):
+        rows = [(f"p{place}", earlier, "a") for earlier in range(1, day + 1) for place in range(20)]
+        db = Database(policy, {"visits": table(rows)}, ledger=ledger)
+        with db, db.stream(DAY, **{**SURE, "rows": 3}) as stream:
+            sums += [each.value for each in stream.advance(at(day + 1))]
+    assert sums == [20, 40, 60, 60]
+
+
 def test_many_counters_share_one_clock() -> None:
     rows = [(f"p{place}", 1 + place % 2, "ab"[place % 3 == 0]) for place in range(60)] + [("q", 1, "x"), ("r", 1, "z")]
     with opened(rows, MemoryLedger(POLICY)) as db, db.stream(WARD, **SURE) as stream:

@@ -287,17 +287,23 @@ class ContinualSum:
         True
         """
         chance = float(miss(confidence))
-        parts = self.parts(step)
-        squares, scales, counts = 0.0, list[float](), list[float]()
-        for promise, at in parts:
-            of, scale = promise.factorized, float(promise.scale) / 2.0**promise.factorized.lattice
-            inside = None if window is None or len(parts) > 1 else window
-            weights, count = of.window(at, inside) if inside is not None else (np.ones(0), np.ones(0, dtype=np.int64))
-            variance = of.variance(at) if inside is None else float(np.sum(weights**2 * count))
-            squares, scales, counts = squares + scale**2 * variance, [*scales, scale], [*counts, variance]
-        if window is not None and len(parts) > 1:  # as if the two sums had nothing in common but finished epochs
-            squares *= 2
+        squares, scales, counts = self._squares(step, window if self.factorization is not None else None)
+        if window is not None and self.factorization is None:  # as if the two sums had no noise in common
+            squares += self._squares(step - window, None)[0]
         return float_up(Fraction(self._reach(squares, scales, counts, chance) + 0.5) * self.grid.step)
+
+    def _squares(self, step: int, window: int | None) -> tuple[float, list[float], list[float]]:
+        """Add the squares of the scales of all noises in a sum; and give each part's scale and its own variance."""
+        squares, scales, counts = 0.0, list[float](), list[float]()
+        for promise, at in self.parts(step):
+            of, scale = promise.factorized, float(promise.scale) / 2.0**promise.factorized.lattice
+            if window is None:
+                variance = of.variance(at)
+            else:
+                weights, count = of.window(at, window)
+                variance = float(np.sum(weights**2 * count))
+            squares, scales, counts = squares + scale**2 * variance, [*scales, scale], [*counts, variance]
+        return squares, scales, counts
 
     def _reach(self, squares: float, scales: list[float], counts: list[float], chance: float) -> float:
         if self.rho is not None:

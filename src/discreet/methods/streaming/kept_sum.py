@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
+from discreet.exact import integer
 from discreet.ledgers import Session
 from discreet.ledgers.charging import charged
 from discreet.ledgers.pricing import price
@@ -16,7 +17,7 @@ from discreet.methods.streaming.prefix_sum import Running, Summing
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
+    from typing import Self, SupportsIndex
 
     from numpy.typing import NDArray
 
@@ -71,6 +72,23 @@ class KeptSum(Summing):
     def releases(self) -> list[Release[Any]]:
         """All that was shown so far, in order; a bulk of steps is one release."""
         return self.session.releases
+
+    def window(self, width: SupportsIndex) -> Release[Any]:
+        """Release the sum of the last elements, from the sums that the ledger holds; it costs nothing.
+
+        >>> KeptSum.window.__doc__.split(",")[0]
+        'Release the sum of the last elements'
+        """
+        wide = integer(width, name="width", least=1)
+        rows = [np.asarray(each.value, dtype=np.float64) for each in self.releases]
+        sums = np.concatenate(
+            [row.reshape(-1, self.promise.dimension) for row in (np.zeros(self.promise.dimension), *rows)]
+        )
+        if not self.step:
+            msg = "there is no step yet; a window is of those that were taken."
+            raise ParameterError(msg)
+        value = sums[-1] - sums[max(self.step - wide, 0)]
+        return self._released(value[None], {"step": self.step, "window": min(wide, self.step)})
 
     def state(self) -> dict[str, Any]:
         """What is sealed with the next step."""

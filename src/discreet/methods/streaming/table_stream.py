@@ -18,7 +18,7 @@ from discreet.plans.aggregates import Count
 from discreet.plans.expressions import And, Column, DateTrunc, Less, LessOrEqual, Literal
 from discreet.plans.nodes import Filter, Project
 from discreet.plans.nodes.node import digest
-from discreet.plans.normal import Bounding, normal
+from discreet.plans.normal import Bounding, Place, normal
 from discreet.plans.refusals import refuse
 from discreet.privacy import NeighborRelation
 from discreet.releases import Question
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.release import Release
     from discreet.plans import Plan
     from discreet.plans.expressions import Expression
+    from discreet.plans.expressions.expression import Facts
     from discreet.plans.nodes import Node
     from discreet.releases.shell.question import ShellQuestion
     from discreet.tables import Policy
@@ -143,6 +144,20 @@ def _parts(plan: Plan) -> tuple[DateTrunc, list[tuple[str, Expression, tuple[Any
     return clocks[0], others
 
 
+def _read_start(start: dt.date | None, facts: Facts) -> dt.date:
+    """Read when to begin: without it, at the lower bound of the clock's column."""
+    if start is None:
+        low = facts.bounds.lower
+        if low is None:
+            msg = "start is missing, and the policy states no lower bound of the clock's column; say when to begin."
+            raise ParameterError(msg)
+        return as_date(low) if facts.kind is Kind.DATE else as_timestamp(low)
+    if not isinstance(start, dt.date) or (isinstance(start, dt.datetime) and start.tzinfo is not None):
+        msg = f"start is {shown(start)}; it must be a date, or a datetime without a time zone."
+        raise ParameterError(msg)
+    return start
+
+
 def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
     asker: StreamAsker,
     engine: Engine,
@@ -165,15 +180,7 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
     plan, ledger = question.plan, asker.ledger
     period, others = _parts(plan)
     facts = period.operands[0].facts(plan.request.relation.schema)
-    if start is None:
-        low = facts.bounds.lower
-        if low is None:
-            msg = "start is missing, and the policy states no lower bound of the clock's column; say when to begin."
-            raise ParameterError(msg)
-        start = as_date(low) if facts.kind is Kind.DATE else as_timestamp(low)
-    if not isinstance(start, dt.date) or (isinstance(start, dt.datetime) and start.tzinfo is not None):
-        msg = f"start is {shown(start)}; it must be a date, or a datetime without a time zone."
-        raise ParameterError(msg)
+    clock = Clock(period, facts.kind, _read_start(start, facts))
     if not isinstance(name, str) or not name.strip():
         msg = f"name is {shown(name)}; it must be a text by which the stream is found again."
         raise ParameterError(msg)
@@ -198,7 +205,6 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
         neighbors=relation,
         durable=True,
     )
-    clock = Clock(period, facts.kind, start)
     form = [normal(plan.request.relation).canonical(), period.canonical(), [key.canonical() for _, key, _ in others]]
     entry = Entry(
         f"{name}: rows by {clock.unit} from {clock.begins(0)}",
@@ -233,7 +239,8 @@ class _Asked:
         columns = tuple((f"k{at}", key) for at, (_, key, _) in enumerate(self.others))
         counted = columns or (("one", Literal(1, Kind.INTEGER)),)
         relation: Node = Project(Filter(self.plan.request.relation, self.clock.condition(place)), counted)
-        extract = Extract(self.plan.policy, relation, Bounding(rows=self.rows))
+        # A limit of the policy is on the rows of this period: those of earlier ones must not take their places.
+        extract = Extract(self.plan.policy, relation, Bounding(rows=self.rows, place=Place.AFTER))
         return engine.lend(extract, ledger, *who, named=True)
 
 

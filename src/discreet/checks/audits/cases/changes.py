@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,66 +62,27 @@ def _watched(watch: ChangeWatch, values: Sequence[float]) -> dict[str, float]:
 
 def cases() -> tuple[Case, ...]:
     """Return the pairs."""
-    ratios = Given(-1, 2)
-    changed = NeighborRelation.CHANGE_ONE
+    ratios, changed, nothing = Given(-1, 2), NeighborRelation.CHANGE_ONE, float("nan")
+
+    def place(name: str, first: list[float | None], second: list[float | None], **how: Any) -> Case:  # noqa: ANN401
+        found = ChangePoint(ratios, grid=1, **{"epsilon": 2, **how})
+        return Case(name, found, first, second, law=_place, draws=2_400)
+
+    def split(name: str, other: float, **how: Any) -> Case:  # noqa: ANN401
+        found = RankChangePoint(epsilon=4, trim="1/10", **how)
+        return Case(name, found, [0.0, 1.0, 2.0], [other, 1.0, 2.0], law=_split, draws=2_400)
+
+    def watch(name: str, first: list[float], second: list[float], **how: Any) -> Case:  # noqa: ANN401
+        watched = ChangeWatch(ratios, window=2, epsilon=4, threshold=2, grid=1, **how)
+        return Case(name, watched, first, second, law=_watched, draws=3_000)
+
     return (
-        Case(
-            "an event comes", ChangePoint(ratios, epsilon=2, grid=1), [0, 2, 0], [0, None, 0], law=_place, draws=2_400
-        ),
-        Case(
-            "with Laplace noise",
-            ChangePoint(ratios, epsilon=2, noise="laplace", grid=1),
-            [0, 2, 0],
-            [0, None, 0],
-            law=_place,
-            draws=2_400,
-        ),
-        Case(
-            "an event changed",
-            ChangePoint(ratios, epsilon=2, neighbors=changed, grid=1),
-            [0, 2, 0],
-            [0, -1, 0],
-            law=_place,
-            draws=2_400,
-        ),
-        Case(
-            "two events of a person",
-            ChangePoint(ratios, epsilon=3, events=2, grid=1),
-            [0, 2, 2, 0],
-            [0, None, None, 0],
-            law=_place,
-            draws=2_400,
-        ),
-        Case(
-            "an element less",
-            RankChangePoint(epsilon=4, trim="1/10"),
-            [0.0, 1.0, 2.0],
-            [float("nan"), 1.0, 2.0],
-            law=_split,
-            draws=4_000,
-        ),
-        Case(
-            "an element changed",
-            RankChangePoint(epsilon=4, trim="1/10", neighbors=changed),
-            [0.0, 1.0, 2.0],
-            [3.0, 1.0, 2.0],
-            law=_split,
-            draws=4_000,
-        ),
-        Case(
-            "watched",
-            ChangeWatch(ratios, window=2, epsilon=4, threshold=2, grid=1),
-            [0, 2, 2],
-            [0, 2, 0],
-            law=_watched,
-            draws=3_000,
-        ),
-        Case(
-            "watched, an event changed",
-            ChangeWatch(ratios, window=2, epsilon=4, threshold=2, neighbors=changed, grid=1),
-            [0, 2, 0],
-            [0, -1, 0],
-            law=_watched,
-            draws=3_000,
-        ),
+        place("an event", [0, 2, 0], [0, None, 0]),
+        place("with Laplace noise", [0, 2, 0], [0, None, 0], noise="laplace"),
+        place("an event changed", [0, 2, 0], [0, -1, 0], neighbors=changed),
+        place("two events of a person", [0, 2, 2, 0], [0, None, None, 0], epsilon=3, events=2),
+        split("an element less", nothing),
+        split("an element changed", 3.0, neighbors=changed),
+        watch("watched", [0, 2, 2], [0, 2, 0]),
+        watch("watched, an event changed", [0, 2, 0], [0, -1, 0], neighbors=changed),
     )

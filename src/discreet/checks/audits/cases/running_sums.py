@@ -126,7 +126,7 @@ def cases() -> tuple[Case, ...]:
             steps, 1, epsilon=2, grid=1, elements="totals", factorization=factorization, **{"events": None, **how}
         )
         elements = [1] * min(promise.events or 1, steps) + [0] * (steps - min(promise.events or 1, steps))
-        return Case(name, Stream(promise), elements, [0] * steps, draw=_listed, law=_law(decoder, moved), draws=4_000)
+        return Case(name, Stream(promise), elements, [0] * steps, draw=_listed, law=_law(decoder, moved), draws=2_400)
 
     def fine(name: str, factorization: Factorization, rows: tuple[list[float], list[float]], **how: Any) -> Case:  # noqa: ANN401
         steps = factorization.horizon
@@ -141,7 +141,7 @@ def cases() -> tuple[Case, ...]:
             law=_cells(*rows),
             coarse=True,
             delta="1e-3",
-            draws=4_000,
+            draws=2_400,
         )
 
     changed = {"neighbors": NeighborRelation.CHANGE_ONE}
