@@ -75,7 +75,8 @@ class _Neighbors:
         here, there = self._ends(made)
         noisy = self._noisy(made, value, count, bits)
         gap = np.abs(noisy - here).sum(axis=1) - np.abs(noisy - there).sum(axis=1)
-        return np.rint(gap / np.abs(there - here).sum() * _BINS).astype(int)
+        seen: NDArray[Any] = np.rint(gap / np.abs(there - here).sum() * _BINS).astype(int)
+        return seen
 
     def normal(self, made: WorkloadPlan, value: Any) -> dict[int, float]:  # noqa: ANN401
         """A normal law with a deviation from the longest column, worked out from single rows, over the way's length."""
