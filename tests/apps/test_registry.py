@@ -53,9 +53,11 @@ def leaves(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str,
 
 
 LEAVES = sorted(leaves())
-# How each command is called well: P is the policy, D its data, N a new file, X an export, S scores, E a policy without
-# ledger, U one whose ledger began without a delta. A command that is missing here fails the tests below.
+# How each command is called well: P is the policy, Q a file with a question, D its data, N a new file, X an export, S
+# scores, E a policy without ledger, U one whose ledger began without a delta. A command that is missing here fails the
+# tests below.
 CALLS: dict[tuple[str, ...], list[str]] = {
+    ("workload",): ["P", "Q", "--epsilon", "1"],
     ("anonymity",): ["D", "--quasi", "id", "--sensitive", "cost"],
     ("attack", "disclose"): ["D", "--quasi", "id", "--sensitive", "cost"],
     ("attack", "link"): ["D", "D", "--columns", "cost", "--person", "id", "--error", "cost=1"],
@@ -89,6 +91,7 @@ OWN_TESTS = {"account", "calibrate", "demo", "predict", "stream", "train"}
 def policy(tmp_path: Path) -> Path:
     (tmp_path / "visits.csv").write_text("id,cost\n" + "".join(f"{number},5\n" for number in range(50)))
     (tmp_path / "scores.csv").write_text("id,was_in\n1,0\n2,1\n")
+    (tmp_path / "question.sql").write_text(COUNT + ";")
     file = tmp_path / "p.toml"
     file.write_text(POLICY)
     assert main(["query", str(file), COUNT, "--epsilon", "1"]) == 0
@@ -104,6 +107,7 @@ def filled(call: list[str], policy: Path) -> list[str]:
         "D": "visits.csv",
         "N": "new.toml",
         "X": "p.jsonl",
+        "Q": "question.sql",
         "E": "elsewhere/p.toml",
         "S": "scores.csv",
         "U": "begun/p.toml",

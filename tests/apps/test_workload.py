@@ -11,6 +11,7 @@ from discreet.apps.cli import main
 from discreet.plans.sql.several import statements_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 POLICY = """[source]
@@ -35,23 +36,27 @@ def town(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(town: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    assert main(["workload", str(town / "town.toml"), str(town / "questions.sql"), *options]) == 0
-    return capsys.readouterr().out
+@pytest.fixture
+def run(town: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    def told(*options: str) -> str:
+        assert main(["workload", str(town / "town.toml"), str(town / "questions.sql"), *options]) == 0
+        return capsys.readouterr().out
+
+    return told
 
 
-def test_a_preview_is_free_and_a_release_is_charged(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = run(town, capsys, "--epsilon", "1")
+def test_a_preview_is_free_and_a_release_is_charged(run: Callable[..., str]) -> None:
+    said = run("--epsilon", "1")
     assert "promise ε = 1" in said
     assert "charge: Pure(epsilon=1)" in said
-    preview = json.loads(run(town, capsys, "--epsilon", "1", "--json"))
+    preview = json.loads(run("--epsilon", "1", "--json"))
     assert preview["fits"] is True
     assert set(preview["errors"]) == set(statements_in(QUESTIONS))
-    assert "charged Pure(epsilon=4)" in run(town, capsys, "--epsilon", "4", "--release")
-    answers = json.loads(run(town, capsys, "--epsilon", "4", "--release", "--json"))["answers"]
+    assert "charged Pure(epsilon=4)" in run("--epsilon", "4", "--release")
+    answers = json.loads(run("--epsilon", "4", "--release", "--json"))["answers"]
     rows = answers[0]["rows"]
     assert rows[0]["n"] + rows[1]["n"] == rows[2]["n"]
-    assert json.loads(run(town, capsys, "--epsilon", "2", "--json"))["fits"] is False
+    assert json.loads(run("--epsilon", "2", "--json"))["fits"] is False
 
 
 def test_a_file_is_parted_at_its_semicolons() -> None:

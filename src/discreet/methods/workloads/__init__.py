@@ -11,6 +11,9 @@ from discreet.methods.workloads.algebra.compounds import Kron, Marginals, Union,
 from discreet.methods.workloads.algebra.lines import AllRange, Identity, Predicates, Prefix, Ranges, Total, Width
 from discreet.methods.workloads.algebra.workload import Workload
 from discreet.methods.workloads.answered import Answered
+from discreet.methods.workloads.baselines import BlumLigettRoth, KNorm
+from discreet.methods.workloads.offline import Mwem
+from discreet.methods.workloads.online import MultiplicativeWeights, WeightsSession
 from discreet.methods.workloads.planning import Considered, WorkloadPlan, plan
 from discreet.methods.workloads.questions import WorkloadPreview, WorkloadQuestion
 from discreet.methods.workloads.tables import WorkloadAnswer, WorkloadTable
@@ -19,10 +22,14 @@ from discreet.methods.workloads.tallies import Records
 __all__ = [
     "AllRange",
     "Answered",
+    "BlumLigettRoth",
     "Considered",
     "Identity",
+    "KNorm",
     "Kron",
     "Marginals",
+    "MultiplicativeWeights",
+    "Mwem",
     "Predicates",
     "Prefix",
     "Ranges",
@@ -30,6 +37,7 @@ __all__ = [
     "Total",
     "Union",
     "Weighted",
+    "WeightsSession",
     "Width",
     "Workload",
     "WorkloadAnswer",

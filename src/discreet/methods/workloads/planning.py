@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -97,6 +97,8 @@ class WorkloadPlan:
     p-identity, Laplace                         12
     identity, Laplace                           12
     """
+
+    kind: ClassVar[str] = Answered.kind
 
     workload: Workload
     chosen: Considered
