@@ -24,6 +24,7 @@ from discreet.plans.nodes import (
     Aggregate,
     BoundGroups,
     BoundRows,
+    Children,
     Filter,
     Join,
     JoinKind,
@@ -123,7 +124,8 @@ def _(node: Scan, database: Database) -> Rows:
         row = {
             column.name: cell(column, raw.get(column.name), unit=column.name == table.unit) for column in table.columns
         }
-        unit = None if table.public else raw.get("_row", place) if table.row_is_unit else row[table.unit or ""]
+        alone = table.row_is_unit or table.references is not None
+        unit = None if table.public else raw.get("_row", place) if alone else row[table.unit or ""]
         whole = all(row[column.name] is not None for column in table.columns if not column.nullable)
         if whole and (table.public or unit is not None):
             found.append((unit, row))
@@ -219,6 +221,18 @@ def _(node: BoundGroups, database: Database) -> Rows:
 def _there(value: object) -> tuple[Any, ...]:
     """Sorts values of one kind, and NULL beside none of them."""
     return () if value is None else (value,)
+
+
+@rows_of.register
+def _(node: Children, database: Database) -> Rows:
+    by_reference = by_key([row for _, row in rows_of(node.right, database)], [node.reference])
+    own = next(name for name, facts in node.left.schema.items() if facts.unit)
+    found: Rows = []
+    for unit, parent in rows_of(node.left, database):
+        rows = by_reference.get((parent[node.parent_key],), []) if parent[node.parent_key] is not None else []
+        some = sorted(rows, key=lambda row: [(value is None, *_there(value)) for value in row.values()])
+        found += [(unit, row | {own: parent[own]}) for row in some[: node.limit]]
+    return found
 
 
 @rows_of.register

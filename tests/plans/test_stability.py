@@ -281,6 +281,22 @@ def test_a_false_claim_is_seen(
     assert any(refuted(plan_sql(POLICY, sql), seed) for seed in range(15))
 
 
+FIRST = f"(SELECT patient_id, ward FROM visits QUALIFY {NUMBER} = 1) AS f"
+MEETINGS = [
+    (f"SELECT COUNT(*) FROM {WARDS} JOIN {FIRST} ON q.patient_id = f.patient_id AND q.w = f.ward", 1),
+    (f"SELECT COUNT(*) FROM {WARDS} LEFT JOIN {FIRST} ON q.patient_id = f.patient_id AND q.w = f.ward", 3),
+    (f"SELECT COUNT(*) FROM visits JOIN {WARDS} ON visits.patient_id = q.patient_id AND visits.ward = q.w", 3),
+    ("SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.patient_id = b.patient_id AND a.ward = b.ward", 9),
+]
+
+
+@pytest.mark.parametrize("sql, rows", MEETINGS)
+def test_joins_count_the_rows_that_can_meet(sql: str, rows: int) -> None:
+    plan = plan_sql(POLICY, sql)
+    assert plan.aggregate.rows_per_unit == rows
+    assert [text for seed in range(25) for text in refuted(plan, seed)] == []
+
+
 class Crowded(Filter):
     """A filter that looks at other units: it keeps rows only while the table is large."""
 

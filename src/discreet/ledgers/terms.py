@@ -146,6 +146,8 @@ def counted_cost(page: Page, reservation: int | None) -> Cost | None:
 def _unit(table: Table) -> str:
     if not table.private:
         return "public"
+    if table.references is not None:
+        return f"that of {table.references!r}"
     if table.unit is None:
         return "one row"
     # Another type merges units, or splits them: '7' and '07' are two texts and one integer.

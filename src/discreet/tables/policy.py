@@ -348,6 +348,7 @@ def _tables(given: Iterable[Table]) -> tuple[Table, ...]:
                     f"{other[0]}; declare the unit columns with one type, or with different unit_kind."
                 )
                 raise PolicyError(msg)
+    _require_parents(tables)
     for table in tables:
         if table.row_is_unit and table.unit_kind in kinds:  # nothing tells whose row it is: a union has no unit
             msg = (
@@ -357,6 +358,26 @@ def _tables(given: Iterable[Table]) -> tuple[Table, ...]:
             )
             raise PolicyError(msg)
     return tuple(tables)
+
+
+def _require_parents(tables: Iterable[Table]) -> None:
+    """Refuse a reference to a table without a unit column, or to a column that is missing or of another type."""
+    known = {table.name: table for table in tables}
+    for child in known.values():
+        if child.references is None or child.through is None:
+            continue
+        name, _, key = child.references.rpartition(".")
+        parent = known.get(name)
+        if parent is None or parent.unit is None:
+            msg = f"{child.name}.references is {shown(child.references)}; {name} must be a table with a unit column."
+            raise PolicyError(msg)
+        if key not in parent.named or parent.named[key].kind is not child.named[child.through].kind:
+            own = f"{child.name}.{child.through}"
+            msg = f"{child.name}.references is {shown(child.references)}; it must be a column of the type of {own}."
+            raise PolicyError(msg)
+        if parent.unit in child.named:
+            msg = f"{child.name} refers to {name} and has a column called {parent.unit}, as the unit is; rename it."
+            raise PolicyError(msg)
 
 
 def _population(given: Mapping[str, int], tables: tuple[Table, ...]) -> tuple[tuple[str, int], ...]:

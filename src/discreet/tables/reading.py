@@ -36,7 +36,10 @@ _SECTIONS = {
     "limits": ("groups", "seconds"),
 }
 _TOP = (*_SECTIONS, "population", "tables", "analysts", "purposes", "form")
-_TABLE = ("public", "unit", "unit_kind", "row_is_unit", "rows_per_unit", "unique", "columns")
+_TABLE = (
+    *("public", "unit", "unit_kind", "row_is_unit", "rows_per_unit", "unique", "columns"),
+    *("references", "through", "rows_per_parent"),
+)
 _NAMED: dict[Callable[..., object], tuple[tuple[str, ...], str]] = {
     Column: (
         ("type", "lower", "upper", "keys", "other", "null_key", "nullable", "max_length", "exact"),
@@ -122,7 +125,7 @@ def _thawed(read: dict[str, object]) -> dict[str, object]:
     tables = {}
     for name, table in _section(read.get("tables", {}), "tables", Lines("")).items():
         kept = {word: fact for word, fact in table.items() if fact is not None}
-        if not table.get("public") and table.get("unit") is None:
+        if not table.get("public") and table.get("unit") is None and table.get("references") is None:
             kept |= {"row_is_unit": True}
         kept["columns"] = {column.pop("name"): _thawed_column(column) for column in table.get("columns", [])}
         tables[name] = kept

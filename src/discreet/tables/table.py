@@ -45,6 +45,12 @@ class Table:
     rows_per_unit: int | None
     unique: tuple[tuple[str, ...], ...]
     public: bool
+    references: str | None
+    """The column of another table, as `table.column`, through which rows belong to that table's units."""
+    through: str | None
+    """The own column that refers to it."""
+    rows_per_parent: int | None
+    """So many rows are kept for each value of that column."""
     stated: tuple[Column, ...] = field(init=False)
     """The columns that the policy states: all, unless they were read from the source."""
 
@@ -59,6 +65,9 @@ class Table:
         rows_per_unit: int | None = None,
         unique: Iterable[str | Iterable[str]] = (),
         public: bool = False,
+        references: str | None = None,
+        through: str | None = None,
+        rows_per_parent: int | None = None,
     ) -> None:
         if not isinstance(name, str) or not name or name.startswith("_") or not name.isprintable():
             msg = f"a table is named {shown(name)}; names are texts of printable characters without a leading _."
@@ -66,11 +75,18 @@ class Table:
         sets = _sets(name, unique)
         columns = tuple(columns)
         described = _columns(name, columns, sets, unit)
+        others = {"unit": unit, "unit_kind": unit_kind, "row_is_unit": row_is_unit or None, "public": public or None}
+        _require_reference(name, references, rows_per_parent, through, others | {"rows_per_unit": rows_per_unit})
         facts = {
             "name": name,
             "columns": described,
             "unit": unit,
-            "unit_kind": _unit_kind(name, unit, unit_kind, public=public, row_is_unit=row_is_unit),
+            "unit_kind": None
+            if references is not None
+            else _unit_kind(name, unit, unit_kind, public=public, row_is_unit=row_is_unit),
+            "references": references,
+            "through": None if references is None else _through(name, references, through, described),
+            "rows_per_parent": rows_per_parent,
             "rows_per_unit": _rows(name, unit, rows_per_unit, sets, row_is_unit=row_is_unit),
             "unique": sets,
             "public": public,
@@ -87,7 +103,7 @@ class Table:
     @property
     def row_is_unit(self) -> bool:
         """Whether each row is a unit of its own."""
-        return self.private and self.unit is None
+        return self.private and self.unit is None and self.references is None
 
     @property
     def unit_is_unique(self) -> bool:
@@ -133,6 +149,8 @@ class Table:
             head: dict[str, object] = {"public": True}
         else:
             head = {"unit": self.unit, "unit_kind": self.unit_kind, "rows_per_unit": self.rows_per_unit}
+        if self.references is not None:
+            head = {"references": self.references, "through": self.through, "rows_per_parent": self.rows_per_parent}
         return {
             **head,
             "unique": [list(columns) for columns in self.unique],
@@ -212,6 +230,41 @@ def _unit_kind(name: str, unit: str | None, kind: str | None, *, public: bool, r
     return kind or unit or f"row of {name}"
 
 
+def _require_reference(
+    name: str, references: str | None, rows: int | None, through: str | None, others: dict[str, object]
+) -> None:
+    """Refuse a reference without a limit, a limit without a reference, and a unit beside a reference."""
+    if references is None:
+        if rows is not None or through is not None:
+            word = "through" if rows is None else "rows_per_parent"
+            msg = f'{name} has {word} and refers to no table; write references = "orders.order_id", or leave it out.'
+            raise PolicyError(msg)
+        return
+    if not isinstance(references, str) or not all(references.rpartition(".")[::2]):
+        msg = f'{name}.references is {shown(references)}; it must be a table and its column, such as "orders.order_id".'
+        raise PolicyError(msg)
+    for word, given in others.items():
+        if given is not None:
+            msg = f"{name} has {word} and refers to {references}, through which its rows belong to units; keep one."
+            raise PolicyError(msg)
+    if rows is None:
+        msg = f"{name} refers to {references} without rows_per_parent; say how many rows of one {references} count."
+        raise PolicyError(msg)
+    try:
+        integer(rows, name=f"{name}.rows_per_parent", least=1, most=_MOST_ROWS)
+    except ParameterError as error:
+        raise PolicyError(str(error)) from None
+
+
+def _through(name: str, references: str, given: str | None, columns: tuple[Column, ...]) -> str:
+    """Find the column that refers: the one that is named, or the one that is called like its key."""
+    own = references.rpartition(".")[2] if given is None else given
+    if own not in [column.name for column in columns]:
+        msg = f'{name} refers to {references} and has no column {shown(own)}; declare it, or say through = "…".'
+        raise PolicyError(msg)
+    return own
+
+
 def _rows(
     name: str, unit: str | None, given: int | None, sets: tuple[tuple[str, ...], ...], *, row_is_unit: bool
 ) -> int | None:
@@ -223,7 +276,7 @@ def _rows(
         rows = integer(given, name=f"{name}.rows_per_unit", least=1, most=_MOST_ROWS)
     except ParameterError as error:
         raise PolicyError(str(error)) from None
-    if unit is None and not row_is_unit:
+    if unit is None and not row_is_unit:  # nor does a table that refers to another
         msg = f"{name} is public and has rows_per_unit; a public table has no units."
         raise PolicyError(msg)
     if alone and rows > 1:

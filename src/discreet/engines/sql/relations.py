@@ -38,6 +38,7 @@ from discreet.plans.expressions.expression import Facts
 from discreet.plans.nodes import (
     BoundGroups,
     BoundRows,
+    Children,
     Filter,
     Join,
     JoinKind,
@@ -156,6 +157,7 @@ class Emitter:
             BoundRows: self._bound_rows,
             BoundGroups: self._bound_groups,
             Numbered: self._numbered,
+            Children: self._children,
         }
 
     def raw(self, table: Table) -> Raw:
@@ -447,6 +449,30 @@ class Emitter:
         unit = self._unit(child)
         names = child.names
         return [unit if names[name] == child.own else rows.cell(Column(name)) for name in child.schema]
+
+    def _children(self, node: Children) -> Relation:
+        """Number the rows of each key by all of their cells, keep the first, and join them with who has the key."""
+        left, right = self.relation(node.left), self.relation(node.right)
+        key, reference = (
+            Cell(column(left.names[node.parent_key], "a"), left.schema[node.parent_key]),
+            right.names[node.reference],
+        )
+        order: list[SQL] = []
+        for name in right.names.values():
+            order += [case((is_null(column(name)), number(1)), default=number(0)), column(name)]
+        names = [column(name) for name in right.names.values()]
+        numbered = select([*names, alias(over(call("row_number"), [column(reference)], order), "m")], right.query)
+        first = select(names, numbered, where=binary("<=", column("m"), number(node.limit)))
+        pair = aligned([key, Cell(column(reference, "b"), right.schema[node.reference])], self.rows(left))
+        columns = [alias(column(name, "b"), name) for name in right.names.values()]
+        own = next(name for name, facts in node.left.schema.items() if facts.unit)
+        columns.append(alias(column(left.names[own], "a"), f"c{len(right.names)}"))
+        columns.append(alias(column(UNIT, "a"), UNIT))
+        pairs = self._all_rows(left.query, first, columns, binary("=", *pair))
+        met = all_of([not_null(column(_OURS)), not_null(column(_THEIRS))])
+        query = select([column(carried.alias) for carried in columns], pairs, where=met)
+        known = (*right.schema.values(), left.schema[own])
+        return Relation(query, _of_all_rows(node.schema, known), left.unit)
 
     def _numbered(self, node: Numbered) -> Relation:
         """Number each unit's rows by the columns that are named and then by all cells: NULL last, as 1 behind 0."""

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from discreet.plans.nodes.aggregate import Aggregate, BoundGroups, BoundRows, GroupKey, Sensitivity
+from discreet.plans.nodes.children import Children
 from discreet.plans.nodes.filter import Filter
 from discreet.plans.nodes.join import Join, JoinKind
 from discreet.plans.nodes.node import Node, Project, Scan, Spread
@@ -22,6 +23,7 @@ __all__ = [
     "Aggregate",
     "BoundGroups",
     "BoundRows",
+    "Children",
     "Filter",
     "GroupKey",
     "Join",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.plans.expressions.comparison import comparable
 from discreet.plans.limits import MOST_ROWS_JOINED
-from discreet.plans.nodes.node import Node, Spread, product
+from discreet.plans.nodes.node import Node, Spread, least, product
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
@@ -80,7 +80,8 @@ class Join(Node):
        most k1 and k2 rows there are at most k1 * k2 pairs, of which a million are allowed (with LEFT, a row without a
        partner counts as one, and k2 >= 1); where a number is not known, one side must have one row for each of the
        other. If the other columns contain, together with the unit, a set that is unique
-       on the right, at most k1.
+       on the right, at most k1. Where a unit has at most r rows on the right for one value of the columns that are
+       equal (of one type), each row on the left meets r at most: k1 * r pairs; and the other way round, if not LEFT.
 
     Whole numbers beyond 2**53 do not stay apart beside floats, as doubles they are equal to several others: such a
     column counts for no unique set.
@@ -162,7 +163,16 @@ class Join(Node):
         """See the three shapes above."""
         left, right = self.left, self.right
         if left.private and right.private:
-            return left.rows if self._partners_are_single[0] else product(left.rows, right.rows)
+            if self._partners_are_single[0]:
+                return left.rows
+            alike = [(a, b) for a, b in self.on if left.schema[a].kind is right.schema[b].kind]
+            ours, theirs = (
+                (frozenset(names) for names in zip(*alike, strict=True)) if alike else (frozenset(), frozenset())
+            )
+            met = [product(left.rows, right.rows_in_group(theirs))]
+            if self.how is JoinKind.INNER:
+                met.append(product(right.rows, left.rows_in_group(ours)))
+            return least(product(left.rows, right.rows), *met)
         return left.rows if left.private else right.rows
 
     @cached_property

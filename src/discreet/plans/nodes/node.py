@@ -328,8 +328,8 @@ class Scan(Node):
 
     @cached_property
     def unit_kind(self) -> str | None:
-        """The kind that the policy gives."""
-        return self.table.unit_kind
+        """The kind that the policy gives; rows that refer to others are private too, and nobody's by themselves."""
+        return self.table.unit_kind if self.table.references is None else f"row of {self.table.name}"
 
     @cached_property
     def rows(self) -> int | None:
@@ -360,7 +360,8 @@ class Scan(Node):
 
     def describe(self) -> str:
         """Name the table."""
-        kind = "public table" if self.table.public else f"private table, unit {self.table.unit or 'row'}"
+        unit = self.table.unit or ("row" if self.table.references is None else "that of " + self.table.references)
+        kind = "public table" if self.table.public else f"private table, unit {unit}"
         kind += ", unique columns believed as the owner checked them" if self.verified else ""
         return f"scan {self.table.name} ({kind})"
 

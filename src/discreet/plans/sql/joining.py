@@ -17,6 +17,7 @@ from discreet.plans.sql.reading import Scope, name_of, only, refuse_part
 if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.plans.sql.reading import Named
+    from discreet.tables import Policy
 
 __all__ = ["filtered", "joined_all", "truth"]
 
@@ -41,6 +42,7 @@ class Sources(Protocol):
     """What reads a table, a named query or a subquery in FROM."""
 
     dialect: str
+    policy: Policy
 
     def source(self, node: exp.Expression, named: dict[str, Named]) -> Scope:
         """Read it."""
@@ -90,8 +92,8 @@ def joined_all(
         if _is_bare(join):
             waiting.append((join, right))
         else:
-            left = _joined(left, right, join, _conditions(left, right, join), sources.dialect)
-        left, used = _by_where(left, waiting, where, used, sources.dialect)
+            left = _joined(left, right, join, _conditions(left, right, join), sources)
+        left, used = _by_where(left, waiting, where, used, sources)
     if waiting:
         refuse_part(waiting[0][0], "Every row would meet every row.", "JOIN … ON a.unit = b.unit")
     for condition in used:
@@ -113,7 +115,7 @@ def _by_where(
     waiting: list[tuple[exp.Join, Scope]],
     where: list[exp.Expression],
     used: list[exp.Expression],
-    dialect: str,
+    sources: Sources,
 ) -> tuple[Scope, list[exp.Expression]]:
     """Join the tables behind commas that conditions of WHERE relate with what is joined already."""
     for place, (join, right) in enumerate(waiting):
@@ -121,8 +123,8 @@ def _by_where(
         pairs = [pair for _, pair in found if pair is not None]
         if pairs:
             del waiting[place]
-            left = _joined(left, right, join, _Conditions(pairs), dialect)
-            return _by_where(left, waiting, where, [*used, *(part for part, pair in found if pair)], dialect)
+            left = _joined(left, right, join, _Conditions(pairs), sources)
+            return _by_where(left, waiting, where, [*used, *(part for part, pair in found if pair)], sources)
     return left, used
 
 
@@ -140,12 +142,13 @@ def _read(sources: Sources, join: exp.Join, named: dict[str, Named]) -> Scope:
     return sources.source(join.this, named)
 
 
-def _joined(left: Scope, right: Scope, join: exp.Join, conditions: _Conditions, dialect: str) -> Scope:
+def _joined(left: Scope, right: Scope, join: exp.Join, conditions: _Conditions, sources: Sources) -> Scope:
     """Join two relations; a RIGHT JOIN is a LEFT JOIN with the sides swapped.
 
     Of a LEFT JOIN, a condition on the right side alone only says which of its rows can be met: it filters that side.
     """
-    shape = _SHAPES[join.side.upper(), join.kind.upper()]
+    dialect, shape = sources.dialect, _SHAPES[join.side.upper(), join.kind.upper()]
+    conditions.pairs.extend(_of_units(left, right, conditions.pairs, sources.policy))
     turned = join.side.upper() == "RIGHT"
     order = [*left.sources, *right.sources]
     pairs, rest = conditions.pairs, conditions.rest
@@ -158,8 +161,39 @@ def _joined(left: Scope, right: Scope, join: exp.Join, conditions: _Conditions, 
         right = filtered(right, [truth(Scalars(right, dialect).expression(part), right) for part in rest])
         rest = []
     scope = _met(left, right, Join(left.node, right.node, tuple(pairs), shape), conditions.shared)
-    scope = Scope(scope.node, {name: scope.sources[name] for name in order}, scope.merged)
+    tables = left.tables | right.tables
+    scope = Scope(scope.node, {name: scope.sources[name] for name in order}, scope.merged, tables)
     return filtered(scope, [truth(Scalars(scope, dialect).expression(part), scope) for part in rest])
+
+
+def _of_units(left: Scope, right: Scope, pairs: list[tuple[str, str]], policy: Policy) -> list[tuple[str, str]]:
+    """The equality of units that a join of a table with the one it refers to implies.
+
+    A row of the child stands there once for each unit that has its key, and a row of the parent belongs to one unit. So
+    the pairs of a child's row and a parent's row with that key are those of one unit on both sides.
+    """
+    for ours, theirs in pairs:
+        for one, name, other, key in ((left, ours, right, theirs), (right, theirs, left, ours)):
+            child, reference = _table_of(one, name)
+            parent, column = _table_of(other, key)
+            if child is None or parent is None:
+                continue
+            table = policy.table(one.tables[child])
+            wanted = f"{other.tables[parent]}.{column}"
+            if table.references == wanted and table.through == reference:
+                unit = str(policy.table(other.tables[parent]).unit)
+                units = one.sources[child][unit], other.sources[parent][unit]
+                return [units if one is left else units[::-1]]
+    return []
+
+
+def _table_of(scope: Scope, name: str) -> tuple[str | None, str]:
+    """Find the source that is a table as it is, and its column, by the column's name in the relation."""
+    for alias in scope.tables:
+        for column, inner in scope.sources[alias].items():
+            if inner == name:
+                return alias, column
+    return None, ""
 
 
 def _conditions(left: Scope, right: Scope, join: exp.Join) -> _Conditions:

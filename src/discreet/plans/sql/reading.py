@@ -282,6 +282,8 @@ class Scope:
     node: Node
     sources: dict[str, dict[str, str]]
     merged: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+    """The tables of the policy that sources are as they are."""
 
     def find(self, column: exp.Column) -> str | None:
         """Give a column's name in the relation, or None if this scope does not know it."""
@@ -333,4 +335,4 @@ class Scope:
 
     def on(self, node: Node) -> Scope:
         """The same names over another relation with the same columns."""
-        return Scope(node, self.sources, self.merged)
+        return Scope(node, self.sources, self.merged, self.tables)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.plans.expressions import Cast, Column, Expression
-from discreet.plans.nodes import BoundRows, Filter, Node, PerUnit, Project, Scan
+from discreet.plans.nodes import BoundRows, Children, Filter, Node, PerUnit, Project, Scan
 from discreet.plans.refusals import refuse
 from discreet.plans.sql.conditions import conjuncts, is_semi_join, semi_joined
 from discreet.plans.sql.expressions import Scalars
@@ -22,7 +22,7 @@ from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from discreet.plans.statistics import UnitStatistic
-    from discreet.tables import Policy
+    from discreet.tables import Policy, Table
 
 __all__ = ["Relations", "scanned", "with_floats"]
 
@@ -39,9 +39,21 @@ def scanned(policy: Policy, name: str, verified: frozenset[str]) -> Node:
     """
     for verified_names in verified:
         policy.table(verified_names)  # refuses a name that is no table: a misspelled one would verify nothing
-    scan = Scan(policy.table(name), verified=name in verified)
+    table = policy.table(name)
+    if table.references is not None:
+        return _children(policy, table, verified)
+    scan = Scan(table, verified=name in verified)
     limit = scan.table.rows_per_unit
     return BoundRows(scan, limit) if scan.private and scan.rows is None and limit is not None else scan
+
+
+def _children(policy: Policy, table: Table, verified: frozenset[str]) -> Node:
+    """The rows of a table that refers to another, each with the unit that it belongs to."""
+    parent, _, key = str(table.references).rpartition(".")
+    above = scanned(policy, parent, verified)
+    unit = str(policy.table(parent).unit)
+    keys = PerUnit(above, tuple(dict.fromkeys((unit, key))), ())
+    return Children(keys, Scan(table), key, str(table.through), table.rows_per_parent or 1)
 
 
 @dataclass
@@ -148,7 +160,8 @@ class Relations:
             inner = named[query]
             return _visible(self.query(inner.query, inner.seen), _alias(node) or query)
         name = self._table(node)
-        return _visible(scanned(self.policy, name, self.verified), _alias(node) or (node.name if schema else name))
+        alias = _alias(node) or (node.name if schema else name)
+        return replace(_visible(scanned(self.policy, name, self.verified), alias), tables={alias: name})
 
     def _table(self, node: exp.Table) -> str:
         """Find a table of the policy: under its whole name, or without the schema that engines take by default."""

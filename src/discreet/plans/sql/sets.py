@@ -78,7 +78,7 @@ def unnested(select: exp.Select, scope: Scope, dialect: str) -> Scope:
         one = _one_part(scope.node, value, sought, place, empty=dialect != "postgres")
         parts = one if parts is None else UnionAll(parts, one)
     assert parts is not None  # noqa: S101 - there is a first place
-    return Scope(parts, scope.sources, scope.merged | {PART: PART})
+    return Scope(parts, scope.sources, scope.merged | {PART: PART}, scope.tables)
 
 
 def _bounds_of(node: exp.Expression, dialect: str) -> tuple[exp.Expression, int, int]:
@@ -158,4 +158,9 @@ def _numbered(window: exp.Window, scope: Scope, keys: tuple[str, ...], dialect: 
     if computed:
         node = Project(node, (*((name, e.Column(name)) for name in node.schema), *computed))
     name = f"number {len(node.schema)}"
-    return Scope(Numbered(node, name, keys, tuple(order)), scope.sources, scope.merged | {numbered_as(window): name})
+    return Scope(
+        Numbered(node, name, keys, tuple(order)),
+        scope.sources,
+        scope.merged | {numbered_as(window): name},
+        scope.tables,
+    )

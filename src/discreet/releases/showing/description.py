@@ -119,6 +119,9 @@ def _protects(table: Table) -> str:
         return "public, to join with"
     if table.row_is_unit:
         return "protects each row"
+    if table.references is not None:
+        most = counted(table.rows_per_parent or 0, "row")
+        return f"protects the unit of {table.references}, {most} of each of which count"
     most = "" if table.rows_per_unit is None else f", of whom {counted(table.rows_per_unit, 'row')} count"
     return f"protects each {table.unit}{most}"
 
