@@ -54,6 +54,10 @@ class Grouping:
             return False
         return (aggregates or bool(self._key_nodes)) and not units
 
+    def is_key(self, node: exp.Expression) -> bool:
+        """Whether an expression is one of the keys of the groups."""
+        return self.form(node) in {self.form(key) for key in self._key_nodes}
+
     @property
     def columns(self) -> dict[str, bool]:
         """The columns, if these are rows of units: for each, whether it is the unit."""
