@@ -180,7 +180,7 @@ def test_the_constant_of_a_subquery_decides_no_bounds_noise_or_price(db: Databas
 @pytest.mark.parametrize(
     "value",
     [
-        "SUM(GREATEST(LEAST(cost, {}), 0))",
+        "SUM(GREATEST(LEAST({}, 500), 0))",
         "COUNT(*) FILTER (WHERE cost = {})",
         "SUM(CASE WHEN cost < {} THEN cost END)",
         "COUNT(DISTINCT CASE WHEN cost > {} THEN patient END)",
