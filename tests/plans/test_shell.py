@@ -114,6 +114,11 @@ def test_the_dialect_of_a_question_is_that_of_its_shell() -> None:
     "text, part",
     [
         ("SELECT * FROM visits", "*"),
+        ("SELECT ward, COUNT(*) AS n, RANK() OVER () AS r FROM visits GROUP BY ROLLUP (ward)", "ROLLUP"),
+        ("SELECT ward, COUNT(*) AS n, RANK() OVER () AS r FROM visits GROUP BY ward WITH ROLLUP", "ROLLUP"),
+        ("SELECT ward, COUNT(*) AS n, RANK() OVER () AS r FROM visits GROUP BY GROUPING SETS ((ward), ())", "GROUP"),
+        ("SELECT COUNT(*) AS n, RANK() OVER () AS r FROM visits TABLESAMPLE 10 PERCENT", "SAMPLE"),
+        ("SELECT COUNT(*) AS n, RANK() OVER () AS r FROM visits FOR UPDATE", "LOCKS"),
         ("SELECT ward FROM visits UNION SELECT ward FROM visits", "SELECT"),
         (f"SELECT n FROM {BY_WARD} AS q UNION ALL SELECT cost FROM visits", "SELECT"),
         ("SELECT FOO(COUNT(*)) OVER () FROM visits GROUP BY ward", "FOO(COUNT(*))"),
