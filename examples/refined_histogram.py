@@ -6,6 +6,7 @@ It reads rows on loan, pays for each round out of one session, and shows again w
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from discreet.engines import BoundedRows, Loan
     from discreet.ledgers import Ledger, Reservation
-    from discreet.mechanisms.release import Release
+    from discreet.mechanisms import Release
     from discreet.noise import BitSource
 
 ROUNDS = 3
@@ -39,25 +40,24 @@ def noisy_counts(
 
 def refined(lower: float, upper: float, release: Callable[[list[float]], Release[Any]]) -> dict[float, int]:
     """Halve the bins that hold no less than the mean, round by round; give the last counts by their left edges."""
-    edges = [lower, (lower + upper) / 2, upper]
-    counts = release(edges).value
-    for _ in range(ROUNDS - 1):
-        halves = [(left + right) / 2 for left, right in pairwise(edges)]
-        edges = sorted([*edges, *np.array(halves)[counts >= counts.mean()].tolist()])
+    edges, counts = [lower, upper], np.zeros(1, dtype=np.int64)
+    for _ in range(ROUNDS):
+        halves = np.array([(left + right) / 2 for left, right in pairwise(edges)])
+        edges = sorted([*edges, *halves[counts >= counts.mean()].tolist()])
         counts = release(edges).value
     return dict(zip(edges, counts.tolist(), strict=False))
 
 
 def refined_histogram(loan: Loan, ledger: Ledger, column: str, epsilon: Fraction) -> dict[float, int]:
     """Release the histogram of a bounded column: each round has a third of epsilon, and may depend on those before."""
-    name, each, bounds = f"refined histogram of {column} for {epsilon}", epsilon / ROUNDS, loan.schema[column].bounds
+    name, part, bounds = f"refined histogram of {column} for {epsilon}", epsilon / ROUNDS, loan.schema[column].bounds
     with Session.open(ledger, Pure(epsilon), loan.entry(name, kind="session"), most_parts=ROUNDS) as session:
 
-        def release(edges: list[float]) -> Release[Any]:
-            def run(paid: Reservation) -> Release[Any]:
-                return noisy_counts(loan.read(paid), column, edges, each, session.bits(paid.number))
+        def run(edges: list[float], paid: Reservation) -> Release[Any]:
+            return noisy_counts(loan.read(paid), column, edges, part, session.bits(paid.number))
 
-            return charge(session, Pure(each), loan.entry(f"{name} at {edges}"), run)
+        def release(edges: list[float]) -> Release[Any]:
+            return charge(session, Pure(part), loan.entry(f"{name} at {edges}"), partial(run, edges))
 
         return refined(float(bounds.lower or 0), float(bounds.upper or 0), release)
 

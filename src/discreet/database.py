@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from discreet.engines import open_engine
 from discreet.errors import ParameterError, PolicyError
@@ -22,13 +22,15 @@ from discreet.releases.showing.description import Description
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    import datetime as dt
     from typing import Self, SupportsIndex
 
     from discreet.engines import Loan
     from discreet.exact import Number
     from discreet.ledgers import Ledger, Statement
     from discreet.methods.adaptive.watching import Watching
+    from discreet.methods.streaming.table_stream import TableStream
+    from discreet.methods.workloads.questions import WorkloadQuestion
     from discreet.plans import Bounding, Extract, Plan
     from discreet.privacy.costs import Amount
 
@@ -42,7 +44,7 @@ class Database:
     Parquet files, a DuckDB file, a PostgreSQL or Spark address. Without it, the policy's own. `ledger` keeps the
     budget: a `Ledger`, a path, `postgresql://…` or `"memory"`. Without one it is the policy's (`[ledger] url`); a
     policy that comes from no file and names no ledger is kept in memory, and opening the data again starts its budget
-    anew. Who hands out answers gives a durable one; `discreet.open` does, and refuses a policy file whose
+    anew. Whoever hands out answers gives a durable one; `discreet.open` does, and refuses a policy file whose
     `[ledger] url` is "memory". `analyst` is whose rights and budget count, `purpose` what the answers are for.
 
     >>> import pyarrow as pa
@@ -221,10 +223,83 @@ class Database:
             name=name,
         )
 
+    def stream(  # noqa: PLR0913 - each is a public fact of the stream
+        self,
+        text: str | Question | ShellQuestion,
+        *,
+        horizon: SupportsIndex,
+        rows: SupportsIndex,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        start: dt.date | None = None,
+        name: str = "stream",
+    ) -> TableStream:
+        """Count the rows of a table that grows, period after period, for one price in all.
+
+        The question groups by the start of a period, and perhaps by known keys. `horizon` is how many periods there may
+        be, `rows` how many rows of one unit count in all of them together, `start` when the first begins (without it,
+        the lower bound of the clock's column). The whole price is taken when the stream is first opened; opened again
+        with the same parameters and `name`, by another process or with a later version of the data, it goes on.
+        `advance()` takes a step for each period that is over.
+
+        >>> import datetime as dt, pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> day = Column("day", type="date", lower="2024-01-01", upper="2030-01-01")
+        >>> visits = Table("visits", unit="id", columns=[day])
+        >>> days = pa.table({"id": range(300), "day": [dt.date(2024, 1, 1 + place % 3) for place in range(300)]})
+        >>> sql = "SELECT DATE_TRUNC('day', day) AS d, COUNT(*) AS n FROM visits GROUP BY 1"
+        >>> with Database(Policy([visits], epsilon=99), {"visits": days}) as db:
+        ...     with db.stream(sql, horizon=365, rows=1, epsilon=99) as stream:
+        ...         sums = stream.advance(dt.datetime(2024, 1, 3, 12, tzinfo=dt.UTC))
+        >>> [sum_.value for sum_ in sums], sums[-1].details["until"]
+        ([100, 200], '2024-01-03')
+        """
+        from discreet.methods.streaming.table_stream import stream_of
+
+        return stream_of(
+            self,
+            self._engine,
+            (self._analyst, self._purpose),
+            text,
+            horizon=horizon,
+            rows=rows,
+            epsilon=epsilon,
+            rho=rho,
+            start=start,
+            name=name,
+        )
+
+    def workload(self, questions: Iterable[str], *, dialect: str = "duckdb") -> WorkloadQuestion:
+        """Plan counting questions about one table together: all answers at once err less than each for its share.
+
+        Each is `SELECT [keys,] COUNT(*) FROM … [WHERE …] [GROUP BY …]`, with keys that the policy lists and conditions
+        on one column each. CUBE, ROLLUP and GROUPING SETS are written out; their totals are exactly the sums of their
+        parts. `.preview(epsilon=1)` says for free what would be measured, the ± of each answer, and how far that is
+        from the best there can be; `.release(epsilon=1)` answers all for this price.
+
+        >>> import pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> columns = [Column("ward", keys=["a", "b"]), Column("age", lower=0, upper=99, type="integer")]
+        >>> policy = Policy([Table("visits", row_is_unit=True, columns=columns)], epsilon=9)
+        >>> with Database(policy, {"visits": pa.table({"ward": ["a"] * 900, "age": [33] * 900})}) as db:
+        ...     young = [f"SELECT COUNT(*) AS n FROM visits WHERE age < {limit}" for limit in range(10, 100, 10)]
+        ...     asked = db.workload(["SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", *young])
+        ...     asked.preview(epsilon=1).plan.workload.queries, len(asked.release(epsilon=1)), db.remaining
+        (12, 10, Pure(epsilon=8))
+        """
+        from discreet.methods.workloads.questions import workload
+
+        return workload(self, self._engine, (self._analyst, self._purpose), questions, dialect=dialect)
+
     def table(self, name: str) -> Frame[Question, Loan]:
         """Start a question at a table, in Python; or a loan of its rows, for a method that computes with rows."""
         scanned = plan_table(self._policy, name, verified=self._verified)
         return Frame(self._policy, scanned.node, Desk(self._question, self._lent))
+
+    def __getitem__(self, name: str) -> NoReturn:
+        """Say what to write for a table: `db.table("visits")`."""
+        msg = f"write db.table({name!r}) for a table, or ask in SQL: db.sql(…)."
+        raise TypeError(msg)
 
     def close(self) -> None:
         """Close the source, and the ledger unless it was given opened; what `as_` made closes nothing."""
@@ -236,9 +311,7 @@ class Database:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -275,7 +348,7 @@ def open(  # noqa: A001 - used as discreet.open
 
     What is spent is kept in a durable ledger: the policy's own (`[ledger] url`), else `<policy stem>.ledger.sqlite`
     beside the file. Opening the data again, in this process or another, continues it. A policy file that names
-    "memory" there is refused; `ledger="memory"`, for a budget that ends with the process, is for who opens it to say.
+    "memory" there is refused; that a budget ends with the process is for whoever opens it to say: `ledger="memory"`.
 
     >>> import pathlib, tempfile
     >>> text = '[source]\nurl = "."\n[budget]\nepsilon = 1\n[tables.people]\nrow_is_unit = true\n'

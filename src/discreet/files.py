@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 try:
     import fcntl
@@ -150,9 +149,7 @@ class PrivateFolder:
     def __enter__(self) -> Path:
         return self.path
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._removed()
 
 

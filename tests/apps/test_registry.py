@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from pyarrow import feather, parquet
 
 from discreet.apps.cli import main
 from discreet.apps.cli.commands_group import build
+from discreet.ledgers import open_ledger
+from discreet.tables import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +54,7 @@ def leaves(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str,
 
 LEAVES = sorted(leaves())
 # How each command is called well: P is the policy, D its data, N a new file, X an export, S scores, E a policy without
-# ledger. A command that is missing here fails the tests below.
+# ledger, U one whose ledger began without a delta. A command that is missing here fails the tests below.
 CALLS: dict[tuple[str, ...], list[str]] = {
     ("anonymity",): ["D", "--quasi", "id", "--sensitive", "cost"],
     ("attack", "disclose"): ["D", "--quasi", "id", "--sensitive", "cost"],
@@ -69,6 +72,7 @@ CALLS: dict[tuple[str, ...], list[str]] = {
     ("init",): ["D", "--output", "N"],
     ("ledger", "export"): ["P", "N"],
     ("ledger", "import"): ["E", "X"],
+    ("ledger", "upgrade"): ["U"],
     ("log",): ["P"],
     ("mechanisms",): [],
     ("preview",): ["P", COUNT, "--epsilon", "1"],
@@ -77,7 +81,8 @@ CALLS: dict[tuple[str, ...], list[str]] = {
     ("version", "new"): ["P"],
     ("version", "show"): ["P"],
 }
-OWN_TESTS = {"account", "calibrate", "demo"}  # numbers in, numbers out: test_cli; a whole show: test_demo
+# Numbers in, numbers out: test_cli; a whole show: test_demo; what is written and read again: test_stream, test_train.
+OWN_TESTS = {"account", "calibrate", "demo", "predict", "stream", "train"}
 
 
 @pytest.fixture
@@ -101,12 +106,26 @@ def filled(call: list[str], policy: Path) -> list[str]:
         "X": "p.jsonl",
         "E": "elsewhere/p.toml",
         "S": "scores.csv",
+        "U": "begun/p.toml",
     }
+    if "U" in call:
+        begun(policy)
     return [str(policy.parent / names[each]) if each in names else each for each in call]
+
+
+def begun(policy: Path) -> None:
+    """Make a ledger without a delta, and a policy that has one since."""
+    file = policy.parent / "begun" / "p.toml"
+    shutil.rmtree(file.parent, ignore_errors=True)
+    file.parent.mkdir()
+    file.write_text("[budget]\nepsilon = 9\n")
+    open_ledger(Policy.read(file), file=file).close()
+    file.write_text("[budget]\nepsilon = 9\ndelta = 1e-6\n")
 
 
 def cleared(policy: Path) -> None:
     """Remove what a command makes, so that it can be called again."""
+    begun(policy)
     policy.with_name("new.toml").unlink(missing_ok=True)
     for path in (policy.parent / "elsewhere").glob("p.ledger.*"):
         path.unlink()

@@ -147,8 +147,8 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, Any]) -> None:
 def test_a_sampler_that_gives_something_else_is_refused() -> None:
     with pytest.raises(ParameterError, match="gave 3"):
         audit(lambda _count, _bits: np.zeros(3), laplace(0, "1"), claim=p.pure(1))
-    with pytest.raises(ParameterError, match="2 dimensions"):
-        audit(*[lambda count, _bits: np.zeros((count, 2))] * 2, claim=p.pure(1))
+    with pytest.raises(ParameterError, match="3 dimensions"):
+        audit(*[lambda count, _bits: np.zeros((count, 2, 2))] * 2, claim=p.pure(1))
 
 
 def test_the_exact_audit_sees_a_millionth_of_a_millionth() -> None:

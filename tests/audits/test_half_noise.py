@@ -71,7 +71,9 @@ def half_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced[noise.bernoulli_exp] = dared(noise.bernoulli_exp)
     joint = sys.modules[JointQuantiles.__module__]  # draws by floats, and makes up for what they are off
     exact = {joint, sys.modules[Joint.__module__]}
-    chosen = [each for name, each in sys.modules.items() if name.startswith("discreet.mechanisms")]
+    chosen = [
+        each for name, each in sys.modules.items() if name.startswith(("discreet.mechanisms", "discreet.methods"))
+    ]
     for module in chosen:
         for name, value in list(vars(module).items()) if module not in exact else ():
             if callable(value) and value.__hash__ is not None and value in replaced:

@@ -11,10 +11,12 @@ import pytest
 from scipy.stats import binom
 
 import discreet.privacy as p
-from discreet.checks.audits import audit_one_run, guesses_are_too_good
-from discreet.checks.audits.one_run import _refuted_below
+from discreet.checks.audits import Assumed, audit_one_run, guesses_are_too_good
+from discreet.checks.audits.guessing import expected_right, misses_of
+from discreet.checks.audits.one_run import _most_telling, _refuted_below, _Test
 from discreet.errors import ParameterError
 from discreet.noise import bernoulli, gaussian
+from discreet.privacy.calibration import gaussian_sigma
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -103,6 +105,9 @@ def test_scores_that_say_nothing_prove_nothing() -> None:
         (lambda i, _: i, 5, {}, "canaries is 5"),
         (lambda i, _: i, 50, {"confidence": 1}, "confidence is 1"),
         (lambda i, _: i, 50, {"guesses": 51}, "guesses is 51"),
+        (lambda i, _: i, 50, {"delta": 1}, "delta is 1"),
+        (lambda i, _: i, 50, {"assuming": "gaussian"}, "delta is 0"),
+        (lambda i, _: i, 50, {"assuming": "laplace"}, "assuming is 'laplace'"),
         (lambda i, _: i[:-1], 50, {}, "must give 50 numbers"),
         (lambda i, _: i * np.nan, 50, {}, "must give 50 numbers"),
     ],
@@ -112,15 +117,56 @@ def test_mistakes_are_named(run: Run, canaries: int, other: dict[str, Any], mess
         audit_one_run(run, canaries, claim=p.pure(epsilon=1), **other)
 
 
-def test_several_numbers_of_guesses_share_the_error() -> None:
-    """What four numbers of guesses prove together is what one proves at a fourth of the error."""
-    shared = audit_one_run(lambda included, _: included, 400, claim=p.pure(epsilon=1), bits=ReplayBits(5))
-    alone = audit_one_run(
+def test_the_bound_and_the_curve_share_the_error() -> None:
+    """Half for epsilon, half for the curve; all for one of the two if Gaussian noise is vouched for."""
+    found = audit_one_run(lambda included, _: included, 400, claim=p.pure(epsilon=1), guesses=100, bits=ReplayBits(5))
+    assert found.epsilon == pytest.approx(_refuted_below(100, 100, 400, 0.0, 0.025))
+    found = audit_one_run(
         lambda included, _: included,
         400,
-        claim=p.pure(epsilon=1),
-        confidence="0.9875",
-        guesses=shared.guesses,
+        claim=p.gaussian(sigma=1),
+        delta="1e-5",
+        guesses=100,
+        assuming="gaussian",
         bits=ReplayBits(5),
     )
-    assert shared.epsilon == pytest.approx(alone.epsilon)
+    half, whole = (_Test(400, 1e-5, error, Assumed.GAUSSIAN).shown(100, 100) for error in (0.025, 0.05))
+    assert half < whole == pytest.approx(found.epsilon)
+
+
+def test_the_number_of_guesses_depends_on_the_claim_alone() -> None:
+    """Chosen by the scores it would be a selection, and the bound too large too often."""
+    claim = p.gaussian(sigma=2)
+    made = {
+        audit_one_run(run, 400, claim=claim, delta="1e-5", bits=ReplayBits(seed)).guesses
+        for seed, run in enumerate((lambda i, _: i, lambda i, _: 0 * i, lambda i, _: ~i))
+    }
+    assert len(made) == 1
+
+
+def test_what_is_vouched_for_shows_more_and_stays_below_the_truth() -> None:
+    sigma = 0.6
+    run: Run = lambda included, bits: included + gaussian("0.6", "1/65536", size=included.size, bits=bits)  # noqa: E731
+    claim, truth = p.gaussian(sigma=sigma), p.gaussian(sigma=sigma).epsilon("1e-5")
+    any_noise, gauss = (
+        audit_one_run(run, 1000, claim=claim, delta="1e-5", confidence=1 - 1e-9, assuming=assumed, bits=ReplayBits(7))
+        for assumed in Assumed
+    )
+    assert any_noise.epsilon < gauss.epsilon < truth
+    assert "if the noise is Gaussian" in str(gauss)
+    assert "Gaussian" not in str(any_noise)
+
+
+@pytest.mark.parametrize("epsilon, least", [(1, 0.26), (2, 0.64), (4, 1.75), (8, 3.7)])
+def test_most_is_shown_by_the_chosen_number_of_guesses(epsilon: int, least: float) -> None:
+    """What a mean run of Gaussian noise that is exactly as noisy as claimed shows, against the best of jax-privacy."""
+    claim = p.gaussian(sigma=gaussian_sigma(epsilon=epsilon, delta="1e-5"))
+    test = _Test(1000, 1e-5, 0.05, Assumed.GAUSSIAN)
+    chosen, misses = _most_telling(claim, test), misses_of(claim)
+
+    def shown(count: int) -> float:
+        return test.shown(round(count * expected_right(misses, count / 1000)), count)
+
+    assert shown(chosen) >= least
+    assert shown(chosen) >= 0.9 * max(shown(count) for count in range(20, 1000, 140))
+    assert _most_telling(p.pure(epsilon=1), _Test(11, 0.0, 0.05, Assumed.NOTHING)) <= 10

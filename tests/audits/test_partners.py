@@ -55,7 +55,7 @@ from discreet.mechanisms.data_dependent.smooth_sensitivity import SmoothSensitiv
 from discreet.mechanisms.data_dependent.stable_top_k import StableTopK
 from discreet.mechanisms.data_dependent.stable_value import StableValue
 from discreet.mechanisms.data_dependent.trimmed_mean import TrimmedMean
-from discreet.methods.adaptive import SparseVector
+from discreet.methods.adaptive import MultiplicativeSensitivity, Paprika, SparseVector, Thresholdout
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.privacy import NeighborRelation, curves
 from tests.docs.test_corrections import ROOT, missing
@@ -98,6 +98,9 @@ BLOCKS: dict[str, Any] = {"lower": 0, "upper": 4, "grid": 1}
 RUNGS = InverseSensitivity(lower=0, upper=8, grid=1, epsilon=12)
 PREDICTED = PredictionVariance([1], radius=1, ridge=1, epsilon=20)
 PROPOSED = ProposeTestRelease(1, epsilon=2, delta="0.05")
+HOLDOUT: dict[str, Any] = {"threshold": "1/2", "grid": 1, "inputs": "snapped"}
+DECLARED = MultiplicativeSensitivity(1, "1e-9")
+DISCOVERY: dict[str, Any] = {"discoveries": 1, "target": "0.9", "wealth": "0.9", "grid": 1, "inputs": "snapped"}
 LARGE = 2**57
 ONE_ROW = Sensitivity(1, 1, 1)
 PARTNERS = [
@@ -199,6 +202,15 @@ PARTNERS = [
         SparseVector(0, **WHOLE, epsilon=4, numbers="1/2"),
         0,
     ),
+    Partner("half the noise", "thresholdout", "two answers", Thresholdout(1, answers=2, epsilon=8, **HOLDOUT), 0),
+    Partner(
+        "half the noise",
+        "thresholdout",
+        "one answer with Gaussian noise",
+        Thresholdout(1, answers=1, rho=4, **HOLDOUT),
+        0,
+    ),
+    Partner("half the noise", "paprika", "one discovery", Paprika(DECLARED, epsilon=4, **DISCOVERY), 0),
     Partner(
         "a delta for each key",
         "partition_selection",

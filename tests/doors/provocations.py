@@ -72,6 +72,28 @@ def database() -> Database:
 
 X, Y, N, J, S, R, D, T, P, Q = map(e.Column, "xyijsrdtpq")
 HALF, TWO = e.Literal(0.5, Kind.FLOAT), e.Literal(2, Kind.INTEGER)
+PATTERNS = (
+    *(
+        "",
+        "^$",
+        r"^\d+$",
+        "12|true",
+        "^[+-]?[0-9]{1,3}$",
+        r"[^0-9]\.",
+        "^.$",
+        "a.b",
+        r"\\d",
+        r"\|",
+        "[']",
+        r"^\w+$",
+        r"\s",
+    ),
+    *("^\U0001f600$", "[ß\U0001f600]", "[%_]", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "2$", "12\n$", r"[\]\[^-]", "1[0-9_]*0"),
+)
+FORMAT = (
+    *((part, "") for part in ("year", "month", "day", "hour", "minute", "second", "quarter", "doy", "isodow")),
+    *(("", "-'\\"), ("monthname", ""), ("dayname", ""), ("monthname3", ""), ("dayname3", ""), ("week", "")),
+)
 CASES: list[e.Expression] = [
     *(
         kind(pair)
@@ -103,6 +125,20 @@ CASES: list[e.Expression] = [
     e.Concat((S, R)),
     *(e.Substring((S,), start, 2) for start in (1, 3, 900)),
     *(e.Like((S,), pattern) for pattern in ("%", "_", "12%", "%'b%", "_2_")),
+    *(e.Position((S,), sought) for sought in ("2", "'b", "\U0001f600", "ß")),
+    *(e.Replace((e.Substring((S,), 1, 40),), *pair) for pair in (("1", "\\1$&"), ("é", ""), ("aa", "b"), ("'", "''"))),
+    *(e.SplitPart((S,), *pair) for pair in (("-", 1), ("-", 2), ("-", 999), ("1e", 2), (".", 1), ("|", 1))),
+    *(e.Matches((e.Substring((S,), 1, 100),), pattern) for pattern in PATTERNS),
+    *(e.MomentOf((N,), kind) for kind in (Kind.DATE, Kind.TIMESTAMP)),
+    *(
+        e.MomentOf((e.Remainder((N, e.Literal(4_000_000, Kind.INTEGER))),), kind)
+        for kind in (Kind.DATE, Kind.TIMESTAMP)
+    ),
+    *(e.Microseconds((each,)) for each in (D, T)),
+    *(e.FormatDate((each,), FORMAT) for each in (D, T)),
+    e.FormatDate((D,), (("", "nothing"),)),
+    *(e.Period((each,), days * 24 * 3600) for each in (D, T) for days in (1, 7, 30, 36600)),
+    *(e.Period((T,), seconds) for seconds in (1, 900, 3600)),
     *(e.DatePart((each,), part) for each in (D, T) for part in ("year", "week", "isodow", "dow", "doy", "quarter")),
     *(e.DatePart((T,), part) for part in ("month", "day", "hour", "minute", "second")),
     *(e.DateTrunc((each,), unit) for each in (D, T) for unit in ("year", "quarter", "month", "week", "day")),

@@ -91,7 +91,9 @@ def read_text(column: Column, text: str | None, *, unit: bool = False) -> Value:
     """Read a text by its value, however it is written; a unit is a whole number, or none."""
     if text is None or column.kind is Kind.TEXT:
         return Cast((), column.kind).apply(text)
-    bare = text.strip(" ").lower() if column.kind is Kind.BOOLEAN else text.strip(" ")
+    bare = text.strip(" ")
+    if column.kind is Kind.BOOLEAN:
+        bare = {"1": "true", "1.0": "true", "0": "false", "0.0": "false"}.get(bare, bare.lower())
     if column.kind not in {Kind.INTEGER, Kind.FLOAT}:
         return Cast((), column.kind).apply(bare)
     number = Cast((), Kind.FLOAT).apply(bare)

@@ -10,7 +10,8 @@ import pytest
 from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.duckdb.dialect import DuckDBDialect, flattened
+from discreet.engines.duckdb.dialect import DuckDBDialect
+from discreet.engines.duckdb.flat import flattened
 from discreet.engines.sql.rows import count_rows
 from discreet.engines.sql.words import (
     SQL,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from discreet.apps.cli.spoiling import spoiled
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
@@ -112,3 +113,15 @@ def test_a_fraction_agrees_with_no_other_unit() -> None:
     policy = Policy([Table("t", unit="id")], epsilon=1)
     with DuckDB(policy, {"t": pa.table({"id": ["7.1", "7", "6.9", "8.0", "8"]})}) as engine:
         assert engine.losses(policy)[0].near == 1
+
+
+def test_rows_with_bytes_that_are_no_text_are_counted(tmp_path: Path) -> None:
+    """A file in Latin-1 with an umlaut in each row has no rows for a question about that column."""
+    rows = [f"{place},{'München' if place % 4 else 'Bonn'},{place % 9}" for place in range(400)]
+    (tmp_path / "people.csv").write_bytes("\n".join(["id,city,cost", *rows, ""]).encode("latin-1"))
+    columns = [Column("city", keys=["Bonn", "München"]), Column("cost", lower=0, upper=9)]
+    policy = Policy([Table("people", unit="id", rows_per_unit=1, columns=columns)], epsilon=1)
+    with DuckDB(policy, tmp_path, rank_key=KEY) as engine:
+        (lost,) = engine.losses(policy)
+    assert (lost.rows, lost.unread, lost.no_unit) == (400, 300, 0)
+    assert any("75.0 % of the rows hold bytes that are no UTF-8" in text for text in spoiled(policy, [lost]))

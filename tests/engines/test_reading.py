@@ -36,6 +36,7 @@ VISITS = Table(
         Column("dose", type="float", lower=-10, upper=10),
         Column("ward", keys=["a", "b c"]),
         Column("code", keys=["x", "y"], exact=True),
+        Column("old", keys=[False, True]),
     ],
 )
 POLICY = Policy([VISITS], epsilon=1, delta=1e-6)
@@ -62,9 +63,17 @@ NUMBERS = [
     *("inf", "1,000", "0x10", "1_000", "\uff17", "7 7", "\t7", "7.000000000000000001", "123456789012345678.0"),
     *("9.1e15", "1.23e1", "0.00012345678901234567", "0.000000123456789012345678", "0.0000001234567890123456789"),
 ]
+TRUTHS = ["true", "FALSE", "1", "0", "1.0", " 0.0", "True ", "2", "-1", "yes", ""]
 ROWS: Database = {
     "visits": [
-        {"id": unit, "cost": NUMBERS[place % len(NUMBERS)], "dose": unit, "ward": ward, "code": code}
+        {
+            "id": unit,
+            "cost": NUMBERS[place % len(NUMBERS)],
+            "dose": unit,
+            "ward": ward,
+            "code": code,
+            "old": TRUTHS[place % len(TRUTHS)],
+        }
         for place, (unit, ward, code) in enumerate(
             zip(NUMBERS * 2, ["a", " a", "b c ", "b  c", "A"] * 16, ["x", " x", "y", "y "] * 20, strict=False)
         )
@@ -74,6 +83,8 @@ QUESTIONS = [
     "SELECT COUNT(*), COUNT(DISTINCT id), COUNT(cost), SUM(cost), COUNT(dose), SUM(dose) FROM visits",
     "SELECT ward, COUNT(*) FROM visits GROUP BY ward",
     "SELECT code, COUNT(*) FROM visits GROUP BY code",
+    "SELECT old, COUNT(*) FROM visits GROUP BY old",
+    "SELECT COUNT(*) FROM visits WHERE old",
 ]
 
 
@@ -93,6 +104,8 @@ def test_the_reference_reads_by_value() -> None:
     costs = [row["cost"] for row in first if row["cost"] is not None]
     assert [row["cost"] for row in first[:11]] == [15400, 7, 1000, 2, 4, -4, 4, 7, 0, 0, 100]
     assert 9007199254740993 in costs
+    truths = [row["old"] for row in first[: len(TRUTHS)]]
+    assert truths == [True, False, True, False, True, False, True, None, None, None, None]
     units = [row["id"] for row in first]
     assert units[:6] == [15400, 7, 1000, None, None, None]
     assert units[16:22] == [9007199254740993, 9007199254740993, 9007199254740993, None, 15, None]
@@ -132,6 +145,7 @@ def test_a_frame_is_the_same_in_every_container(tmp_path: Path) -> None:
             "dose": [place / 7 - 5 if place % 5 else None for place in range(20_000)],
             "ward": [["a", "b c", "other"][place % 3] for place in range(20_000)],
             "code": [["x", "y"][place % 2] for place in range(20_000)],
+            "old": [place % 3 == 0 for place in range(20_000)],
         }
     )
     assert frame["cost"].dtype == float  # a NULL makes it so, and to_csv writes 1.0
@@ -162,7 +176,7 @@ def test_exact_is_for_texts_with_keys() -> None:
     assert not Column("ward", keys=[" a", "b"]).trimmed
     again = Policy.from_json(POLICY.to_json())
     assert again == POLICY
-    assert [column.exact for column in again.tables[0].columns] == [False, False, False, False, True]
+    assert [column.exact for column in again.tables[0].columns] == [False, False, False, False, True, False]
 
 
 def test_a_unit_is_one_however_its_tables_store_it() -> None:

@@ -9,7 +9,8 @@ import pytest
 from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.duckdb.dialect import DuckDBDialect, flattened
+from discreet.engines.duckdb.dialect import DuckDBDialect
+from discreet.engines.duckdb.flat import flattened
 from discreet.engines.postgres.dialect import PostgresDialect
 from discreet.errors import QueryRefused
 from discreet.plans import plan_sql

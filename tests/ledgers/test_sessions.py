@@ -16,7 +16,7 @@ import pytest
 
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledgers import Entry, MemoryLedger, Session, SQLiteLedger, charge, vaults
-from discreet.mechanisms import DiscreteLaplace
+from discreet.mechanisms import DiscreteLaplace, Release
 from discreet.privacy import Pure
 from tests.ledgers.session_crashes import COST, opened
 from tests.ledgers.session_crashes import DAILY as VISITS_BY_DAY
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.ledgers import Reservation
-    from discreet.mechanisms.release import Release
 
 DAILY = Entry("visits by day", ("visits",), kind="stream", details={"horizon": 30})
 NOISE = DiscreteLaplace(sensitivity=1, epsilon=1)
@@ -378,5 +377,7 @@ def test_what_a_session_released_says_what_it_was_charged(place: Place) -> None:
     with Session.open(ledger, Pure(2), DAILY) as session:
         first, second = session.releases
         assert [first.charged, second.charged] == [Pure(2), Pure("0.5")]
-        assert "Charged: ε = 2, to the ledger" in first.explain()
+        said = f"Charged: ε = 2, for all parts of {DAILY.question!r} together, to the ledger"
+        assert said in first.explain()
+        assert said in Release.from_json(first.to_json()).explain()
         assert second == step

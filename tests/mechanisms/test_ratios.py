@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms import DiscreteLaplace
-from discreet.mechanisms.adding.combinations import NoisyNumbers
+from discreet.mechanisms.adding.combinations import NoisyNumbers, laplace_sum_reach
 from discreet.mechanisms.adding.ratios import Average, Product, correlated, over_one_less
 from discreet.mechanisms.adding.sums import Partition, corners, pair, squares
 
@@ -22,12 +22,54 @@ def made(split: Partition, place: int, ends: tuple[int, int]) -> Average:
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
-def test_an_average_is_off_by_no_more_than_the_noise_of_one_part_at_half_the_miss(confidence: float) -> None:
-    """Of a pair each end is one part: both keep their bound together with the confidence, and not with more."""
+def test_an_average_is_off_by_no_more_than_the_noise_of_one_part(confidence: float) -> None:
+    """Of a pair each end is one part; no mean between is moved farther than one at an end, but for whole numbers."""
     average = made(pair(0, 1, (-3, 5)), 1, (-3, 5))
-    assert average.reach(confidence) == NOISE.error((1 + confidence) / 2)
+    assert NOISE.error(confidence) <= average.reach(confidence) <= NOISE.error(confidence) + 2
+    assert average.reach(confidence) <= NOISE.error((1 + confidence) / 2)
     public = Average(NoisyNumbers((), (NOISE,)), ((0, 0, Fraction(1)),), (), (-3, 5), 0.0, 1.0)
     assert public.reach(confidence) == NOISE.error(confidence)  # a count without noise: both ends are one
+
+
+def covered(average: Average, noise: DiscreteLaplace, mean: int, shrunk: float = 1.0) -> float:
+    """The exact chance that a mean lies within its ±, over all draws of both parts that are likely at all."""
+    split, rows = pair(0, 1, (-3, 5)), 40
+    ratio = float(np.exp(-1 / float(noise.scale)))
+    draws = np.arange(-60, 61)
+    chances = (1 - ratio) / (1 + ratio) * ratio ** np.abs(draws)
+    exact = [a * rows + b * mean * rows for a, b in split.matrix]
+    (total, count) = ([float(c) for _, _, c in sorted(terms)] for terms in (average.total, average.count))
+    hit = shown = 0.0
+    for (one, p), (two, q) in itertools.product(zip(draws.tolist(), chances.tolist(), strict=True), repeat=2):
+        parts = (exact[0] + one, exact[1] + two)
+        s, n = (sum(c * part for c, part in zip(row, parts, strict=True)) for row in (total, count))
+        if n >= 1:
+            shown += p * q
+            hit += p * q * (abs(average.mean(s, n) - mean) <= shrunk * average.error(n, 0.9, s) + 1e-9)
+    return hit / shown
+
+
+@pytest.mark.parametrize("mean", [-3, -1, 1, 4])
+def test_the_error_of_a_mean_holds_as_often_as_it_says_and_not_much_more(mean: int) -> None:
+    noise = DiscreteLaplace(8, epsilon=2)
+    terms = pair(0, 1, (-3, 5)).terms(0)
+    average = Average(NoisyNumbers((), (noise,)), terms[1], terms[0], (-3, 5), 0.0, 1.0)
+    chance = covered(average, noise, mean)
+    assert chance >= 0.9
+    if mean in (-1, 1):
+        assert chance <= 0.97
+    assert covered(average, noise, mean, shrunk=0.5) < 0.9  # the check sees half the ±
+
+
+def test_a_mean_in_the_middle_has_a_smaller_error_than_one_at_an_end() -> None:
+    noise = DiscreteLaplace(120, epsilon="0.1")
+    terms = pair(0, 1, (-60, 60)).terms(0)
+    average = Average(NoisyNumbers((), (noise,)), terms[1], terms[0], (-60, 60), 0.0, 1.0)
+    middle, end = (average.error(2000.0, 0.95, 2000.0 * mean) for mean in (0, 60))
+    assert middle < 0.75 * end
+    assert end <= average.error(2000.0, 0.95)
+    # The exact law at 0, where both parts count half: (X + Y) / 2 of two draws of the scale 1200.
+    assert middle * 2000 >= laplace_sum_reach([600.0, 600.0], 0.05)
 
 
 @pytest.mark.parametrize(

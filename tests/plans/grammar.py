@@ -96,7 +96,16 @@ class Questions:
             f"DATE_DIFF('day', {self.date(columns)}, {self.date(columns)})",
             f"WIDTH_BUCKET({x}, 0, 10, 4)",
         )
-        return self.pick(simple, other)
+        more = self.pick(
+            f"POSITION('{self.pick('r', 'gery', 'X')}' IN {self.text(columns, depth - 1)})",
+            f"LOG10({x})",
+            f"TRUNC({x})",
+            f"CAST({x} AS DECIMAL(6, 1))",
+            f"DATE_DIFF('{self.pick('year', 'month', 'week', 'hour')}', {self.date(columns)}, {self.date(columns)})",
+            f"DATE_SUB('{self.pick('year', 'month')}', {self.date(columns)}, {self.date(columns)})",
+            f"(EPOCH({self.date(columns)}) / 86400)",
+        )
+        return self.pick(simple, other, other, more)
 
     def bounded(self, columns: dict[str, list[str]], depth: int) -> str:
         """Numbers that have bounds whatever is inside."""
@@ -120,6 +129,10 @@ class Questions:
             f"COALESCE({x}, 'none')",
             f"CASE WHEN {self.boolean(columns, depth - 1)} THEN 'yes' ELSE 'no' END",
             f"CAST({self.pick('3', 'TRUE', self.date(columns))} AS VARCHAR)",
+            f"REPLACE(SUBSTRING({x}, 1, 9), '{self.pick('r', 'su')}', '{self.pick('', 'rr')}')",
+            f"SPLIT_PART({x}, '{self.pick('r', 'o')}', {self.pick('1', '2')})",
+            f"STRFTIME({self.date(columns)}, '{self.pick('%Y-%m', '%B', 'day %j', '%d.%m.%Y')}')",
+            f"CONCAT({x}, '-', {self.column(columns, 'boolean', 'TRUE')})",
         )
 
     def date(self, columns: dict[str, list[str]]) -> str:
@@ -132,6 +145,7 @@ class Questions:
             f"(DATE '2020-05-31' - INTERVAL {self.pick('3', '40')} {self.pick('DAY', 'MONTH', 'YEAR')})",
             f"({plain} {self.pick('+', '-')} {self.pick('7', 'INTERVAL 2 WEEK', '3000000')})",
             f"DATE_TRUNC('{self.pick('month', 'week', 'year')}', {plain})",
+            f"TIME_BUCKET(INTERVAL '{self.pick('7', '30', '1')} days', {plain})",
         )
 
     def boolean(self, columns: dict[str, list[str]], depth: int) -> str:
@@ -149,6 +163,10 @@ class Questions:
             f"{word} LIKE '{self.pick('s%', '%r%', '_u_', 'flu')}'",
             f"{word} IS {self.pick('', 'NOT ')}NULL",
             f"{self.date(columns)} >= '2021-01-01'",
+            f"{word} ILIKE '%{self.pick('S', 'r', 'u')}%'",
+            f"REGEXP_MATCHES(SUBSTRING({word}, 1, 9), '{self.pick('^s.*y$', '[aeiou]r', 'flu|^[b-d]')}')",
+            f"({word}, {x}) IN (('{one}', 1), ('{two}', 0))",
+            f"{x} IS DISTINCT FROM {y}",
             self.column(columns, "boolean", "TRUE"),
         )
         if depth <= 0:
@@ -173,12 +191,40 @@ class Questions:
         plain: list[Source] = [("visits", VISITS), ("patients", PATIENTS), ("answers", ANSWERS)]
         if depth <= 0:
             return self.random.choice(plain)
-        shape = self.random.randrange(9)
+        shape = self.random.randrange(12)
         if shape <= 1:
             return self.random.choice(plain)
-        return [self.joined, self.projected, self.united, self.per_unit, self.distinct, self.public, self.paired][
-            shape - 2
-        ](depth)
+        return [
+            *(self.joined, self.projected, self.united, self.per_unit, self.distinct, self.public, self.paired),
+            *(self.numbered, self.unnested, self.merged),
+        ][shape - 2](depth)
+
+    def numbered(self, depth: int) -> Source:  # noqa: ARG002 - one shape for all sources
+        """The first or last rows of each unit, or the numbers themselves."""
+        within, by = self.pick("", ", ward", ", urgent"), self.pick("cost", "visit_date DESC", "diagnosis, cost DESC")
+        number = f"ROW_NUMBER() OVER (PARTITION BY patient_id{within} ORDER BY {by}) AS rn"
+        rows = f"SELECT *, {number} FROM visits{self.where(VISITS)}"
+        kept = self.pick("", " WHERE rn = 1", " WHERE rn <= 2", " WHERE rn > 1", " WHERE rn = 2 AND urgent")
+        more = {"number": [*VISITS["number"], "rn"], "bounded": [*VISITS["bounded"], "rn"]}
+        return f"(SELECT * FROM ({rows}) AS n{kept}) AS q", VISITS | more
+
+    def unnested(self, depth: int) -> Source:  # noqa: ARG002 - as above
+        """The parts of texts."""
+        split = f"STRING_SPLIT({self.pick('ward', 'diagnosis')}, '{self.pick('r', 'o', 'l')}')"
+        parts = f"UNNEST({split}[1:{self.pick('1', '3')}])"
+        rows = f"SELECT patient_id, cost, ward, {parts} AS part FROM visits{self.where(VISITS)}"
+        found = {"number": ["cost"], "bounded": ["cost"], "text": ["part", "ward"], "boolean": [], "date": []}
+        return f"({rows}) AS q", found | {"unit": ["patient_id"]}
+
+    def merged(self, depth: int) -> Source:  # noqa: ARG002 - as above
+        """Rows of units that are in two relations, or in one of them only."""
+        one, two = (
+            "SELECT patient_id, age AS a FROM patients",
+            "SELECT patient_id, CAST(change AS BIGINT) AS a FROM visits",
+        )
+        rows = f"{one}{self.where(PATIENTS)} {self.pick('UNION', 'INTERSECT', 'EXCEPT')} {two}"
+        columns = {"number": ["a"], "bounded": [], "text": [], "boolean": [], "date": [], "unit": ["patient_id"]}
+        return f"({rows}) AS q", columns
 
     def joined(self, depth: int) -> Source:  # noqa: ARG002 - one shape for all sources
         kind = self.pick("JOIN", "LEFT JOIN")

@@ -29,6 +29,7 @@ from discreet.plans.nodes import (
     JoinKind,
     Keep,
     Node,
+    Numbered,
     PerUnit,
     Project,
     Scan,
@@ -212,6 +213,24 @@ def _(node: BoundGroups, database: Database) -> Rows:
         for key in sorted(groups, key=lambda key: key_rank(unit, key))[: node.groups]:
             kept = sorted(groups[key], key=lambda row: rank(unit, row.values()))[: node.limit]
             found += [(unit, row) for row in kept]
+    return found
+
+
+def _there(value: object) -> tuple[Any, ...]:
+    """Sorts values of one kind, and NULL beside none of them."""
+    return () if value is None else (value,)
+
+
+@rows_of.register
+def _(node: Numbered, database: Database) -> Rows:
+    found: Rows = []
+    for unit, rows in by_unit(rows_of(node.child, database)).items():
+        for group in by_key(rows, node.keys).values():
+            some = sorted(group, key=lambda row: [(value is None, *_there(value)) for value in row.values()])
+            for name, falling in reversed(node.order):
+                some.sort(key=lambda row: _there(row[name]), reverse=falling)
+                some.sort(key=lambda row: row[name] is None)
+            found += [(unit, row | {node.name: place}) for place, row in enumerate(some, start=1)]
     return found
 
 

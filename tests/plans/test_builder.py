@@ -92,8 +92,7 @@ def test_computed_keys_and_limits() -> None:
 
 def test_refusals_and_wrong_arguments() -> None:
     visits = table(POLICY, "visits")
-    with pytest.raises(QueryRefused, match="asks for rows"):
-        visits.group_by("ward").agg()
+    assert visits.group_by("ward").agg().aggregate.groups == 3  # the keys alone
     with pytest.raises(QueryRefused, match="group of its own"):
         visits.group_by("patient_id").agg(n=aggregates.count())
     with pytest.raises(QueryRefused, match="no public bounds"):
@@ -317,6 +316,11 @@ def test_a_column_in_brackets_is_a_term() -> None:
             visits[wrong]  # type: ignore[index]
 
 
+def test_a_column_as_an_attribute_is_told_its_brackets() -> None:
+    with pytest.raises(AttributeError, match=re.escape("write t['cost']")):
+        _ = table(POLICY, "visits").cost  # type: ignore[attr-defined]
+
+
 def test_an_aggregate_without_a_name_is_told_to_have_one() -> None:
     visits = table(POLICY, "visits")
     for frame in (visits, visits.group_by("ward")):
@@ -324,6 +328,7 @@ def test_an_aggregate_without_a_name_is_told_to_have_one() -> None:
             (aggregates.count(),),
             (aggregates.count(), aggregates.mean("cost")),
             (Bounding(), aggregates.count()),
+            ({"cost": "mean"},),
         ):
             with pytest.raises(ParameterError, match=re.escape("agg(n=agg.count()")):
                 frame.agg(*unnamed)

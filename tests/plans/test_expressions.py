@@ -47,6 +47,11 @@ VALUES: dict[Kind, st.SearchStrategy[Any]] = {
 NUMBERS = (Kind.INTEGER, Kind.FLOAT)
 MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
 
+FORMATS = (
+    (("year", ""), ("", "-"), ("month", "")),
+    (("dayname", ""), ("monthname3", ""), ("doy", ""), ("second", "")),
+)
+
 # Each operation with the kinds of operands that it takes; laws below run over all of them.
 OPERATIONS: list[tuple[Callable[[tuple[Expression, ...]], Expression], tuple[tuple[Kind, ...], ...]]] = [
     *[(kind, (NUMBERS, NUMBERS)) for kind in (e.Add, e.Subtract, e.Multiply, e.Divide, e.Remainder)],
@@ -70,6 +75,15 @@ OPERATIONS: list[tuple[Callable[[tuple[Expression, ...]], Expression], tuple[tup
     (lambda some: e.Substring(some, 2, 3), ((Kind.TEXT,),)),
     *[(lambda some, p=part: e.DatePart(some, p), (MOMENTS,)) for part in PARTS],
     *[(lambda some, u=unit: e.DateTrunc(some, u), (MOMENTS,)) for unit in UNITS],
+    *[(lambda some, w=seconds: e.Period(some, w), (MOMENTS,)) for seconds in (86400, 7 * 86400, 36600 * 86400)],
+    *[(lambda some, w=seconds: e.Period(some, w), ((Kind.TIMESTAMP,),)) for seconds in (1, 900, 3600)],
+    (e.Microseconds, (MOMENTS,)),
+    *[(lambda some, k=kind: e.MomentOf(some, k), ((Kind.INTEGER,),)) for kind in MOMENTS],
+    *[(lambda some, p=pieces: e.FormatDate(some, p), (MOMENTS,)) for pieces in FORMATS],
+    *[(lambda some, s=sought: e.Position(some, s), ((Kind.TEXT,),)) for sought in ("b", "0", "20")],
+    *[(lambda some, b=by: e.Replace(some, "0", b), ((Kind.TEXT,),)) for by in ("", "z")],
+    *[(lambda some, p=place: e.SplitPart(some, "-", p), ((Kind.TEXT,),)) for place in (1, 2, 9)],
+    *[(lambda some, p=pattern: e.Matches(some, p), ((Kind.TEXT,),)) for pattern in ("", r"^\d+$", "[a-z]_|e")],
     *[(lambda some, n=days: e.AddDays(some, n), ((Kind.DATE,),)) for days in (-3652058, -1, 0, 400, 2_000_000)],
     *[
         (lambda some, to=after: e.Cast(some, to), ((before,),))
@@ -215,6 +229,35 @@ MEANINGS: list[tuple[Operation, tuple[Any, ...], Any]] = [
     (e.AddDays((), -1), (dt.date(1, 1, 1),), None),
     (e.AddDays((), -1), (dt.date(2024, 3, 1),), dt.date(2024, 2, 29)),
     (e.Bucket((), (0.0, 5.0, 10.0)), (10,), 3),
+    (e.Position((), "b"), ("abcb",), 2),
+    (e.Position((), "🙂"), ("ä🙂",), 2),
+    (e.Position((), "abcd"), ("abc",), 0),
+    (e.Replace((), "aa", "b"), ("aaaa-aaa",), "bb-ba"),
+    (e.Replace((), "a", ""), ("banana",), "bnn"),
+    (e.SplitPart((), ",", 2), ("a,,b",), ""),
+    (e.SplitPart((), ",", 3), ("a,,b",), "b"),
+    (e.SplitPart((), ",", 1), ("",), ""),
+    (e.SplitPart((), ",", 4), ("a,,b",), ""),
+    (e.Matches((), "a.c"), ("a\nc",), True),
+    (e.Matches((), "^a$"), ("a\n",), False),
+    (e.Matches((), "^ab|cd$"), ("xcd",), True),
+    (e.Matches((), "^ab|cd$"), ("cdx",), False),
+    (e.Matches((), r"^\d{2,3}$"), ("1234",), False),
+    (e.Matches((), r"^\d+$"), ("٣",), False),
+    (e.Matches((), "[0-9]*x"), ("x",), True),
+    (e.Matches((), "b+a{2,4}$"), ("abaa",), True),
+    (e.Matches((), "b+a{2,4}$"), ("aba",), False),
+    (e.Microseconds(()), (dt.date(1969, 12, 31),), -86_400_000_000),
+    (e.Microseconds(()), (dt.datetime(1, 1, 1),), -62_135_596_800_000_000),  # noqa: DTZ001
+    (e.FormatDate((), FORMATS[0]), (dt.date(7, 2, 1),), "0007-02"),
+    (e.FormatDate((), FORMATS[1]), (dt.datetime(2023, 1, 1, 23, 59, 58),), "SundayJan00158"),  # noqa: DTZ001
+    (e.MomentOf((), Kind.DATE), (2_932_896,), dt.date(9999, 12, 31)),
+    (e.MomentOf((), Kind.DATE), (2_932_897,), None),
+    (e.MomentOf((), Kind.TIMESTAMP), (-62_135_596_801,), None),
+    (e.Period((), 7 * 86400), (dt.date(2024, 2, 29),), dt.date(2024, 2, 26)),
+    (e.Period((), 7 * 86400), (dt.date(1999, 12, 31),), dt.date(1999, 12, 27)),
+    (e.Period((), 36600 * 86400), (dt.date(1, 1, 1),), None),
+    (e.Period((), 900), (dt.datetime(1969, 12, 31, 23, 59, 59, 5),), dt.datetime(1969, 12, 31, 23, 45)),  # noqa: DTZ001
 ]
 
 

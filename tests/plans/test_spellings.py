@@ -87,17 +87,123 @@ def test_days_of_the_week_are_not_renumbered_in_silence(part: str) -> None:
 
 @pytest.mark.parametrize(
     "dialect, part",
-    [("postgres", "diagnosis ~ 'x'"), ("spark", "diagnosis RLIKE 'x'"), ("duckdb", "REGEXP_MATCHES(diagnosis, 'x')")],
+    [
+        ("postgres", "diagnosis SIMILAR TO 'x'"),
+        ("spark", "REGEXP_EXTRACT(diagnosis, 'x') = 'x'"),
+        ("duckdb", "REGEXP_REPLACE(diagnosis, 'x', 'y') = 'y'"),
+    ],
 )
 def test_the_part_that_is_refused_is_named_as_it_was_spelled(dialect: str, part: str) -> None:
     with pytest.raises(QueryRefused) as caught:
         plan_sql(POLICY, f"SELECT COUNT(*) FROM visits WHERE urgent AND {part}", dialect=dialect)
-    assert caught.value.part == part
+    assert caught.value.part == part.partition(" =")[0]
 
 
-def test_a_length_that_would_cut_texts_is_not_ignored() -> None:
-    with pytest.raises(QueryRefused, match="length or precision"):
-        plan_sql(POLICY, "SELECT COUNT(*) FROM visits WHERE CAST(ward AS VARCHAR(3)) = 'car'", dialect="postgres")
+def test_a_length_cuts_texts() -> None:
+    short = plan_sql(
+        POLICY, "SELECT COUNT(*) FROM visits WHERE CAST(diagnosis AS VARCHAR(3)) = 'car'", dialect="postgres"
+    )
+    same = plan_sql(POLICY, "SELECT COUNT(*) FROM visits WHERE SUBSTRING(diagnosis, 1, 3) = 'car'")
+    assert short.key == same.key
+
+
+PLAIN = [
+    ("duckdb", "SELECT COUNT(*) FROM visits -- a remark", "SELECT COUNT(*) FROM visits"),
+    ("duckdb", "/* Metabase:: userID: 1 */ SELECT COUNT(*) FROM visits;", "SELECT COUNT(*) FROM visits"),
+    ("postgres", 'SELECT COUNT(*) FROM "public"."visits" AS "_"', "SELECT COUNT(*) FROM visits"),
+    (
+        "duckdb",
+        "SELECT main.visits.ward, COUNT(*) FROM main.visits GROUP BY ALL",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY 1",
+    ),
+    (
+        "duckdb",
+        "SELECT COUNT(*) FROM visits v, patients p WHERE v.patient_id = p.patient_id AND age > 40",
+        "SELECT COUNT(*) FROM visits v JOIN patients p ON v.patient_id = p.patient_id WHERE age > 40",
+    ),
+    (
+        "duckdb",
+        "SELECT COUNT(*) FROM patients p, wards w, visits v WHERE v.patient_id = p.patient_id AND w.ward = v.ward",
+        "SELECT COUNT(*) FROM patients p JOIN visits v ON v.patient_id = p.patient_id JOIN wards w ON w.ward = v.ward",
+    ),
+    (
+        "duckdb",
+        "SELECT COUNT(*), COUNT(v.cost) FROM visits v RIGHT JOIN patients p ON v.patient_id = p.patient_id",
+        "SELECT COUNT(*), COUNT(v.cost) FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id",
+    ),
+    (
+        "duckdb",
+        "SELECT COUNT(floor) FROM visits LEFT JOIN wards ON visits.ward = wards.ward AND beds > 3",
+        "SELECT COUNT(floor) FROM visits LEFT JOIN (SELECT * FROM wards WHERE beds > 3) AS w ON visits.ward = w.ward",
+    ),
+    (
+        "duckdb",
+        "SELECT VAR(cost), APPROX_COUNT_DISTINCT(ward) FROM visits",
+        "SELECT VARIANCE(cost), COUNT(DISTINCT ward) FROM visits",
+    ),
+    ("duckdb", "SELECT APPROX_QUANTILE(cost, 0.9) FROM visits", "SELECT QUANTILE_CONT(cost, 0.9) FROM visits"),
+    ("duckdb", "SELECT SUM(urgent) FROM visits", "SELECT SUM(CAST(urgent AS INTEGER)) FROM visits"),
+    (
+        "duckdb",
+        "SELECT REGR_COUNT(cost, change) FROM visits",
+        "SELECT COUNT(CASE WHEN cost IS NOT NULL THEN change END) FROM visits",
+    ),
+]
+WHERE = [
+    ("duckdb", "diagnosis ILIKE '%FLU%'", "LOWER(diagnosis) LIKE '%flu%'"),
+    ("postgres", "diagnosis ~ '^fl.*u$'", "diagnosis LIKE 'fl%u'"),
+    ("postgres", "diagnosis ~* 'Flu|COLD'", "LOWER(diagnosis) LIKE '%flu%' OR LOWER(diagnosis) LIKE '%cold%'"),
+    ("spark", "diagnosis RLIKE 'a.b'", "diagnosis LIKE '%a_b%'"),
+    ("duckdb", "regexp_full_match(diagnosis, 'flu|cold')", "diagnosis LIKE 'flu' OR diagnosis LIKE 'cold'"),
+    ("postgres", "ward = ANY(ARRAY['surgery'])", "ward IN ('surgery')"),
+    (
+        "duckdb",
+        "(code, urgent) IN ((1, TRUE), (2, FALSE))",
+        "(code = 1 AND urgent = TRUE) OR (code = 2 AND urgent = FALSE)",
+    ),
+    (
+        "duckdb",
+        "CONCAT(ward, '-', code) = 'a-1'",
+        "COALESCE(ward, '') || '-' || COALESCE(CAST(code AS VARCHAR), '') = 'a-1'",
+    ),
+    ("spark", "CONCAT(ward, 'x') = 'ax'", "ward || 'x' = 'ax'"),
+    ("duckdb", "LOG10(cost) > 1", "LN(cost) / LN(10) > 1"),
+    ("duckdb", "LOG(cost) > 1", "LN(cost) / LN(10) > 1"),
+    ("spark", "LOG(cost) > 1", "LN(cost) > 1"),
+    ("duckdb", "DATE(left_at) = '2021-01-01'", "CAST(left_at AS DATE) = '2021-01-01'"),
+    ("duckdb", "SUBSTR(diagnosis, 2) = 'x'", "SUBSTRING(diagnosis, 2, 4096) = 'x'"),
+    ("duckdb", "cost::DECIMAL(10, 2) > 1", "ROUND(cost, 2) > 1"),
+    (
+        "duckdb",
+        "DATE_DIFF('year', visit_date, left_at) > 1",
+        "EXTRACT(year FROM left_at) - EXTRACT(year FROM visit_date) > 1",
+    ),
+    (
+        "duckdb",
+        "ward IS DISTINCT FROM 'surgery'",
+        (
+            "NOT ((ward IS NULL AND 'surgery' IS NULL) OR "
+            "(NOT (ward IS NULL) AND NOT ('surgery' IS NULL) AND ward = 'surgery'))"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("dialect, sql, other", PLAIN, ids=[case[1][:70] for case in PLAIN])
+def test_what_tools_write_is_what_it_means(dialect: str, sql: str, other: str) -> None:
+    assert plan_sql(POLICY, sql, dialect=dialect).key == plan_sql(POLICY, other).key
+
+
+@pytest.mark.parametrize("dialect, condition, other", WHERE, ids=[case[1] for case in WHERE])
+def test_a_condition_has_another_spelling(dialect: str, condition: str, other: str) -> None:
+    asked, same = (f"SELECT COUNT(*) FROM visits WHERE {each}" for each in (condition, other))
+    assert plan_sql(POLICY, asked, dialect=dialect).key == plan_sql(POLICY, same).key
+
+
+def test_an_operator_that_databases_differ_on_is_refused() -> None:
+    with pytest.raises(QueryRefused, match="REGEXP_FULL_MATCH"):
+        plan_sql(POLICY, "SELECT COUNT(*) FROM visits WHERE diagnosis ~ 'x'")
+    assert plan_sql(POLICY, "SELECT COUNT(*) FROM visits WHERE diagnosis = '~'").key
 
 
 TENS = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120)

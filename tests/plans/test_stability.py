@@ -22,6 +22,7 @@ from discreet.plans.nodes import (
     Filter,
     Join,
     JoinKind,
+    Numbered,
     PerUnit,
     Project,
     Scan,
@@ -209,6 +210,8 @@ FINER = "(SELECT patient_id, ward AS w, diagnosis AS d FROM visits GROUP BY pati
 ONE_EACH = """(SELECT patient_id, CASE WHEN age > 40 THEN 'surgery' ELSE 'oncology' END AS w, COUNT(*) AS n
 FROM patients GROUP BY patient_id, w) AS q"""
 MATCHED = f"visits AS v LEFT JOIN {ONE_EACH} ON v.patient_id = q.patient_id AND v.ward = q.w"
+NUMBER = "ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY cost)"
+PER_WARD_NUMBER = "ROW_NUMBER() OVER (PARTITION BY patient_id, ward ORDER BY cost)"
 RENAMED = "SELECT patient_id, change - 5 AS cost FROM visits"
 LIES: list[tuple[type, str, object, str]] = [
     (Aggregate, "sensitivity", halved, PER_WARD),
@@ -240,6 +243,24 @@ LIES: list[tuple[type, str, object, str]] = [
     (Node, "rows_in_group", finer_groups, f"SELECT COUNT(w) FROM {WARDS}"),
     (Node, "rows_in_group", overlapping_groups, f"SELECT w, COUNT(d) FROM {FINER} GROUP BY w"),
     (Join, "spreads", property(no_group_of_nulls), f"SELECT q.w, COUNT(*) FROM {MATCHED} GROUP BY q.w"),
+    (
+        Numbered,
+        "spreads",
+        property(lambda self: (Spread(frozenset({self.name}), None, 1),)),  # one row for each number, whatever the keys
+        f"SELECT COUNT(*) FROM (SELECT {PER_WARD_NUMBER} AS rn FROM visits) AS n WHERE rn = 1",
+    ),
+    (
+        Filter,
+        "_rows_of",
+        lambda self, spread: spread.rows,  # however many numbers are left  # noqa: ARG005
+        f"SELECT COUNT(*) FROM (SELECT {NUMBER} AS rn FROM visits) AS n WHERE rn <= 2",
+    ),
+    (
+        UnionAll,
+        "rows",
+        property(larger_side),
+        "SELECT COUNT(*) FROM (SELECT UNNEST(STRING_SPLIT(ward, 'r')[1:2]) AS part FROM visits) AS p",
+    ),
     (Divide, "derive", never_null, "SELECT COUNT(cost / change) FROM visits"),
     (Ln, "undefined", lambda self, bounds: False, "SELECT COUNT(LN(age)) FROM patients"),  # noqa: ARG005
     (

@@ -297,7 +297,7 @@ def test_promise_7_explanations_and_previews_do_not_look_at_data() -> None:
                 )
             )
             assert engine.events == []
-            assert spent(ledger).fields().keys() == {"epsilon", "delta", "renyi 8", "delta of renyi 8"}
+            assert spent(ledger).fields().keys() == {"epsilon", "delta", "renyi 8", "failures"}
             assert not any(spent(ledger).fields().values())
         assert len(texts) == 1
 

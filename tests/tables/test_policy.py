@@ -64,11 +64,7 @@ def test_the_policy_of_the_documentation() -> None:
     policy = Policy.from_toml(HOSPITAL, dataset="hospital")
     visits, patients, wards = policy.table("visits"), policy.table("patients"), policy.table("wards")
     assert (policy.budget.epsilon, policy.budget.delta) == (Fraction(3), Fraction(1, 10**6))
-    assert (policy.filter, policy.release_delta, policy.delta_spend) == (
-        "best",
-        Fraction(1, 10**9),
-        Fraction(1, 10**6),
-    )
+    assert (policy.filter, policy.release_delta) == ("best", Fraction(1, 10**9))
     assert (visits.unit_kind, patients.unit_kind, wards.unit_kind) == ("patient", "patient", None)
     assert (visits.rows_per_unit, patients.rows_per_unit, patients.unit_is_unique) == (20, 1, True)
     assert visits.column("patient_id").kind is Kind.TEXT
@@ -315,6 +311,15 @@ def test_python_and_toml_write_the_same_policy() -> None:
         purposes=[Purpose("research", epsilon="1.5", delta=1e-7)],
     )
     assert built == Policy.from_toml(HOSPITAL)
+
+
+def test_a_right_includes_those_before_it() -> None:
+    """An owner who lets somebody preview means it: a preview explains."""
+    for may, allowed in (("explain", 1), ("preview", 2), ("release", 3)):
+        analyst = Analyst("ann", may=[may])
+        assert analyst.may == ("explain", "preview", "release")[:allowed]
+        assert [analyst.allows(action, []) for action in ("explain", "preview", "release")].count(True) == allowed
+    assert Analyst("ann", may=[]).may == ()
 
 
 def test_rows_as_units_share_no_kind_with_units_of_a_column() -> None:

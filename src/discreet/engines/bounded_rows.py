@@ -63,7 +63,7 @@ class BoundedRows(Sealed):
     BoundedRows(ward, cost; at most 1 row of each unit)
     """
 
-    __slots__ = ("_columns", "_missing", "_neighbors", "_rows_per_unit", "_schema", "_unit_kind", "_units")
+    __slots__ = ("_columns", "_missing", "_names", "_neighbors", "_rows_per_unit", "_schema", "_unit_kind", "_units")
 
     closed = "private rows are not counted, listed, copied, compared or stored; compute with their columns."
 
@@ -76,8 +76,12 @@ class BoundedRows(Sealed):
         rows_per_unit: int,
         unit_kind: str,
         neighbors: Relation,
+        names: Sequence[str] | None = None,
     ) -> None:
-        """Take the numbers or codes of each column, where they are missing, and units numbered from 0 on."""
+        """Take the numbers or codes of each column, where they are missing, and units numbered from 0 on.
+
+        `names` has the unit of each row as text.
+        """
         self._schema = MappingProxyType(dict(schema))
         self._rows_per_unit = rows_per_unit
         self._unit_kind = unit_kind
@@ -88,6 +92,7 @@ class BoundedRows(Sealed):
         parts = [part for name in reversed(cells) for part in (missing[name], cells[name])]
         order = np.lexsort([*parts, units[kept]])
         self._units = _locked(units[kept][order])
+        self._names = None if names is None else _locked(np.array(names, dtype=object)[kept][order])
         self._columns = MappingProxyType({name: _locked(values[order]) for name, values in cells.items()})
         self._missing = MappingProxyType({name: _locked(values[order]) for name, values in missing.items()})
 
@@ -160,6 +165,17 @@ class BoundedRows(Sealed):
     def units(self) -> NDArray[np.int64]:
         """Whose each row is; private."""
         return self._units
+
+    @property
+    def names(self) -> NDArray[np.object_]:
+        """Whose each row is, by the unit's name as text; private, and there only where it was asked for.
+
+        A stream that reads a table again and again counts the rows of each unit by it.
+        """
+        if self._names is None:
+            msg = "the rows were lent without the names of their units; a number tells rows of one reading apart."
+            raise ParameterError(msg)
+        return self._names
 
     def arrow(self) -> pa.RecordBatch:
         """Give the rows as an Arrow record batch, which needs pyarrow; private.

@@ -16,7 +16,6 @@ from discreet.exact import integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
     from typing import Self
 
     from numpy.typing import NDArray
@@ -227,8 +226,19 @@ class Engine(Protocol):
     def run(self, questions: Sequence[Prepared]) -> list[Aggregates]:
         """Compute questions that were prepared here in one snapshot, each within its own time; all, or none."""
 
-    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
-        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
+    def lend(
+        self,
+        extract: Extract,
+        ledger: Ledger,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        *,
+        named: bool = False,
+    ) -> Loan:
+        """Write the statement for rows, or refuse them; they are read against a reservation of the ledger.
+
+        With `named` the rows know their units by name, for a method that reads them more than once.
+        """
 
     def public_rows(self, table: Table) -> Columns:
         """Read a public table, its declared columns as they are declared; refuse a private or a very long one."""
@@ -248,7 +258,5 @@ class Engine(Protocol):
     def __enter__(self) -> Self:
         """Use the engine in a with statement."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Close it."""

@@ -1,4 +1,4 @@
-"""Rows on loan: a handle that tells public facts, and gives rows only to who has paid for them."""
+"""Rows on loan: a handle that tells public facts, and gives rows only to whoever has paid for them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from fractions import Fraction
     from typing import Self
 
     from numpy.typing import NDArray
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from discreet.tables import Value
 
 __all__ = ["Arrays", "Batches", "Loan"]
+
+NAMED = ""
+"""Under this name, which no column has, rows may bring the names of their units."""
 
 Arrays: TypeAlias = "tuple[NDArray[np.int64], dict[str, tuple[Coded, NDArray[np.bool_]]]]"
 """Rows as an engine reads them: their units, and of each column its cells and where they are missing."""
@@ -111,6 +115,16 @@ class Loan(Sealed):
         return self._extract.neighbors
 
     @property
+    def ledger(self) -> Ledger:
+        """The ledger that a method charges before it reads."""
+        return self._ledger
+
+    @property
+    def release_delta(self) -> Fraction:
+        """The delta of a release that names none, by the policy; 0 where there is none."""
+        return self._extract.policy.release_delta
+
+    @property
     def tables(self) -> tuple[str, ...]:
         """The tables that are read; a reservation must name them."""
         return self._extract.tables
@@ -145,14 +159,14 @@ class Loan(Sealed):
         )
 
     def read(self, paid: Reservation | Session) -> BoundedRows:
-        """Give the rows to who has paid; the engine is touched only after the ledger has said so."""
+        """Give the rows to whoever has paid; the engine is touched only after the ledger has said so."""
         self._require_paid(paid)
         arrays: list[Arrays] = []
         self._rows(arrays.append, whole=True)
         return _bounded(self._extract, arrays[0])
 
     def batches(self, paid: Reservation | Session, *, rows: int) -> Batches:
-        """Give the rows to who has paid, at most so many at a time: for more rows than memory holds.
+        """Give the rows to whoever has paid, at most so many at a time: for more rows than memory holds.
 
         The engine is read once, in one snapshot, into a private temporary folder, which is removed when the block ends;
         so a method may go through the batches as often as it needs to. All rows of a unit are in one batch: `rows` is
@@ -270,6 +284,7 @@ def _private_folder() -> PrivateFolder:
 def _bounded(extract: Extract, arrays: Arrays) -> BoundedRows:
     """Bound what an engine has read, as an extract says."""
     units, columns = arrays
+    names = columns[NAMED][0] if NAMED in columns else None
     return BoundedRows(
         columns,
         extract.schema,
@@ -277,4 +292,5 @@ def _bounded(extract: Extract, arrays: Arrays) -> BoundedRows:
         rows_per_unit=extract.rows_per_unit,
         unit_kind=extract.unit_kind,
         neighbors=extract.neighbors,
+        names=names,  # type: ignore[arg-type]  # texts
     )

@@ -7,6 +7,7 @@ from discreet.ledgers.memory import MemoryLedger as MemoryLedger
 from discreet.ledgers.opening import export_ledger as export_ledger
 from discreet.ledgers.opening import ledger_beside as ledger_beside
 from discreet.ledgers.opening import open_ledger as open_ledger
+from discreet.ledgers.opening import upgrade_ledger as upgrade_ledger
 from discreet.ledgers.opening import verify_ledger as verify_ledger
 from discreet.ledgers.page import Head as Head
 from discreet.ledgers.page import HeadFile as HeadFile

@@ -27,7 +27,6 @@ from discreet.ledgers.verification import Verification, verified
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
-    from types import TracebackType
     from typing import Self
 
     from discreet.ledgers.page import HeadFile, Page, State
@@ -173,9 +172,7 @@ class Book(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __reduce__(self) -> str:
@@ -280,7 +277,8 @@ class Book(ABC):
     def _refresh(self, page: Page) -> None:
         """Go by the rights and budgets of today; other facts than those that questions were planned by are refused."""
         if page.fact("policy_hash") != self._policy.hash:
-            if self.kept(policy_of(page), page).facts_hash != self._policy.facts_hash:
+            today = self.kept(policy_of(page), page)
+            if (today.facts_hash, today.filter) != (self._policy.facts_hash, self._policy.filter):
                 raise LedgerError(_EDITED)
             self._keep(page)
 
@@ -300,6 +298,12 @@ class Book(ABC):
         self._refresh(page)
         if asked_under and asked_under != self._policy.facts_hash:
             raise LedgerError(_EDITED)
+
+    def _require_genuine_all(self, lines: Iterable[Line]) -> None:
+        """Refuse to count entries anew that were edited, whatever they are."""
+        for line in lines:
+            if not line.is_genuine:
+                raise LedgerError(self._edited(line.number))
 
     def _require_genuine(self, lines: Iterable[Line]) -> None:
         for line in lines:

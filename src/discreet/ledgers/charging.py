@@ -59,8 +59,8 @@ def what_stays(taken: Sequence[tuple[Amount, Callable[[], object]]]) -> str:
 
     Each cost comes with a function that gives its recorded answer, or None.
 
-    An answer that is recorded is shown again for nothing. Of one that is not there is nothing to show, and the noise
-    that was drawn is gone: asked again, the question is a new one.
+    An answer that is recorded is shown again for nothing. If it is not, there is nothing to show, and the noise that
+    was drawn is gone: asked again, the question is a new one.
 
     >>> from discreet.privacy import Pure
     >>> what_stays([(Pure(1), lambda: None)])
@@ -142,15 +142,17 @@ class _Run(Spend[Release[Any]]):
         return charged(Release.from_json(json.dumps(repeat.answers[0])), repeat.cost)
 
 
-def charged(release: Release[Any], cost: Amount) -> Release[Any]:
-    """Let a release know what it was charged. The ledger's own entry says it, and what it keeps of the release not.
+def charged(release: Release[Any], cost: Amount, whole: str = "") -> Release[Any]:
+    """Let a release know what was charged, for it or for a `whole` that it is a part of.
+
+    The ledger's own entry says so, and what it keeps of the release does not.
 
     >>> from discreet.mechanisms import DiscreteLaplace
     >>> from discreet.privacy import Pure
     >>> charged(DiscreteLaplace(1, epsilon=1).release(7), Pure(2)).explain().splitlines()[-1]
     'Charged: ε = 2, to the ledger that recorded it.'
     """
-    return replace(release, charged=cast("Claim", cost))
+    return replace(release, charged=cast("Claim", cost), charged_for=whole)
 
 
 def charge(
@@ -236,7 +238,7 @@ def _found(purse: Purse, spend: Spend[Any]) -> Repeat | None:
 
 
 def _parted(spends: Sequence[Spend[Shown]]) -> tuple[list[Spend[Shown]], dict[int, list[Spend[Shown]]]]:
-    """Part the spends that are paid from their twins: the same question of the same analyst shares one release."""
+    """Separate what is paid for from its twins: the same question of the same analyst shares one release."""
     first: dict[tuple[object, ...], Spend[Shown]] = {}
     twins: dict[int, list[Spend[Shown]]] = {}
     new = []

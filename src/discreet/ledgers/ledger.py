@@ -33,7 +33,7 @@ from discreet.ledgers.records import (
 )
 from discreet.ledgers.rules import SESSIONS, bound, entry_of_request, require_unused, seen, unanswered, verified_tables
 from discreet.ledgers.statement import Statement, Usage
-from discreet.ledgers.terms import DATASET
+from discreet.ledgers.terms import DATASET, counted_cost
 from discreet.privacy.costs import Cost, fitting, holding, total, units_of, used_of
 
 if TYPE_CHECKING:
@@ -254,6 +254,7 @@ class Ledger(Book):
             recent = list(page.lines(max(head.number - _RECENT, 0), None, "reserved"))
         self._settle()
         last = recent[-1].cost if recent else None
+        last = None if last is None else self.priced(last)
         return Statement.of(self._policy, self._limits, spent, head, last)
 
     # How it is done
@@ -313,8 +314,12 @@ class Ledger(Book):
         self._require_genuine(lines)
         return lines
 
-    def _total(self, lines: Iterable[Line]) -> Amount:
-        return total(self._limits.nothing, *(line.cost for line in lines if line.cost is not None))
+    def _costs(self, page: Page, lines: Iterable[Line]) -> list[Amount]:
+        """What answers cost, as the ledger counts today: what was charged before an upgrade has a fact of its own."""
+        if self._policy.filter != "best":
+            return [line.cost for line in lines if line.cost is not None]
+        told = [(line.reservation, line.cost) for line in lines if line.cost is not None]
+        return [cost if isinstance(cost, Cost) else counted_cost(page, number) or cost for number, cost in told]
 
     def _repeat(self, page: Page, cost: Amount, entry: Entry) -> Repeat | None:
         lines = self._answers(page, entry.question)
@@ -326,7 +331,7 @@ class Ledger(Book):
         own = {scope: seen(page, entry.question, *scope) for scope in scopes(entry.analyst, entry.purpose)[1:]}
         unseen = [frozenset(scope for scope, known in own.items() if line.reservation not in known) for line in lines]
         limited = frozenset(scope for scope in own if self._limits.of(scope) is not None)
-        repeat = repeat_of(lines, cost, self._head(page))
+        repeat = repeat_of(lines, self._costs(page, lines), cost, self._head(page))
         return replace(repeat, unseen=tuple(unseen), limited=limited)
 
     def _replayed(self, page: Page, entry: Entry) -> Repeat | None:
@@ -342,7 +347,8 @@ class Ledger(Book):
         if len(answers) < len(numbers):
             raise LedgerError(unanswered(entry.key, number))
         self._require_genuine(answers)
-        return repeat_of(answers, self._total(answers), self._head(page))
+        costs = self._costs(page, answers)
+        return repeat_of(answers, costs, total(self._limits.nothing, *costs), self._head(page))
 
     def _wanted(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
         """Read stored releases again that `look` gave, in the order in which they are to be shown."""
@@ -353,7 +359,7 @@ class Ledger(Book):
             msg = "these are no answers to this question in this ledger; look first."
             raise ParameterError(msg)
         lines = [answers[number] for number in numbers]
-        return self._told(page, lines, entry, self._total(lines))
+        return self._told(page, lines, entry, total(self._limits.nothing, *self._costs(page, lines)))
 
     def _shared(self, page: Page, repeat: Repeat, entry: Entry) -> Repeat:
         """Charge stored releases to the analyst and the purpose that have not seen them yet."""

@@ -1,4 +1,4 @@
-"""Who may read rows on loan: who has paid for their tables, and has not got yet what was paid for."""
+"""Who may read rows on loan: whoever has paid for their tables and has no answer for it yet."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def sums_of(cost: Cost) -> Sums:
 
 
 def read_sums(sums: Sums | None, like: Cost) -> Cost:
-    """Read what a store keeps, which must be by the certificates of the ledger; nothing was spent where nothing is.
+    """Read a sum that a store keeps, by the certificates of the ledger; where it keeps none, nothing was spent.
 
     >>> from discreet.privacy import Pure
     >>> read_sums(((10**12, 0),), units_of(Pure(9))) == units_of(Pure(1)), read_sums(None, units_of(Pure(9)))

@@ -18,6 +18,7 @@ from discreet.ledgers.records import require_policy
 from discreet.ledgers.register import Register, origin_of
 from discreet.ledgers.sqlite import SQLiteLedger
 from discreet.ledgers.transfer import checked
+from discreet.ledgers.upgrading import upgrade
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from discreet.ledgers.verification import Verification
 
-__all__ = ["export_ledger", "ledger_beside", "open_ledger", "verify_ledger"]
+__all__ = ["export_ledger", "ledger_beside", "open_ledger", "upgrade_ledger", "verify_ledger"]
 
 _MEMORY = "memory"
 
@@ -91,8 +92,43 @@ def export_ledger(
         yield from ledger.export()
 
 
+def upgrade_ledger(policy: Policy, address: str | Path | None = None, *, file: str | Path | None = None) -> Ledger:
+    """Let the ledger of a policy go on by the best of several certificates, and give it; or raise LedgerError.
+
+    It is found as by `verify_ledger`. The policy, edited or not, is the one that it goes on under: its delta must cover
+    what the old filter may have used up, and what the certificates need. What was spent is counted anew from the
+    entries: by the curve of each question, and of whatever else was charged by the charge itself.
+
+    >>> import tempfile
+    >>> from discreet.tables import Policy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "hospital.toml"
+    ...     open_ledger(Policy([], epsilon=1), file=file).close()
+    ...     with upgrade_ledger(Policy([], epsilon=1, delta=1e-6), file=file) as ledger:
+    ...         ledger.policy.filter
+    'best'
+    """
+    require_policy(policy)
+    place = _found(policy, address, file)
+    if not place.is_there:
+        msg = f"there is no ledger {place.name}; the first opening makes one, by the best of several certificates."
+        raise LedgerError(msg)
+    ledger = place.open(None, None)
+    try:
+        upgrade(ledger, policy)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
 def _unjoined(policy: Policy | None, address: str | Path | None, file: str | Path | None) -> Ledger:
     """Open a ledger to look at it."""
+    return _found(policy, address, file).unjoined()
+
+
+def _found(policy: Policy | None, address: str | Path | None, file: str | Path | None) -> _Place:
+    """Find a ledger that should be there."""
     if policy is None and address is None and file is not None and read_path(file, name="file").is_file():
         policy = Policy.read(file)
     require_policy(policy)
@@ -108,7 +144,7 @@ def _unjoined(policy: Policy | None, address: str | Path | None, file: str | Pat
         known = Register(policy, file=read_path("" if file is None else file, name="file")).ledger()
         if known is not None and "://" not in known:
             place = _Place(known, None)
-    return place.unjoined()
+    return place
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +186,7 @@ class _Place:
             return PostgresLedger.unjoined(self.address, self.head)
         return SQLiteLedger.unjoined(self.address)
 
-    def open(self, policy: Policy, export: Iterable[str] | None) -> Ledger:
+    def open(self, policy: Policy | None, export: Iterable[str] | None) -> Ledger:
         if self.is_server:
             return PostgresLedger(self.address, policy, head_file=self.head, export=export)
         return SQLiteLedger(self.address, policy, export=export)

@@ -64,18 +64,17 @@ def scopes(analyst: str | None, purpose: str | None) -> list[Scope]:
     return budgets
 
 
-def repeat_of(lines: Sequence[Line], cost: Amount, head: Head) -> Repeat:
-    """Give recorded answers as what was paid for before.
+def repeat_of(lines: Sequence[Line], costs: Sequence[Amount], cost: Amount, head: Head) -> Repeat:
+    """Give recorded answers, and what each of them cost, as what was paid for before.
 
     >>> from discreet.ledgers.page import Head
     >>> from discreet.privacy import Pure
-    >>> repeat_of([], Pure(1), Head(0, "0f" * 32)).numbers
+    >>> repeat_of([], [], Pure(1), Head(0, "0f" * 32)).numbers
     ()
     """
     numbers = tuple(line.reservation for line in lines if line.reservation is not None)
-    costs = tuple(line.cost for line in lines if line.cost is not None)
     unseen = tuple(frozenset[tuple[str, str]]() for _ in lines)
-    return Repeat(tuple(line.body["answer"] for line in lines), cost, str(head), numbers, costs, unseen)
+    return Repeat(tuple(line.body["answer"] for line in lines), cost, str(head), numbers, tuple(costs), unseen)
 
 
 def table_names(value: object) -> list[str]:

@@ -71,7 +71,7 @@ class Entered:
     def lives(self, place: str) -> bool:
         """Tell whether the ledger is at a place; one that cannot be read may be it."""
         if "://" in place:
-            return False  # it answers, if at all, to who knows the password
+            return False  # it answers, if at all, to whoever knows the password
         if not Path(place).exists():
             return False
         try:

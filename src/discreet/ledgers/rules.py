@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact import shown
 from discreet.ledgers.line import Draft, amount_text, canonical, read_amount, read_sums, strict_json, sums_of
+from discreet.ledgers.recounting import recount_into
+from discreet.ledgers.terms import Terms, counted_cost
 from discreet.privacy.costs import units_of
 
 if TYPE_CHECKING:
@@ -48,13 +50,14 @@ SESSIONS = ("stream", "session")
 _LONGEST_KEY = 255
 
 
-def apply(line: Line, page: Page) -> None:
+def apply(line: Line, page: Page, before: Page | None = None) -> None:
     """Carry an entry into the sums and facts of a page; the entry itself is appended by the caller.
 
     A charge is added to its budget when it is taken (`reserved`, `shared`); both bind a key to its request. What was
     paid for a question counts from the moment its answer is there to be shown again (`recorded`): for the dataset the
     sum of all answers' costs, for an analyst or a purpose which of the answers are in their own budget. The last
-    `check` says which tables are verified, until the policy is edited.
+    `check` says which tables are verified, until the policy is edited. An upgrade counts all entries before it anew;
+    `before` is where they are, if not on this page.
 
     >>> from discreet.ledgers.line import Line, amount_text
     >>> from discreet.ledgers.page import MemoryPage
@@ -66,6 +69,8 @@ def apply(line: Line, page: Page) -> None:
     ((500000000000, 0),)
     """
     _keep_facts(line, page)
+    if line.kind == "policy" and line.body.get("upgrade") is True:
+        recount_into(page, (before or page).lines(0, line.number), Terms.read(line.body["terms"]))
     if "key" in line.body:
         keep_key(line, page)
     if line.kind in {"reserved", "lease", "part", "step", "closed"}:
@@ -74,7 +79,7 @@ def apply(line: Line, page: Page) -> None:
         if line.kind in {"reserved", "shared"}:
             _add(page, "", scope, name, cost)
         if line.kind == "recorded" and line.question and scope == "dataset":
-            _add(page, line.question, scope, name, cost)
+            _add(page, line.question, scope, name, counted_cost(page, line.reservation) or cost)
         elif line.kind in {"recorded", "shared"} and line.question:
             numbers = [line.reservation] if line.kind == "recorded" else line.body["reservations"]
             _see(page, line.question, scope, name, numbers)

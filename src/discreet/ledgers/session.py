@@ -31,7 +31,6 @@ from discreet.privacy.costs import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
     from typing import Self
 
     from discreet.ledgers.ledger import Ledger
@@ -205,11 +204,16 @@ class Session:
 
     @property
     def releases(self) -> list[Release[Any]]:
-        """The same as releases that say what they were charged: a step its own cost, all others the whole session's."""
+        """The same as releases that say what was charged: for a step its own cost, for all others the session's."""
         with self._ledger._page(write=False) as page:  # noqa: SLF001 - a ledger's own part
             parts = [(line.body["answer"], self._paid(page, self._genuine(line))) for line in page.parts(self._number)]
         self._ledger._settle()  # noqa: SLF001 - as above
-        return [charged(Release.from_json(json.dumps(answer)), cost) for answer, cost in parts]
+        return [charged(Release.from_json(json.dumps(answer)), *paid) for answer, paid in parts]
+
+    @property
+    def whole(self) -> str:
+        """What its cost is for, in words."""
+        return f"all parts of {self._opened.question!r} together"
 
     @property
     def over(self) -> str:
@@ -221,8 +225,8 @@ class Session:
         """The bits of the next part, or of a step that was reserved and has no answer yet.
 
         Here the source goes on however often it is asked for, and whatever else is kept meanwhile, so that no two draws
-        are the same. Who takes the session over begins it again: what a crash cut off is drawn as it was, and nothing
-        of it was shown. So what is drawn for a step is shown in its answer alone.
+        are the same. Whoever takes the session over begins it again: what a crash cut off is drawn as it was, and
+        nothing of it was shown. So what is drawn for a step is shown in its answer alone.
         """
         self._require_open()
         self._require_key()
@@ -276,9 +280,7 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.leave()
 
     def __reduce__(self) -> str:
@@ -411,10 +413,10 @@ class Session:
         line = page.line(int(number)) if word == stage else None
         return None if line is None else self._genuine(line)
 
-    def _paid(self, page: Page, part: Line) -> Amount:
-        """What was taken for a part: the cost of its step, if one was reserved."""
+    def _paid(self, page: Page, part: Line) -> tuple[Amount, str]:
+        """What was taken for a part: the cost of its step, if one was reserved, else that of the whole."""
         step = page.line(int(part.body["step"])) if "step" in part.body else None
-        return self.cost if step is None else read_amount(self._genuine(step).body["inner"])
+        return (self.cost, self.whole) if step is None else (read_amount(self._genuine(step).body["inner"]), "")
 
     def _genuine(self, line: Line) -> Line:
         """Refuse an entry that was edited: it is shown to nobody, and pays for nothing."""

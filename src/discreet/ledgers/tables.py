@@ -1,6 +1,5 @@
 """A ledger in tables of SQL: one page for every store that speaks it."""
 # ruff: noqa: D102 - what each method does, `Page` says
-# ruff: noqa: D102 - what each method does, `Page` says
 
 from __future__ import annotations
 

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.ledgers.line import Scope
+    from discreet.ledgers.page import Page
     from discreet.privacy.costs import Amount, Promising
     from discreet.tables import Policy, Table
 
-__all__ = ["DATASET", "Limits", "Terms"]
+__all__ = ["DATASET", "Limits", "Terms", "counted_cost", "counted_fact"]
 
 DATASET: Scope = ("dataset", "")
 
@@ -83,6 +84,8 @@ class Terms:
                     "as its sums have no meaning in another. Write the old value, or keep the data behind one policy "
                     "alone."
                 )
+                if name == "filter" and now == "best":
+                    msg += " `discreet ledger upgrade` counts what was spent anew, where delta covers that."
                 raise LedgerError(msg)
         for table, unit in new.units.items():
             was = self.units.get(table, unit)
@@ -119,6 +122,25 @@ class Terms:
             raise LedgerError(msg)
         dataset, relation, kind, delta = texts
         return Terms(dataset, relation, kind, delta, units, kept)
+
+
+def counted_fact(reservation: int) -> str:
+    """Name the fact that tells what a reservation from before an upgrade costs by the certificates.
+
+    >>> counted_fact(7)
+    'counted 7'
+    """
+    return f"counted {reservation}"
+
+
+def counted_cost(page: Page, reservation: int | None) -> Cost | None:
+    """What a reservation from before an upgrade costs by the certificates; None for all others.
+
+    >>> from discreet.ledgers.page import MemoryPage
+    >>> counted_cost(MemoryPage.empty(), 7)
+    """
+    text = None if reservation is None else page.fact(counted_fact(reservation))
+    return None if text is None else Cost.from_json(text)
 
 
 def _unit(table: Table) -> str:

@@ -10,6 +10,7 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.exact import counted
 from discreet.ledgers.line import FORMAT, NOTHING, read_amount, read_sums
 from discreet.ledgers.page import MemoryPage
+from discreet.ledgers.recounting import terms_after
 from discreet.ledgers.rules import apply, key_problem, steps_of
 from discreet.ledgers.terms import Limits, Terms
 from discreet.privacy.costs import DELTA_UNITS, LOSS_UNITS, Cost, holding, units_of
@@ -18,7 +19,7 @@ from discreet.tables import Policy
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from discreet.ledgers.line import Line
+    from discreet.ledgers.line import Line, Scope
     from discreet.ledgers.page import Filed, Head, Page
     from discreet.privacy.costs import Amount
 
@@ -58,11 +59,14 @@ class _Walk:
     """The state of a check, from entry to entry."""
 
     page: MemoryPage
+    store: Page
+    """Where the entries are that are checked."""
     problems: list[str] = field(default_factory=list)
     open: dict[int, object] = field(default_factory=dict)
     sessions: dict[int, Amount] = field(default_factory=dict)
     limits: Limits | None = None
     terms: Terms | None = None
+    past: list[Policy] = field(default_factory=list)
     last: tuple[int, str, str] = (-1, NOTHING, "")
     slow_clocks: int = 0
     summed_fractions: bool = False
@@ -121,15 +125,14 @@ class _Walk:
             self._answer(line)
         if "key" in line.body and (problem := key_problem(line, self.page)):
             self.complain(f"entry {line.number} {problem}.")
-        apply(line, self.page)
+        apply(line, self.page, self.store)
         if self.summed_fractions:
             amounts = [
                 *(amount for *_, amount in line.charges),
                 *([read_amount(line.body["inner"])] if line.kind == "step" else []),
             ]
             self.inexact += sum(map(_is_rounded, amounts))
-        if line.kind in {"reserved", "shared"}:
-            self._within_budget(line)
+        self._within_limits(line)
         if line.kind in {"lease", "step", "part", "closed"}:
             self._within_session(line)
 
@@ -141,13 +144,19 @@ class _Walk:
         if self.terms is None:
             self.summed_fractions = line.body.get("format", FORMAT) < 3
         try:
-            due = Terms.of(stated.kept(policy)) if self.terms is None else self.terms.after(policy)
+            if self.terms is None:
+                due = Terms.of(stated.kept(policy))
+            elif line.body.get("upgrade") is True:
+                due = terms_after(self.terms, self.past, policy)
+            else:
+                due = self.terms.after(policy)
         except LedgerError as error:
             self.complain(f"entry {line.number} changes what is fixed: {error}")
         else:
             if due != stated or line.body.get("facts_hash", policy.facts_hash) != policy.facts_hash:
                 self.complain(f"entry {line.number} states other units or another filter than its policy.")
         self.terms = stated
+        self.past.append(policy)
 
     def _answer(self, line: Line) -> None:
         """An answer belongs to one reservation, which is not answered yet."""
@@ -169,14 +178,23 @@ class _Walk:
         if line.kind == "step" and not self._rounded(due).covers(spent):
             self.complain(f"entry {line.number} spends more than was taken for the session of entry {number}.")
 
-    def _within_budget(self, line: Line) -> None:
-        for scope, name, _ in line.body["charges"]:
+    def _within_limits(self, line: Line) -> None:
+        """No charge passes a limit, and no upgrade happens where one was passed or a session goes on."""
+        if line.kind in {"reserved", "shared"}:
+            self._within_budget([(scope, name) for scope, name, _ in line.body["charges"]], line.number)
+        if line.body.get("upgrade") is True and self.limits is not None:
+            self._within_budget(self.limits.named, line.number)
+            if any(self.page.fact(f"closed {number}") is None for number in self.sessions):
+                self.complain(f"entry {line.number} changes the filter while a session is open.")
+
+    def _within_budget(self, scopes: Iterable[Scope], number: int) -> None:
+        for scope, name in scopes:
             limits = self.limits.of((scope, name)) if self.limits is not None else None
             if limits is not None and not any(
                 holding(self._rounded(limits), read_sums(self.page.sums("", scope, name), limits))
             ):
                 self.complain(
-                    f"entry {line.number} spends more than the policy allowed ({scope} {name}).".replace(" )", ")")
+                    f"entry {number} spends more than the policy allowed ({scope} {name}).".replace(" )", ")")
                 )
 
     def _rounded(self, limits: Cost) -> Cost:
@@ -203,7 +221,7 @@ def verified(page: Page, heads: Iterable[Head]) -> Verification:
     >>> verified(MemoryPage.empty(), []).problems
     ('the ledger has no entries.',)
     """
-    walk = _Walk(MemoryPage.empty())
+    walk = _Walk(MemoryPage.empty(), page)
     wanted = list(heads)
     met = set()
     seen = 0

@@ -56,6 +56,10 @@ class Mechanism(ABC, Generic[Given, Released]):
     """The formula of the error."""
     source: ClassVar[str]
     """Who proved it, where."""
+    no_error_because: ClassVar[str] = ""
+    """Why `error` is None; empty where it is not."""
+
+    _assumes: ClassVar[tuple[str, ...]] = ()
 
     neighbors: Relation
 
@@ -69,13 +73,14 @@ class Mechanism(ABC, Generic[Given, Released]):
     def privacy(self) -> Curve:
         """What one release promises, as a curve."""
 
-    @abstractmethod
     def error(self, confidence: float = 0.95) -> Error:
         """Return a bound that the released value's distance from the given one keeps with this probability.
 
         It speaks of the noise, for every input, and depends on public parameters only; for arrays it bounds each
         coordinate. Where no honest bound exists it is None, and `no_error_because` says why.
         """
+        del confidence
+        return None
 
     @abstractmethod
     def release(self, value: Given, *, bits: BitSource = SYSTEM) -> Release[Released]:
@@ -97,14 +102,9 @@ class Mechanism(ABC, Generic[Given, Released]):
         return promise_in_words(self.claim)
 
     @property
-    def no_error_because(self) -> str:
-        """Why `error` is None; empty where it is not."""
-        return ""
-
-    @property
     def assumed(self) -> tuple[str, ...]:
         """What the caller asserts and nobody checks, one sentence each."""
-        return ()
+        return self._assumes
 
     @property
     def argument(self) -> tuple[str, ...]:

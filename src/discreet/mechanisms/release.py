@@ -50,6 +50,8 @@ class Release(Generic[Released]):
     mechanism: Promise[Released]
     details: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
     charged: Claim | None = None
+    charged_for: str = ""
+    """What the charge is for, in words, where that is more than this release."""
 
     def error(self, confidence: float = 0.95) -> Error:
         """Return the ± of the value at this confidence, of each coordinate if it is an array; None without one.
@@ -80,6 +82,7 @@ class Release(Generic[Released]):
             if error is not None
             else f": {mechanism.no_error_because}"
         )
+        whole = f", for {self.charged_for}" if self.charged_for else ""
         lines = [
             f"Released by {type(mechanism).__name__}.",
             f"Promise: {mechanism.promise}, for neighbors of the relation {mechanism.neighbors.value}.",
@@ -88,7 +91,7 @@ class Release(Generic[Released]):
             f"Error: {accuracy}",
             "Charged: nothing. A mechanism works on a value that its caller holds; a ledger is charged by its owner."
             if self.charged is None
-            else f"Charged: {promise_in_words(self.charged)}, to the ledger that recorded it.",
+            else f"Charged: {promise_in_words(self.charged)}{whole}, to the ledger that recorded it.",
         ]
         return "\n".join(lines)
 
@@ -105,7 +108,12 @@ class Release(Generic[Released]):
         details = {name: encode(item) for name, item in sorted(self.details.items())}
         kept = {"value": encode(self.value), "mechanism": self.mechanism.record(), "details": details}
         charged = {} if self.charged is None else {"charged": json.loads(self.charged.to_json())}
-        return {"version": _VERSION, **kept, **charged}
+        return {
+            "version": _VERSION,
+            **kept,
+            **charged,
+            **({"charged_for": self.charged_for} if self.charged_for else {}),
+        }
 
     @staticmethod
     def from_json(text: str) -> Release[Any]:
@@ -136,7 +144,8 @@ class Release(Generic[Released]):
         details = {name: decode(item) for name, item in record.get("details", {}).items()}
         charged = cast("Claim", amount_from_json(json.dumps(record["charged"]))) if "charged" in record else None
         mechanism = read_promise(record["mechanism"])
-        return Release(decode(record["value"]), mechanism, MappingProxyType(details), charged)
+        whole = str(record.get("charged_for", ""))
+        return Release(decode(record["value"]), mechanism, MappingProxyType(details), charged, whole)
 
     def __eq__(self, other: object) -> bool:
         """Compare what was released, whoever paid for it."""
@@ -146,7 +155,7 @@ class Release(Generic[Released]):
         return hash(self._released())
 
     def _released(self) -> str:
-        return json.dumps({**self._record(), "charged": None})
+        return json.dumps({**self._record(), "charged": None, "charged_for": ""})
 
     def __repr__(self) -> str:
         """Show value, ± and promise on one line."""

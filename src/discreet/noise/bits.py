@@ -92,10 +92,6 @@ class BitSource(ABC):
         """Return uniform integers below 2**16."""
         return self.take(2 * count).view(np.uint16)
 
-    def words32(self, count: int) -> NDArray[np.uint32]:
-        """Return uniform integers below 2**32."""
-        return self.take(4 * count).view(np.uint32)
-
     def words64(self, count: int) -> NDArray[np.uint64]:
         """Return uniform integers below 2**64."""
         return self.take(8 * count).view(np.uint64)

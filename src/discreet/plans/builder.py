@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
@@ -108,13 +109,17 @@ class Frame(Generic[Asked, Lent]):
     def __getitem__(self, name: str) -> Term:
         """Give a column as a term: `visits.where(visits["cost"] > 100)`."""
         if not isinstance(name, str):
-            msg = f"a table is asked for a column by its name, not for {shown(name)}; write where(…) or select(…)."
+            given = "a condition" if isinstance(name, Term) else shown(name)
+            msg = f"a table is asked for a column by its name, not for {given}; write where(…) or select(…)."
             raise ParameterError(msg)
         return Term(Column(_column(self.node, name)))
 
     if not TYPE_CHECKING:  # type checkers know what there is
 
         def __getattr__(self, name: str) -> NoReturn:
+            if name in self.node.schema:
+                msg = f"a table has its columns in brackets: write t[{name!r}]."
+                raise AttributeError(msg)
             _say_instead(name, "a table")
 
     def where(self, *conditions: Operand) -> Frame[Asked, Lent]:
@@ -244,7 +249,7 @@ class Groups(Generic[Asked, Lent]):
         A term is computed from released values, by the names of the answer's columns before it, and costs nothing:
         `agg(total=agg.sum("cost"), n=agg.count(), each=col("total") / col("n"))`.
         """
-        if unnamed or isinstance(bounding, agg.Measure | Term):
+        if unnamed or isinstance(bounding, agg.Measure | Term | Mapping):
             msg = "an aggregate needs the name of its column in the answer: agg(n=agg.count(), cost=agg.mean('cost'))."
             raise ParameterError(msg)
         keys = {f"key{place}": expression for place, (_, expression) in enumerate(self.keys)}

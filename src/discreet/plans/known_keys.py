@@ -57,6 +57,9 @@ def _compared(expression: Expression) -> Iterator[tuple[Expression, Value]]:
     if isinstance(expression, Equal | NotEqual | NullIf):
         left, right = expression.operands
         for subject, constant in ((left, right), (right, left)):
+            plain = not isinstance(constant, Literal) or not isinstance(constant.value, str) or not constant.value
+            if isinstance(expression, NotEqual) and plain:
+                continue  # status <> '', code <> 0: a habit that is right where no row has it
             if isinstance(constant, Literal) and constant.value is not None:
                 yield subject, constant.value
 

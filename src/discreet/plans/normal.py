@@ -43,6 +43,7 @@ from discreet.plans.expressions import (
     Or,
     Subtract,
 )
+from discreet.plans.expressions.casts import without_zone
 from discreet.plans.known_keys import require_known_keys
 from discreet.plans.nodes import Aggregate, BoundGroups, BoundRows, Filter, Node, PerUnit, Project, Scan, SemiJoin
 from discreet.plans.refusals import refuse
@@ -376,8 +377,9 @@ def _in_days(expression: Expression, operands: tuple[Expression, ...], schema: S
 
 
 def _moment(text: str, kind: Kind) -> Value:
-    """Read a date, or a timestamp, in the one spelling that casts read."""
-    read = [Cast((), wanted).apply(text) for wanted in (Kind.DATE, kind)]
+    """Read a date, or a timestamp, in the one spelling that casts read; UTC may be said."""
+    plain = without_zone(text)
+    read = [Cast((), wanted).apply(plain) for wanted in (Kind.DATE, kind, Kind.TIMESTAMP)]
     first = next((value for value in read if isinstance(value, dt.date)), None)
     if first is None:
         why = f"It is compared with a {kind.value} and is none."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,15 +23,20 @@ from discreet.plans.nodes.node import (
     verified_of,
 )
 from discreet.plans.normal import Bounding, Shape, bounded, clipped, normal, simplified, unlimited
+from discreet.plans.occurring import occurring
 from discreet.plans.refusals import refuse
+from discreet.plans.statistics import RowCount
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable
+
     from discreet.plans.aggregates import Measure
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.nodes import Node
     from discreet.plans.statistics import Statistic
-    from discreet.tables import Policy
+    from discreet.tables import Policy, Value
 
 __all__ = ["Ordering", "Plan", "Request"]
 
@@ -68,6 +74,8 @@ class Request:
     having: Expression | None = None
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
+    today: dt.date | None = None
+    """The day that CURRENT_DATE stands for, as the policy declares it, if the question asks for it."""
 
     @property
     def released(self) -> dict[str, Facts]:
@@ -110,7 +118,7 @@ class Plan:
             msg = f"bounding is {shown(self.bounding)}; it must be a Bounding, such as Bounding(rows=5)."
             raise ParameterError(msg)
         require_own_tables(self.policy, self.request.relation)
-        if not self.request.measures:
+        if not self.request.measures and not self.request.keys:
             refuse(
                 "SELECT",
                 why="It asks for rows or keys, not for statistics of many units.",
@@ -193,7 +201,7 @@ class Plan:
         limited = bounded(self._computed, keys, self.bounding)
         computed = dict(self._computed.columns)
         below = self._computed.child.schema
-        domains = tuple(GroupKey(name, known_keys(computed[name], below)) for name in keys)
+        domains = self._narrow_enough(tuple(GroupKey(name, known_keys(computed[name], below)) for name in keys))
         made = Aggregate(limited, domains, self.statistics)
         if self.bounding.shape is not Shape.SUMS:
             return made
@@ -202,6 +210,31 @@ class Plan:
             instead = "rows_per_unit in the policy, or Bounding(shape='sums', rows_per_group=2)."
             refuse("shape=sums", why="Nothing says how much a unit may add.", instead=instead)
         return clipped(made, limit)
+
+    def _narrow_enough(self, keys: tuple[GroupKey, ...]) -> tuple[GroupKey, ...]:
+        """Look for the groups of wide keys in the data, where all that bounds leave would be too many.
+
+        Such a key has no list of the policy's, only bounds: it is selected privately instead, the widest first.
+        """
+        below = self._computed.child.schema
+        computed = dict(self._computed.columns)
+        while self.policy.release_delta and all(key.known is not None for key in keys):
+            if math.prod(len(key.known or ()) for key in keys) <= self.policy.most_groups:
+                break
+            wide = [
+                key for key in keys if computed[key.column].facts(below).domain is None and len(key.known or ()) > 2
+            ]
+            if not wide:
+                break
+            widest = max(wide, key=lambda key: len(key.known or ()))
+            keys = tuple(GroupKey(key.column, None) if key is widest else key for key in keys)
+        return keys
+
+    @cached_property
+    def possible(self) -> Callable[[tuple[Value, ...]], bool]:
+        """A test of the aggregate's groups: False for combinations of keys that no row can have."""
+        computed = dict(self._computed.columns)
+        return occurring([computed[key.column] for key in self.aggregate.keys], self._computed.child.schema)
 
     @cached_property
     def _needs(self) -> dict[str, tuple[Statistic, ...]]:
@@ -225,7 +258,12 @@ class Plan:
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
-        """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order."""
+        """The statistics as measures mean them, before sums are clamped per unit; in the aggregate's order.
+
+        A question for keys alone releases none; an engine that looks for groups counts rows all the same.
+        """
+        if not self.request.measures:
+            return (RowCount(),)
         return tuple(dict.fromkeys(needed for name, _ in self.request.measures for needed in self._needs[name]))
 
     @property
@@ -281,9 +319,10 @@ class Plan:
         """Say what is computed, what one unit can move, and what is assumed; from public facts alone."""
         request, aggregate = self.request, self.aggregate
         neighbors = self.policy.budget.neighbors
+        measures = ", ".join(f"{name} = {measure.describe()}" for name, measure in request.measures)
         lines = [
             f"answer: {', '.join(name for name, _ in request.outputs)}",
-            f"measures: {', '.join(f'{name} = {measure.describe()}' for name, measure in request.measures)}",
+            f"measures: {measures or 'none, the groups alone'}",
             *(f"  {name} = {written(expression)}{self._within(name)}" for name, expression in self._columns),
             aggregate.describe(),
             *relation_lines(aggregate.child),
@@ -291,6 +330,8 @@ class Plan:
             *share_lines(aggregate, neighbors),
             *dropped_lines(aggregate),
         ]
+        if request.today is not None:
+            lines.append(f"CURRENT_DATE is {request.today}, as the owner declares it for this version of the data.")
         if request.having is not None or request.order or request.limit is not None:
             lines.append("HAVING, ORDER BY and LIMIT act on the noisy values.")
         return "\n".join(lines)

@@ -56,14 +56,14 @@ DELTA_UNITS = 10**18
 INFINITE = 2**62
 """What a spend costs by a certificate under which it has no finite cost; sums stay here, they never wrap."""
 
-SUMS_SHARE = Fraction(1, 40)
-"""The part of delta that sums of epsilons may use up."""
+SUMS_SHARE = Fraction(1, 200)
+"""The part of delta at which epsilons are read, where spends without a largest loss are added up by them."""
 
-FAILURES_SHARE = Fraction(1, 40)
-"""The part of delta that stated failures may use up where divergences are added; the rest converts them."""
+FAILURES_SHARE = Fraction(1, 20)
+"""The part of delta that stated failures may use up, such as fifty searches for keys; the rest converts."""
 
-STEPS = 1000
-"""A spend that is no pure promise takes one of so many parts of the delta of sums."""
+STEPS = 200
+"""A spend without a largest loss takes one of so many parts of the delta of sums."""
 
 NEAR_BEST = Fraction(98, 100)
 """Of the orders that give a budget nearly its largest rho, the least is taken: sampled noise prefers low orders."""
@@ -93,6 +93,9 @@ class Cost:
 
     losses: tuple[int, ...]
     deltas: tuple[int, ...]
+    """The delta of each. Beside divergences it is the stated chance to fail, which sums of epsilons rest on as well:
+    the first is then only what they use beyond it."""
+
     names: tuple[str, ...]
     """What each loss is: "epsilon", "renyi 8", "rho"."""
 
@@ -101,16 +104,24 @@ class Cost:
     def fields(self) -> dict[str, Fraction]:
         """Return the numbers by name, as those of a currency: of the first certificate, then of the others.
 
+        The delta is what sums of epsilons say: with the failures, which stand by themselves as well.
+
         >>> from discreet import privacy as p
         >>> cost = cost_of(p.laplace(scale=10), Certificates.of(p.Budget(epsilon=3, delta=1e-6)))
         >>> {name: float(number) for name, number in cost.fields().items()}
-        {'epsilon': 0.1, 'delta': 0.0, 'renyi 8': 0.035676773435, 'delta of renyi 8': 0.0}
+        {'epsilon': 0.1, 'delta': 0.0, 'renyi 8': 0.035676773435, 'failures': 0.0}
         """
         numbers = {}
         for place, (name, loss, delta) in enumerate(zip(self.names, self.losses, self.deltas, strict=True)):
             numbers[name] = Fraction(loss, LOSS_UNITS)
-            numbers[f"delta of {name}" if place else "delta"] = Fraction(delta, DELTA_UNITS)
+            beside = "failures" if place == 1 else f"failures beside {name}"
+            numbers[beside if place else "delta"] = Fraction(delta if place else self.delta, DELTA_UNITS)
         return numbers
+
+    @property
+    def delta(self) -> int:
+        """What sums of epsilons use of delta, with the failures, in units."""
+        return self.deltas[0] + max(self.deltas[1:], default=0)
 
     def _with(self, losses: Iterable[int], deltas: Iterable[int]) -> Cost:
         return replace(self, losses=tuple(losses), deltas=tuple(deltas))
@@ -193,8 +204,8 @@ class Cost:
             f"{name}={'∞' if loss >= INFINITE else as_text(Fraction(loss, LOSS_UNITS))}"
             for name, loss in zip(self.names, self.losses, strict=True)
         )
-        delta = max(self.deltas)
-        return f"Cost({', '.join(losses)}{f', delta={as_text(Fraction(delta, DELTA_UNITS))}' if delta else ''})"
+        delta = f", delta={as_text(Fraction(self.delta, DELTA_UNITS))}" if self.delta else ""
+        return f"Cost({', '.join(losses)}{delta})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,19 +213,20 @@ class Certificates:
     """How a budget is kept: its limits by sums of epsilons and by divergences, fixed and public from the start.
 
     The first certificate adds epsilons and deltas (Rogers et al. 2016, arXiv:1605.08294). Each further one adds Renyi
-    divergences of one order (Feldman & Zrnic 2021, arXiv:2008.11193, Theorem 3.1) and, apart from them, the stated
-    chances of failing: given that nothing fails, the rest has these divergences. Proof: docs/proofs/privacy/any_of.md.
+    divergences of one order (Feldman & Zrnic 2021, arXiv:2008.11193, Theorem 3.1). Stated chances of failing are added
+    apart from them, once for all: given that nothing fails, the rest has these epsilons and divergences. Proof:
+    docs/proofs/privacy/any_of.md.
 
     >>> from discreet import privacy as p
     >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
     >>> [str(order) for order in certificates.orders], certificates.shares
-    (['8'], (Fraction(1, 40), Fraction(1, 40), Fraction(19, 20)))
+    (['8'], (Fraction(1, 200), Fraction(1, 20), Fraction(189, 200)))
     """
 
     budget: Budget
     orders: tuple[Fraction, ...]
     shares: tuple[Fraction, ...]
-    """Of delta: what sums may use up; then for each order what failures may use up, and what converts divergences."""
+    """Of delta: what sums may use up beyond failures; then for each order what failures may, and what converts it."""
 
     def __post_init__(self) -> None:
         """Refuse shares that promise more than the budget's delta."""
@@ -249,7 +261,7 @@ class Certificates:
 
         >>> from discreet import privacy as p
         >>> [loss / 10**12 for loss in Certificates.of(p.Budget(epsilon=3, delta=1e-6)).limits.losses]
-        [3.0, 1.449622491099]
+        [3.0, 1.448868625799]
         """
         budget, shares = self.budget, self.shares
         losses, deltas = [_floor(budget.epsilon, LOSS_UNITS)], [_floor(shares[0] * budget.delta, DELTA_UNITS)]
@@ -318,7 +330,7 @@ def cost_of(spend: Curve | Promising, certificates: Certificates) -> Cost:
     >>> certificates = Certificates.of(p.Budget(epsilon=3, delta=1e-6))
     >>> training = cost_of(p.gaussian(1).subsample("0.01") * 1000, certificates)
     >>> round(training.losses[1] / certificates.limits.losses[1], 3)
-    0.616
+    0.617
     """
     curve = spend if isinstance(spend, Curve) else spend.privacy
     require_same_relation(certificates.budget.neighbors, curve.neighbors)
@@ -326,9 +338,11 @@ def cost_of(spend: Curve | Promising, certificates: Certificates) -> Cost:
     step = certificates.shares[0] * certificates.budget.delta / STEPS
     largest = rest.largest_loss()
     if largest is None and step:
-        losses, deltas = [_loss(rest.epsilon(step))], [_ceil(failure + step, DELTA_UNITS)]
+        losses, deltas = [_loss(rest.epsilon(step))], [_ceil(step, DELTA_UNITS)]
     else:
-        losses, deltas = [_loss(math.inf if largest is None else largest)], [_ceil(failure, DELTA_UNITS)]
+        losses, deltas = [_loss(math.inf if largest is None else largest)], [0]
+    if not certificates.orders:
+        deltas[0] += _ceil(failure, DELTA_UNITS)
     for order in certificates.orders:
         losses.append(_loss(rest.rdp(order)))
         deltas.append(_ceil(failure, DELTA_UNITS))
@@ -378,14 +392,23 @@ def units_of(amount: Amount, *, down: bool = False) -> Cost:
     return Cost((_loss(loss),), (_ceil(delta, DELTA_UNITS),), (name,), amount.neighbors)
 
 
+def _by_certificate(first: Cost, second: Cost) -> list[list[tuple[int, int]]]:
+    """Pair the numbers that each certificate rests on: its loss and its delta; and for sums of epsilons all deltas.
+
+    Failures are stated beside divergences. Sums are of what is left when nothing fails, so failures count for them too.
+    """
+    losses = zip(first.losses, second.losses, strict=True)
+    deltas = list(zip(first.deltas, second.deltas, strict=True))
+    return [[loss, *(deltas[place : place + 1] if place else deltas)] for place, loss in enumerate(losses)]
+
+
 def holding(limits: Cost, sums: Cost) -> list[bool]:
-    """Which certificates hold: neither their loss nor their delta is above its limit.
+    """Which certificates hold: neither their loss nor a delta that they rest on is above its limit.
 
     >>> holding(units_of(Pure(1)), units_of(Pure(1))), holding(units_of(Pure(1)), units_of(Pure("1.1")))
     ([True], [False])
     """
-    numbers = zip(sums.losses, limits.losses, sums.deltas, limits.deltas, strict=True)
-    return [loss <= most and delta <= most_delta for loss, most, delta, most_delta in numbers]
+    return [all(part <= most for part, most in numbers) for numbers in _by_certificate(sums, limits)]
 
 
 def used_of(limits: Cost, sums: Cost) -> Fraction:
@@ -395,9 +418,8 @@ def used_of(limits: Cost, sums: Cost) -> Fraction:
     Fraction(1, 4)
     """
     shares = []
-    for place in range(len(limits.names)):
-        parts = ((sums.losses[place], limits.losses[place]), (sums.deltas[place], limits.deltas[place]))
-        used = [Fraction(part, whole) if whole else Fraction(1) for part, whole in parts if part or whole]
+    for numbers in _by_certificate(sums, limits):
+        used = [Fraction(part, whole) if whole else Fraction(1) for part, whole in numbers if part or whole]
         shares.append(max(used, default=Fraction(1)))
     return min(shares)
 
@@ -409,11 +431,9 @@ def fitting(limits: Cost, sums: Cost, cost: Cost) -> int:
     3
     """
     most = 0
-    for place, holds in enumerate(holding(limits, sums)):
-        room = (
-            (limits.losses[place] - sums.losses[place], cost.losses[place]),
-            (limits.deltas[place] - sums.deltas[place], cost.deltas[place]),
-        )
+    numbers = zip(_by_certificate(limits, sums), _by_certificate(limits, cost), strict=True)
+    for holds, (sides, parts) in zip(holding(limits, sums), numbers, strict=True):
+        room = [(limit - spent, part) for (limit, spent), (_, part) in zip(sides, parts, strict=True)]
         if holds:
             most = max(most, min((left // part for left, part in room if part), default=INFINITE))
     return most

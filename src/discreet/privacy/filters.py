@@ -14,10 +14,10 @@ more adaptive choice and the theorems cover what follows.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar, cast
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import shown
@@ -28,6 +28,8 @@ from discreet.privacy.enclosures import enclose, log, round_down
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation, require_same_relation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.exact import Number
 
 __all__ = [
@@ -44,7 +46,12 @@ __all__ = [
 Amount = TypeVar("Amount", bound=Currency)
 
 
-@dataclass(frozen=True, slots=True)
+def _numbers(amount: Currency) -> list[Fraction]:
+    """The numbers of a promise, in the order of its constructor."""
+    return list(cast("dict[str, Fraction]", amount.fields()).values())
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Filter(ABC, Generic[Amount]):
     """A limit, what was spent of it, and the theorem that makes the sum a promise.
 
@@ -59,7 +66,7 @@ class Filter(ABC, Generic[Amount]):
     limit: Amount
     spent: Amount
 
-    def _start(self, limit: Amount, spent: Amount | None) -> None:
+    def __init__(self, limit: Amount, spent: Amount | None = None) -> None:
         """Take the limit and the state; a state that was stored and read back is checked like any other input."""
         object.__setattr__(self, "limit", require_kind(limit, self.currency, "limit"))
         object.__setattr__(self, "spent", limit * 0 if spent is None else require_kind(spent, self.currency, "spent"))
@@ -69,13 +76,16 @@ class Filter(ABC, Generic[Amount]):
             raise ParameterError(msg)
 
     @property
-    @abstractmethod
     def remaining(self) -> Amount:
         """What may still be spent in one piece."""
+        numbers = zip(*map(_numbers, (self.limit, self.spent)), strict=True)
+        build = cast("Callable[..., Amount]", self.currency)
+        return build(*(most - gone for most, gone in numbers), neighbors=self.limit.neighbors)
 
-    @abstractmethod
     def _fits(self, spent: Amount, cost: Amount) -> bool:
         """Compare a sum with the limit, exactly; number by number, as a sum of deltas may be no promise any more."""
+        numbers = zip(*map(_numbers, (spent, cost, self.limit)), strict=True)
+        return all(gone + more <= most for gone, more, most in numbers)
 
     def admits(self, cost: Amount) -> bool:
         """Tell whether a cost still fits; asking is free.
@@ -120,22 +130,6 @@ class PureFilter(Filter[Pure]):
 
     currency: ClassVar[type[Currency]] = Pure
 
-    def __init__(self, limit: Pure, spent: Pure | None = None) -> None:
-        self._start(limit, spent)
-
-    @property
-    def remaining(self) -> Pure:
-        """What may still be spent.
-
-        >>> PureFilter(Pure(1)).remaining
-        Pure(epsilon=1)
-        """
-        left = self.limit.epsilon - self.spent.epsilon
-        return Pure(left, neighbors=self.limit.neighbors)
-
-    def _fits(self, spent: Pure, cost: Pure) -> bool:
-        return spent.epsilon + cost.epsilon <= self.limit.epsilon
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class ApproximateFilter(Filter[Approximate]):
@@ -148,26 +142,6 @@ class ApproximateFilter(Filter[Approximate]):
     """
 
     currency: ClassVar[type[Currency]] = Approximate
-
-    def __init__(self, limit: Approximate, spent: Approximate | None = None) -> None:
-        self._start(limit, spent)
-
-    @property
-    def remaining(self) -> Approximate:
-        """What may still be spent.
-
-        >>> ApproximateFilter(Approximate(1, 1e-6)).remaining
-        Approximate(epsilon=1, delta=1e-06)
-        """
-        return Approximate(
-            self.limit.epsilon - self.spent.epsilon,
-            self.limit.delta - self.spent.delta,
-            neighbors=self.limit.neighbors,
-        )
-
-    def _fits(self, spent: Approximate, cost: Approximate) -> bool:
-        delta = spent.delta + cost.delta
-        return spent.epsilon + cost.epsilon <= self.limit.epsilon and delta <= self.limit.delta
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -184,25 +158,6 @@ class ZCDPFilter(Filter[ZCDP]):
     """
 
     currency: ClassVar[type[Currency]] = ZCDP
-
-    def __init__(self, limit: ZCDP, spent: ZCDP | None = None) -> None:
-        self._start(limit, spent)
-
-    @property
-    def remaining(self) -> ZCDP:
-        """What may still be spent.
-
-        >>> ZCDPFilter(ZCDP("0.1")).remaining
-        ZCDP(rho=0.1)
-        """
-        return ZCDP(
-            self.limit.rho - self.spent.rho,
-            self.limit.delta - self.spent.delta,
-            neighbors=self.limit.neighbors,
-        )
-
-    def _fits(self, spent: ZCDP, cost: ZCDP) -> bool:
-        return spent.rho + cost.rho <= self.limit.rho and spent.delta + cost.delta <= self.limit.delta
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -228,7 +183,7 @@ class RDPFilter(Filter[RDP]):
         if spent is not None and require_kind(spent, RDP, "spent").orders != limit.orders:
             msg = f"spent is {spent!r}; it must be at the order of the limit, {as_text(limit.orders[0])}."
             raise ParameterError(msg)
-        self._start(limit, spent)
+        super(RDPFilter, self).__init__(limit, spent)
 
     @property
     def remaining(self) -> RDP:
@@ -258,9 +213,6 @@ class GDPFilter(Filter[GDP]):
     """
 
     currency: ClassVar[type[Currency]] = GDP
-
-    def __init__(self, limit: GDP, spent: GDP | None = None) -> None:
-        self._start(limit, spent)
 
     @property
     def remaining(self) -> GDP:

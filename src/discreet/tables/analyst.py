@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["ACTIONS", "Analyst", "read_limit"]
 
 ACTIONS = ("explain", "preview", "release")
-"""See how a question would be answered; see its error beforehand; have it answered."""
+"""See how a question would be answered; see its error beforehand; have it answered. Each includes those before it."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Analyst:
     """One analyst's rights; the tables and limits that are not given are those of the policy.
 
-    >>> ann = Analyst("ann", may=["explain", "preview"], tables=["visits"])
-    >>> ann.allows("preview", ["visits"]), ann.allows("release", ["visits"]), ann.allows("preview", ["patients"])
-    (True, False, False)
+    >>> ann = Analyst("ann", may=["preview"], tables=["visits"])
+    >>> ann.may, ann.allows("release", ["visits"]), ann.allows("preview", ["patients"])
+    (('explain', 'preview'), False, False)
     """
 
     name: str
@@ -54,7 +54,7 @@ class Analyst:
                 msg = f"{name}.may holds {shown(action)}; the rights are {', '.join(ACTIONS)}.{hint(action, ACTIONS)}"
                 raise PolicyError(msg)
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "may", tuple(action for action in ACTIONS if action in allowed))
+        object.__setattr__(self, "may", ACTIONS[: max((ACTIONS.index(action) + 1 for action in allowed), default=0)])
         object.__setattr__(self, "tables", None if tables is None else tuple(sorted(_texts(f"{name}.tables", tables))))
         object.__setattr__(self, "epsilon", read_limit(f"{name}.epsilon", epsilon))
         object.__setattr__(self, "delta", read_limit(f"{name}.delta", delta))

@@ -15,6 +15,7 @@ from discreet.tables.bounds import Bounds
 
 __all__ = [
     "EARLIEST",
+    "EPOCH",
     "INT64",
     "LARGEST_FLOAT",
     "LATEST",
@@ -45,7 +46,8 @@ LONGEST_TEXT = 4096
 EARLIEST, LATEST = dt.date(1, 1, 1), dt.date(9999, 12, 31)
 """Dates outside are NULL."""
 
-_EPOCH = dt.date(1970, 1, 1)
+EPOCH = dt.date(1970, 1, 1)
+"""From which dates are counted."""
 _MIDNIGHT = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps here carry no zone
 _MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -177,7 +179,7 @@ def as_number(value: dt.date | dt.datetime) -> Fraction:
     """
     if isinstance(value, dt.datetime):
         return Fraction((value - _MIDNIGHT) // _MICROSECOND)
-    return Fraction((value - _EPOCH).days)
+    return Fraction((value - EPOCH).days)
 
 
 def as_date(days: Fraction | int) -> dt.date:
@@ -186,7 +188,7 @@ def as_date(days: Fraction | int) -> dt.date:
     >>> as_date(30)
     datetime.date(1970, 1, 31)
     """
-    return _EPOCH + dt.timedelta(days=int(days))
+    return EPOCH + dt.timedelta(days=int(days))
 
 
 def as_timestamp(microseconds: Fraction | int) -> dt.datetime:

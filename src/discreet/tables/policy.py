@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 from copy import copy
@@ -16,6 +17,7 @@ from discreet.errors import ParameterError, PolicyError
 from discreet.exact import integer, rational, shown
 from discreet.privacy import Budget, NeighborRelation, Unit
 from discreet.privacy.costs import Certificates
+from discreet.tables.kinds import Kind, read_value
 from discreet.tables.nearest import hint
 from discreet.tables.reading import json_facts, located, toml_facts
 
@@ -62,6 +64,8 @@ class Policy:
     delta_conversion: Fraction
     dataset: str
     version: str
+    today: dt.date | None
+    """The day that CURRENT_DATE means, for this version of the data; without one no question may ask for it."""
     population: tuple[tuple[str, int], ...]
     analysts: tuple[Analyst, ...]
     purposes: tuple[Purpose, ...]
@@ -85,6 +89,7 @@ class Policy:
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
         dataset: str = "dataset",
         version: str = "1",
+        today: dt.date | str | None = None,
         population: Mapping[str, int] = MappingProxyType({}),
         analysts: Iterable[Analyst] = (),
         purposes: Iterable[Purpose] = (),
@@ -117,6 +122,7 @@ class Policy:
             "delta_conversion": _part("delta_conversion", delta_conversion, budget, Fraction(1, 2)),
             "dataset": _text("dataset.id", dataset),
             "version": _text("dataset.version", version),
+            "today": None if today is None else _day("dataset.today", today),
             "population": _population(population, known),
             "analysts": _analysts(analysts, known),
             "purposes": _purposes(purposes),
@@ -130,11 +136,6 @@ class Policy:
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
         _require_kept_deltas(self)
-
-    @property
-    def delta_spend(self) -> Fraction:
-        """What of delta is left for mechanisms that need it, after the conversion's part."""
-        return self.budget.delta - (self.delta_conversion if self.filter == "zcdp" else 0)
 
     @cached_property
     def certificates(self) -> Certificates:
@@ -215,7 +216,8 @@ class Policy:
     def _plain(self) -> dict[str, object]:
         return {
             "form": _FORM,
-            "dataset": {"id": self.dataset, "version": self.version},
+            "dataset": {"id": self.dataset, "version": self.version}
+            | ({} if self.today is None else {"today": self.today.isoformat()}),
             "budget": {
                 "epsilon": str(self.budget.epsilon),
                 "delta": str(self.budget.delta),
@@ -280,6 +282,15 @@ def _text(name: str, given: object) -> str:
         msg = f"{name} is {shown(given)}; it must be a text of printable characters."
         raise PolicyError(msg)
     return given
+
+
+def _day(name: str, given: object) -> dt.date:
+    try:
+        read = read_value(given, Kind.DATE, name=name)
+    except ParameterError as error:
+        raise PolicyError(str(error)) from None
+    assert isinstance(read, dt.date)  # noqa: S101 - by its kind
+    return read
 
 
 def _whole(name: str, given: int, *, least: int, most: int | None = None) -> int:

@@ -7,6 +7,7 @@ import re
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import DiscreetError, PolicyError
@@ -28,7 +29,7 @@ Built = TypeVar("Built")
 _HEADER = re.compile(r"^\s*\[\[?([^\[\]]+)\]")
 _ENTRY = re.compile(r"^\s*([\w\"'.-]+)\s*=")
 _SECTIONS = {
-    "dataset": ("id", "version"),
+    "dataset": ("id", "version", "today"),
     "source": ("url",),
     "ledger": ("url", "group"),
     "budget": ("epsilon", "delta", "release_delta", "filter", "delta_conversion", "neighbors"),
@@ -36,9 +37,15 @@ _SECTIONS = {
 }
 _TOP = (*_SECTIONS, "population", "tables", "analysts", "purposes", "form")
 _TABLE = ("public", "unit", "unit_kind", "row_is_unit", "rows_per_unit", "unique", "columns")
-_COLUMN = ("type", "lower", "upper", "keys", "other", "null_key", "nullable", "max_length", "exact")
-_ANALYST = ("may", "tables", "epsilon", "delta")
-_PURPOSE = ("epsilon", "delta")
+_NAMED: dict[Callable[..., object], tuple[tuple[str, ...], str]] = {
+    Column: (
+        ("type", "lower", "upper", "keys", "other", "null_key", "nullable", "max_length", "exact"),
+        "a column",
+    ),
+    Analyst: (("may", "tables", "epsilon", "delta"), "an analyst"),
+    Purpose: (("epsilon", "delta"), "a purpose"),
+}
+"""Which keys the sections of named parts have, and what the parts are called."""
 
 
 class Lines:
@@ -159,6 +166,7 @@ def _facts(read: Mapping[str, object], lines: Lines) -> dict[str, Any]:
     given = {
         "dataset": sections["dataset"].get("id"),
         "version": sections["dataset"].get("version"),
+        "today": sections["dataset"].get("today"),
         "most_groups": sections["limits"].get("groups"),
         "seconds": sections["limits"].get("seconds"),
         "source": sections["source"].get("url"),
@@ -166,8 +174,8 @@ def _facts(read: Mapping[str, object], lines: Lines) -> dict[str, Any]:
         "ledger_group": sections["ledger"].get("group"),
     }
     stated = {word: fact for word, fact in given.items() if fact is not None}
-    analysts = _analysts(sections["analysts"], lines)
-    purposes = _purposes(sections["purposes"], lines)
+    analysts = _named(Analyst, sections["analysts"], "analysts", lines)
+    purposes = _named(Purpose, sections["purposes"], "purposes", lines)
     others = {"population": sections["population"], "analysts": analysts, "purposes": purposes}
     return {"tables": tables, **budget, **stated, **others}
 
@@ -216,59 +224,22 @@ def _tables(read: Mapping[str, object], lines: Lines) -> list[Table]:
     tables = []
     for name, table in sections.items():
         _known(table, _TABLE, f"tables.{name}", lines, "a table")
-        columns = _columns(name, _section(table.get("columns", {}), f"tables.{name}.columns", lines), lines)
+        columns = _named(Column, table.get("columns", {}), f"tables.{name}.columns", lines)
         facts = {word: fact for word, fact in table.items() if word != "columns"}
         kinds = stated.get(str(table.get("unit")), set())
         if "unit_kind" not in table and len(kinds) == 1:
             facts["unit_kind"] = next(iter(kinds))
-        tables.append(_table(name, columns, facts, lines))
+        build = partial(Table, name, columns=columns, **facts)
+        tables.append(located(build, f"tables.{name}", lines))
     return tables
 
 
-def _table(name: str, columns: list[Column], facts: dict[str, Any], lines: Lines) -> Table:
-    return located(lambda: Table(name, columns=columns, **facts), f"tables.{name}", lines)
-
-
-def _columns(table: str, read: Mapping[str, object], lines: Lines) -> list[Column]:
-    """Build the columns of one table."""
-    columns = []
-    for name, given in read.items():
-        path = f"tables.{table}.columns.{name}"
-        facts = _section(given, path, lines)
-        _known(facts, _COLUMN, path, lines, "a column")
-        columns.append(_column(name, facts, path, lines))
-    return columns
-
-
-def _column(name: str, facts: dict[str, Any], path: str, lines: Lines) -> Column:
-    return located(lambda: Column(name, **facts), path, lines)
-
-
-def _analysts(read: Mapping[str, object], lines: Lines) -> list[Analyst]:
-    """Build the analysts."""
-    analysts = []
-    for name, given in read.items():
-        path = f"analysts.{name}"
-        rights = _section(given, path, lines)
-        _known(rights, _ANALYST, path, lines, "an analyst")
-        analysts.append(_analyst(name, rights, path, lines))
-    return analysts
-
-
-def _analyst(name: str, rights: dict[str, Any], path: str, lines: Lines) -> Analyst:
-    return located(lambda: Analyst(name, **rights), path, lines)
-
-
-def _purposes(read: Mapping[str, object], lines: Lines) -> list[Purpose]:
-    """Build the purposes."""
-    purposes = []
-    for name, given in read.items():
-        path = f"purposes.{name}"
-        limits = _section(given, path, lines)
-        _known(limits, _PURPOSE, path, lines, "a purpose")
-        purposes.append(_purpose(name, limits, path, lines))
-    return purposes
-
-
-def _purpose(name: str, limits: dict[str, Any], path: str, lines: Lines) -> Purpose:
-    return located(lambda: Purpose(name, **limits), path, lines)
+def _named(part: Callable[..., Built], read: object, path: str, lines: Lines) -> list[Built]:
+    """Build what has a name and a section of its own: columns, analysts, purposes."""
+    words, what = _NAMED[part]
+    parts = []
+    for name, given in _section(read, path, lines).items():
+        facts = _section(given, f"{path}.{name}", lines)
+        _known(facts, words, f"{path}.{name}", lines, what)
+        parts.append(located(partial(part, name, **facts), f"{path}.{name}", lines))
+    return parts

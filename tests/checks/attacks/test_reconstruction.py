@@ -116,6 +116,8 @@ def test_mistakes_are_named(truth: list[bool], other: dict[str, Any], message: s
         reconstruct(lambda _: 0.0, truth, **other)
     with pytest.raises(ParameterError, match="no finite number"):
         reconstruct(lambda _: float("nan"), [True])
+    with pytest.raises(ParameterError, match="count raised ZeroDivisionError for a subset of"):
+        reconstruct(lambda subset: 1 / 0 * subset.sum(), [True])
 
 
 @pytest.mark.parametrize("case", range(3))

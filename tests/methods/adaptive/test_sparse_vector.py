@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -75,6 +78,60 @@ def test_after_the_last_answer_above_it_is_over() -> None:
         with pytest.raises(BudgetError, match="another name"):
             session.ask("one more", lambda _: 0)
     assert ledger.remaining == Pure(10)
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_number_above_that_is_zero_counts_as_one_above(*, reopened: bool) -> None:
+    """The noise of ε = 100 a number is none but for a chance of 1e-43: the number is 0.0, which equals False."""
+    ledger = MemoryLedger(Policy([], epsilon=400))
+    vector = SparseVector(threshold=-50, sensitivity=1, epsilon=400, above=2, numbers="1/2", grid=1, inputs="snapped")
+    session = vector.open(ledger, ENTRY)
+    assert (session.ask("ward a", lambda _: 0).value, session.left) == (0.0, 1)
+    if reopened:
+        session.close()
+        session = vector.open(ledger, ENTRY)
+    assert (session.ask("ward b", lambda _: 0).value, session.left) == (0.0, 0)
+    with pytest.raises(BudgetError, match="told all that it may"):
+        session.ask("ward c", lambda _: 0)
+
+
+def test_threads_that_ask_at_once_are_told_of_no_more_than_was_paid() -> None:
+    together = threading.Barrier(3)
+
+    def value(_: Session) -> int:
+        with suppress(threading.BrokenBarrierError):
+            together.wait(timeout=0.2)
+        return 900
+
+    def told(number: int) -> object:
+        try:
+            return session.ask(f"ward {number}", value).value
+        except BudgetError:
+            return None
+
+    vector = SparseVector(threshold=100, sensitivity=1, epsilon=40, above=2)
+    with vector.open(MemoryLedger(POLICY), ENTRY) as session, ThreadPoolExecutor(3) as threads:
+        assert sorted(map(str, threads.map(told, range(3)))) == ["None", "True", "True"]
+
+
+def test_an_answer_that_another_thread_overtook_is_not_told() -> None:
+    """Whatever session stands on `Kept`: its answer was made before it was known what the other one says."""
+    vector = SparseVector(threshold=100, sensitivity=1, epsilon=40, above=2)
+    with vector.open(MemoryLedger(POLICY), ENTRY) as session:
+        session.bits(left=session.left, more="")
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(session.ask, "ward a", lambda _: 900).result().value is True
+        with pytest.raises(LedgerError, match="another thread asked meanwhile"):
+            session.keep(Release(True, vector), {"bar": 100}, last=False)  # noqa: FBT003 - the value that is told
+        assert session.left == 1
+
+        def asks_as_well(_: Session) -> int:
+            session.ask("ward c", lambda _: 900)
+            return 900
+
+        with pytest.raises(BudgetError):  # what was left when it began is not left now
+            session.ask("ward b", asks_as_well)
+        assert [answer.value for answer in session.answers] == [True, True]
 
 
 def test_an_answer_says_what_it_promises_and_how_far_it_tells_apart() -> None:

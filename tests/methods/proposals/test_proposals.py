@@ -15,6 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from discreet.apps.cli import main
+from discreet.database import Database
 from discreet.engines import open_engine
 from discreet.errors import BudgetError, DiscreetError, ParameterError, PolicyError
 from discreet.ledgers import open_ledger
@@ -97,6 +98,22 @@ def test_the_ledger_is_charged_what_the_lines_say(tmp_path: Path) -> None:
         assert kept.remaining == left
 
 
+def test_all_searches_for_keys_share_the_delta_of_one_release(tmp_path: Path) -> None:
+    """With a `release_delta` each, 24 columns of texts took half of what may be released with groups at all."""
+    columns = {f"kind{place}": pa.array(["new", "old"] * 50) for place in range(24)}
+    data, ledger = pa.table({"user": range(100), **columns}), tmp_path / "l.sqlite"
+    proposal = propose(data, unit="user", epsilon="0.3", ledger=ledger)
+    with open_ledger(proposal.policy, ledger) as kept:
+        spent = kept.statement.whole.spent.fields()
+        used = kept.usage(None, None).share
+    assert spent["epsilon"] == sum(proposal.paid.values())
+    release_delta = proposal.policy.release_delta
+    for number in (spent["delta"], spent["failures"]):
+        assert isinstance(number, Fraction)
+        assert Fraction(99, 100) * release_delta < number <= release_delta
+    assert used <= 0.1
+
+
 def test_without_a_delta_no_key_is_searched() -> None:
     text = propose(pa.table(ROWS), unit="user", epsilon=1, delta=0, ledger="memory").text
     assert 'kind = { type = "text" }' in text
@@ -163,7 +180,7 @@ def all_steps(desk: Desk) -> Iterator[Step]:
     yield desk.vote("t", "cost", PRICE)
     for kind in ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP"):
         yield desk.ends("t", "cost", kind, PRICE)
-    yield desk.keys("t", "kind", PRICE)
+    yield desk.keys("t", "kind", PRICE, Fraction("1e-9"))
 
 
 def exact_counts(step: Step) -> dict[object, int]:
@@ -218,9 +235,17 @@ def test_noise_alone_is_taken_for_rows_once_in_a_hundred() -> None:
     """By the law: a discrete Laplace number of scale s is further than m from 0 with chance 2 q^(m+1) / (1 + q)."""
     with open_engine(DRAFT, rows_of()) as engine, open_ledger(DRAFT, "memory") as ledger:
         counted = Desk(DRAFT, engine, ledger).ends("t", "cost", "DOUBLE", PRICE).counted()
-    ratio = np.exp(-float(PRICE))
-    for limit, bins in ((counted.noise, len(counted.counts)), (counted.near, 1)):
-        assert bins * 2 * ratio ** (limit + 1) / (1 + ratio) == pytest.approx(0.0075, rel=0.34)
+    ratio, bins = np.exp(-float(PRICE)), len(counted.counts)
+    for limit, places, chance in ((counted.noise, bins, 1), (counted.near, 1, 1), (counted.far, bins, 0.01)):
+        taken = places * 2 * ratio ** (limit + 1) / (1 + ratio)
+        assert taken == pytest.approx(0.0075 * chance, rel=0.34)
+
+
+def test_noise_far_from_the_rows_widens_no_bounds() -> None:
+    counts = [0] * 90
+    counts[60], counts[2], counts[80] = 900, 60, 90
+    assert Counted(tuple(counts), 50, 30, 80).span() == (60, 80)
+    assert Counted((0, 60, 0), 50, 30, 80).span() == (1, 1)
 
 
 def test_bounds_lie_around_the_bins_that_count() -> None:
@@ -293,6 +318,31 @@ def test_any_name_is_asked_about(name: str) -> None:
     frame = pa.table({"the user": range(2000), name: [1.5, 40.0] * 1000})
     proposal = propose({f"of {name}": frame}, unit="the user", epsilon=1, budget=9, ledger="memory")
     assert proposal.policy.table(f"of {name}").column(name).bounds.finite
+
+
+def test_a_table_that_protects_nobody_is_named_and_costs_nothing() -> None:
+    tables = {
+        "visits": pa.table({"user": range(900), "cost": [5] * 900}),
+        "wards": pa.table({"ward": ["a"], "beds": [9]}),
+    }
+    with pytest.raises(ParameterError, match="--public-table wards"):
+        propose(tables, unit="user", epsilon=1, ledger="memory")
+    proposal = propose(tables, unit="user", epsilon=1, ledger="memory", public=["wards"])
+    assert list(proposal.paid) == ["visits: rows per unit", "visits: bounds of cost"]
+    assert [table.private for table in proposal.policy.tables] == [True, False]
+    with Database(proposal.policy, tables, ledger="memory") as db:
+        assert db.sql("SELECT COUNT(*) AS n FROM visits WHERE cost IN (SELECT beds FROM wards)").release(1).to_dicts()
+    with pytest.raises(ParameterError, match="Did you mean 'wards'"):
+        propose(tables, unit="user", public=["ward"])
+
+
+@pytest.mark.parametrize("line", ["user_id;ward;cost", "user_id\tward", "user_id|ward"])
+def test_cells_that_something_else_separates_buy_nothing(tmp_path: Path, line: str) -> None:
+    (tmp_path / "t.csv").write_text(line + "\n" + "".join(f"{n};a;5\n" for n in range(100)))
+    with pytest.raises(ParameterError, match="separated by commas"):
+        propose(tmp_path / "t.csv", row_is_unit=True, epsilon="0.5", ledger=str(tmp_path / "l.sqlite"))
+    assert not (tmp_path / "l.sqlite").exists()
+    assert propose(tmp_path / "t.csv", row_is_unit=True, header=True).policy.table("t").name == "t"
 
 
 @pytest.mark.parametrize(

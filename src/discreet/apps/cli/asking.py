@@ -32,7 +32,18 @@ if TYPE_CHECKING:
         confidence: float
 
 
-__all__ = ["QuestionOptions", "asking", "price", "read_question"]
+__all__ = [
+    "Confidence",
+    "Dialect",
+    "Epsilon",
+    "File",
+    "Question",
+    "QuestionOptions",
+    "Rho",
+    "asking",
+    "price",
+    "read_question",
+]
 
 Question = Annotated[
     str | None, typer.Argument(metavar="SQL", help="The question, in quotes; or -, to read it from standard input.")

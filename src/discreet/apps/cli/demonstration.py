@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.apps.cli.hospital import Patient
     from discreet.releases.showing.shown import ShownAnswer
 
-__all__ = ["Step", "story"]
+__all__ = ["Scene", "story"]
 
 QUESTION = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost FROM visits GROUP BY ward"
 SPELLED = "select v.ward, count(*) visits, avg(v.cost) as cost from visits v group by 1"
@@ -41,10 +41,10 @@ _ATTEMPTS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Scene:
     """One step of the story: what is shown to a person, and the same for a program.
 
-    >>> Step("ask", "Ask", ("text",), {"n": 1}).title
+    >>> Scene("ask", "Ask", ("text",), {"n": 1}).title
     'Ask'
     """
 
@@ -60,12 +60,12 @@ class Step:
             lines.print(part)
 
 
-def story(folder: Path) -> Iterator[Step]:
+def story(folder: Path) -> Iterator[Scene]:
     """Make a hospital in a folder, ask, repeat, be refused, attack; each step is given as soon as it is done."""
     everybody = list(patients())
     policy = write_hospital(folder, everybody)
     visits = sum(len(patient.visits) for patient in everybody)
-    yield Step(
+    yield Scene(
         "hospital",
         f"A hospital: {len(everybody):,} patients, {visits:,} visits",
         (f"made up, in {folder}", "its policy promises ε = 3, δ = 1e-6 for everything that will ever be answered"),
@@ -75,25 +75,25 @@ def story(folder: Path) -> Iterator[Step]:
         yield from _asked(db)
         yield _repeated(db)
         yield _refused(db)
-        yield Step("budget", "What is left", (str(db.budget),), db.budget.to_dict())
+        yield Scene("budget", "What is left", (str(db.budget),), db.budget.to_dict())
     yield _attacked_by_differencing(policy, everybody)
     yield _attacked_by_averaging(policy, everybody)
 
 
-def _asked(db: Database) -> Iterator[Step]:
+def _asked(db: Database) -> Iterator[Scene]:
     """Preview a question, then pay for it."""
     question = db.sql(QUESTION)
     preview = question.preview(epsilon=PRICE, expected_count=1000)
     errors = {name: error for name, error in preview.errors.items() if error is not None}
     foreseen = ", ".join(f"{name} ± {math.ceil(error):,}" for name, error in errors.items())
-    yield Step(
+    yield Scene(
         "preview",
         "A question, before it costs anything",
         (f"[cyan]{QUESTION}[/]", f"for ε = {PRICE} it would be {foreseen} (means: for 1,000 visits in a ward)"),
         {"sql": QUESTION, "errors": errors},
     )
     answer = question.release(epsilon=PRICE)
-    yield Step(
+    yield Scene(
         "answer",
         "The answer",
         (_laid_out(answer), f"each ± holds with 95 %; promise: {answer.promise}; charged: {charge_text(answer.cost)}"),
@@ -106,12 +106,12 @@ def _laid_out(answer: ShownAnswer) -> object:
     return table(answer.columns, rows, numbers=answer.columns[1:])
 
 
-def _repeated(db: Database) -> Step:
+def _repeated(db: Database) -> Scene:
     """Ask the same in other words: the stored answer, for nothing."""
     before, first = db.remaining, db.sql(QUESTION).release(epsilon=PRICE)
     again = db.sql(SPELLED).release(epsilon=PRICE)
     same, free = again.to_dicts() == first.to_dicts(), db.remaining == before
-    return Step(
+    return Scene(
         "repeat",
         "The same question again, in other words",
         (f"[cyan]{SPELLED}[/]", f"same numbers: {_yes(same)}; free: {_yes(free)}; asking twice gives nothing away"),
@@ -123,14 +123,14 @@ def _yes(fact: object) -> str:
     return "[green]yes[/]" if fact else "[red]no[/]"
 
 
-def _refused(db: Database) -> Step:
+def _refused(db: Database) -> Scene:
     """Ask for rows: no."""
     try:
         db.sql(FORBIDDEN)
         text = ""
     except QueryRefused as refusal:
         text = str(refusal)
-    return Step(
+    return Scene(
         "refusal",
         "A question that is refused, before any data is touched",
         (f"[cyan]{FORBIDDEN}[/]", text.replace("[", "\\[")),
@@ -165,7 +165,7 @@ def _targets(everybody: Sequence[Patient]) -> list[Target]:
     ]
 
 
-def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Step:
+def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Scene:
     """Count everybody with cancer, with and without one patient, and subtract."""
     targets = _targets(everybody)
     total = sum(patient.cancer for patient in everybody)
@@ -174,7 +174,7 @@ def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Ste
     with _attackers(policy) as db:
         ours = differencing(lambda sql: _count(db, sql, DIFFERENCING_PRICE), targets)
     most = attacker_accuracy(pure(DIFFERENCING_PRICE) * 2)
-    return Step(
+    return Scene(
         "differencing",
         "Attack 1: how many have cancer, with and without one patient?",
         (
@@ -193,7 +193,7 @@ def _attacked_by_differencing(policy: Path, everybody: Sequence[Patient]) -> Ste
     )
 
 
-def _attacked_by_averaging(policy: Path, everybody: Sequence[Patient]) -> Step:
+def _attacked_by_averaging(policy: Path, everybody: Sequence[Patient]) -> Scene:
     """Ask again and again, each time a little differently, and average the noise away."""
     truth = sum(patient.cancer for patient in everybody)
     careless = DiscreteLaplace(sensitivity=1, epsilon=AVERAGING_PRICE)
@@ -209,7 +209,7 @@ def _attacked_by_averaging(policy: Path, everybody: Sequence[Patient]) -> Step:
         _averaged("Discreet, asked anew", ours, alone),
     ]
     columns = ["answers from", "asked", "different", "refused", "mean ±", "off by"]
-    return Step(
+    return Scene(
         "averaging",
         "Attack 2: ask until the noise is gone",
         (

@@ -6,12 +6,14 @@ import shutil
 import sys
 import textwrap
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
+from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING, cast
+
+from discreet.releases.showing.texts import SYMBOLS, amount_text, charge_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from fractions import Fraction
 
     from rich.console import Console
     from rich.table import Table
@@ -30,8 +32,6 @@ __all__ = [
     "table",
     "working",
 ]
-
-_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 def screen() -> Console:
@@ -106,16 +106,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Seq
     return table
 
 
-def charge_text(cost: Amount) -> str:
-    """Write what was charged in symbols, rounded up to four digits.
-
-    >>> from discreet.privacy import ZCDP, Pure
-    >>> charge_text(ZCDP("0.12245933", delta="5e-10")), charge_text(Pure(1))
-    ('ρ = 0.1225, δ = 5e-10', 'ε = 1')
-    """
-    return _amount(cost, ROUND_CEILING)
-
-
 def charges_text(charges: Mapping[str, Amount]) -> str:
     """Write what budgets are charged: once where it is the same for all, else one by one; nothing is left out.
 
@@ -153,18 +143,7 @@ def left_text(left: Amount) -> str:
     >>> left_text(Pure("0.99999"))
     'ε = 0.9999'
     """
-    return _amount(left, ROUND_FLOOR)
-
-
-def _amount(amount: Amount, rounding: str) -> str:
-    context = Context(prec=4, rounding=rounding)
-    parts = []
-    for name, value in amount.fields().items():
-        if name in _SYMBOLS and (value or name != "delta"):
-            exact = Fraction(str(value))
-            rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-            parts.append(f"{_SYMBOLS[name]} = {float(rounded):.4g}")
-    return ", ".join(parts)
+    return amount_text(left, ROUND_FLOOR)
 
 
 def amounts(cost: Amount) -> dict[str, float]:
@@ -174,4 +153,4 @@ def amounts(cost: Amount) -> dict[str, float]:
     >>> amounts(ZCDP("0.125", delta="1e-9"))
     {'rho': 0.125, 'delta': 1e-09}
     """
-    return {name: float(cast("Fraction", value)) for name, value in cost.fields().items() if name in _SYMBOLS}
+    return {name: float(cast("Fraction", value)) for name, value in cost.fields().items() if name in SYMBOLS}

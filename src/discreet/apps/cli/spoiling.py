@@ -33,7 +33,12 @@ def show_losses(policy: Policy, tables: Sequence[TableLosses]) -> None:
         whole = [column.name for column in lost.columns if not column.total]
         if whole:
             lines.print(f"  read as stored: {escape(', '.join(whole))}")
-        for word, count in (("rows of no unit", lost.no_unit), ("rows cut by rows_per_unit", lost.cut)):
+        counts = {
+            "rows with bytes that are no UTF-8": lost.unread,
+            "rows of no unit": lost.no_unit,
+            "rows cut by rows_per_unit": lost.cut,
+        }
+        for word, count in counts.items():
             if count:
                 lines.print(f"  {word}: {_percent(lost, count)}")
     for text in spoiled(policy, tables):
@@ -66,6 +71,12 @@ def spoiled(policy: Policy, tables: Sequence[TableLosses]) -> list[str]:
                 told += [
                     f"{lost.name}.{column.name}: {text}" for text in _of_column(table.column(column.name), column, lost)
                 ]
+        if lost.spoils(lost.unread):
+            share = _percent(lost, lost.unread)
+            told.append(
+                f"{lost.name}: {share} of the rows hold bytes that are no UTF-8, and are dropped. Write the file anew: "
+                "iconv -f latin1 -t utf-8 OLD > NEW, with the encoding that it has."
+            )
         if lost.spoils(lost.no_unit):
             share = _percent(lost, lost.no_unit)
             told.append(f"{lost.name}: {share} of the rows have no {table.unit} that can be read, and are dropped.")

@@ -13,6 +13,7 @@ from __future__ import annotations
 from discreet.checks.attacks.averaging import Averaging, averaging
 from discreet.checks.attacks.differencing import Differencing, Target, differencing
 from discreet.checks.attacks.disclosure import background_knowledge, composition, homogeneity
+from discreet.checks.attacks.downcoding import Downcoding, downcode
 from discreet.checks.attacks.linkage import Linkage, link
 from discreet.checks.attacks.membership import Estimator, Inference, Membership, infer_membership
 from discreet.checks.attacks.outcome import Outcome
@@ -23,6 +24,7 @@ from discreet.checks.attacks.tracing import Tracing, draw_tracing, predicted_tra
 __all__ = [
     "Averaging",
     "Differencing",
+    "Downcoding",
     "Estimator",
     "Inference",
     "Linkage",
@@ -37,6 +39,7 @@ __all__ = [
     "background_knowledge",
     "composition",
     "differencing",
+    "downcode",
     "draw_tracing",
     "generate_search_logs",
     "homogeneity",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from discreet.checks.attacks.outcome import Outcome
-from discreet.errors import BudgetError, ParameterError
+from discreet.errors import BudgetError, DiscreetError, ParameterError
 from discreet.exact import integer
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 
@@ -184,6 +184,14 @@ def _answer(count: Count, subset: NDArray[np.bool_]) -> float:
         answer = float(count(subset))
     except BudgetError:
         return np.nan
+    except DiscreetError:
+        raise
+    except Exception as error:
+        msg = (
+            f"count raised {type(error).__name__} for a subset of {int(subset.sum())} people; it must return a number, "
+            "or raise BudgetError where nothing is left."
+        )
+        raise ParameterError(msg) from error
     if not np.isfinite(answer):
         msg = "count answered no finite number; it must return one, or raise BudgetError."
         raise ParameterError(msg)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from discreet.checks.audits.black_box import audit
+from discreet.checks.audits.black_box import audit_releases
 from discreet.checks.audits.enumerated import audit_exactly
 from discreet.errors import ParameterError
 from discreet.noise import SYSTEM, BitSource
@@ -142,7 +142,7 @@ class Case:
         >>> cases()["laplace"][0].audit(draws=2000, confidence="0.999999999").refuted
         False
         """
-        return audit(
+        return audit_releases(
             lambda count, source: self.draw(self.mechanism, self.first, count, source),
             lambda count, source: self.draw(self.mechanism, self.second, count, source),
             claim=self.claim,

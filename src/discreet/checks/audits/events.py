@@ -108,12 +108,13 @@ def cut(first: Outputs, second: Outputs) -> Cells:
     return Cells(None, np.unique(np.quantile(places, np.arange(1, CELLS) / CELLS)))
 
 
-def choose(over: Outputs, under: Outputs, *, delta: float, error: float) -> Event:
+def choose(over: Outputs, under: Outputs, *, delta: float, error: float, lines: bool = False) -> Event:
     """Choose the event that is likely for `over` and unlikely for `under`, so that counting it will prove most.
 
     By Neyman & Pearson the best events collect outcomes in the order of their likelihood ratio. So cells are ordered by
     their ratio in the sample, less its standard error, which keeps rare cells from coming first by luck; to the sets
-    that begin this order come the half-lines. Taken is the set whose frequencies prove the largest epsilon.
+    that begin this order come the half-lines, alone if the outputs are scores (`lines`). Taken is the set whose
+    frequencies prove the largest epsilon.
 
     >>> str(choose(np.array([0, 1, 1] * 99), np.array([0, 0, 1] * 99), delta=0.0, error=0.1))
     'output is 1'
@@ -124,7 +125,8 @@ def choose(over: Outputs, under: Outputs, *, delta: float, error: float) -> Even
     ratios = np.log(tops + 0.5) - np.log(lows + 0.5) - np.sqrt(1 / (tops + 0.5) + 1 / (lows + 0.5))
     line = np.arange(cells.count)
     best, taken = -math.inf, line[:1]
-    for order in (np.argsort(-ratios, kind="stable"), line, line[::-1]):
+    by_ratio = () if lines else (np.argsort(-ratios, kind="stable"),)
+    for order in (*by_ratio, line, line[::-1]):
         highs, counts = np.cumsum(tops[order]), np.cumsum(lows[order])
         for end in np.flatnonzero(tops[order]):
             proven = chance_at_least(int(highs[end]), len(over), error) - delta

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from discreet.checks.audits.bounds import chance_at_least, chance_at_most
+from discreet.checks.audits.guessing import expected_right, gaussian_misses, misses_of, too_many_right
+from discreet.checks.audits.result import Assumed, keep_audit, read_assumed
 from discreet.errors import ParameterError
 from discreet.exact import float_down, float_up, integer, rational, shown
 from discreet.noise import SYSTEM, BitSource, uniform_integer
@@ -20,16 +22,19 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
+    from discreet.ledgers import Ledger
     from discreet.privacy import Curve
 
-__all__ = ["OneRun", "audit_one_run", "guesses_are_too_good"]
+__all__ = ["OneRun", "Run", "audit_one_run", "guesses_are_too_good"]
 
 Run: TypeAlias = "Callable[[NDArray[np.bool_], BitSource], ArrayLike]"
 """Runs once with the canaries that are in, and gives each canary a score, larger where it was rather in."""
 
-SHARES = (1.0, 0.5, 0.2, 0.05)
-"""Of how many canaries something is guessed, as shares of all, unless the caller says."""
-HALVINGS = 60
+SHARES = (1.0, 0.8, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02)
+"""Of how many canaries something may be guessed, as shares of all, unless the caller says."""
+HALVINGS = 40
+MOST_EPSILON = 64.0
+LEAST_MU, MOST_MU = 1e-6, 32.0
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,8 @@ class OneRun:
 
     >>> import discreet.privacy as p
     >>> tell = lambda included, bits: included
-    >>> print(audit_one_run(tell, 1000, claim=p.pure(epsilon=1)))
-    refuted: epsilon > 4.7 in one run with 1000 canaries, claimed 1 (confidence 0.95, 500 of 500 guesses right)
+    >>> print(audit_one_run(tell, 1000, claim=p.pure(epsilon=1), guesses=200))
+    refuted: epsilon > 4 in one run with 1000 canaries, claimed 1 (confidence 0.95, 200 of 200 guesses right)
     """
 
     claim: Curve
@@ -56,13 +61,17 @@ class OneRun:
     refuted: bool
     rates: tuple[tuple[float, float], ...]
     """Observed false and true positive rates, for all thresholds of the scores."""
+    assumed: Assumed = Assumed.NOTHING
+    name: str = ""
 
     def __str__(self) -> str:
         verdict = "refuted" if self.refuted else "not refuted"
         short = f"; at best {self.reach:.3g} could be shown" if self.reach <= self.claimed else ""
+        title = f"{self.name}: " if self.name else ""
         return (
-            f"{verdict}: epsilon > {self.epsilon:.2g} in one run with {self.canaries} canaries, claimed "
-            f"{self.claimed:.3g} (confidence {self.confidence:g}, {self.right} of {self.guesses} guesses right{short})"
+            f"{title}{verdict}: epsilon > {self.epsilon:.2g} in one run with {self.canaries} canaries, claimed "
+            f"{self.claimed:.3g} (confidence {self.confidence:g}, {self.right} of {self.guesses} guesses right"
+            f"{', if the noise is Gaussian' if self.assumed is Assumed.GAUSSIAN else ''}{short})"
         )
 
     def record(self) -> dict[str, Any]:
@@ -76,6 +85,20 @@ class OneRun:
         record = {name: getattr(self, name) for name in names} | {"claim": self.claim.record()}
         return record | {"claimed": None if math.isinf(self.claimed) else self.claimed}
 
+    def keep(self, ledger: Ledger) -> str:
+        """Write the result into a ledger, beside the claim, at cost 0; give the head of the ledger.
+
+        >>> import discreet.privacy as p
+        >>> from discreet.ledgers import MemoryLedger
+        >>> from discreet.tables import Policy
+        >>> ledger = MemoryLedger(Policy([], epsilon=1))
+        >>> _ = audit_one_run(lambda coins, bits: coins, 100, claim=p.pure(epsilon=1), name="a model").keep(ledger)
+        >>> [line.body["refuted"] for line in ledger.entries(kind="audit")]
+        [True]
+        """
+        counts = {"canaries": self.canaries, "guesses": self.guesses, "right": self.right}
+        return keep_audit(ledger, self.name or "one run", self.record(), **counts)
+
     def plot(self, axes: Axes | None = None) -> Axes:
         """Draw what the claim allows a test and what the scores' thresholds got (needs the extra `plot`).
 
@@ -83,14 +106,9 @@ class OneRun:
         >>> audit_one_run(lambda included, bits: included, 100, claim=p.pure(epsilon=1)).plot().get_ylabel()
         'true positive rate'
         """
-        from discreet.checks.audits.pictures import draw_audit
+        from discreet.checks.audits.pictures import draw_claim
 
-        many = self.canaries // 2
-        best = max(self.rates, key=lambda rates: rates[1] - rates[0])
-        error = (1 - self.confidence) / 2
-        low = chance_at_least(round(best[1] * many), many, error)
-        high = chance_at_most(round(best[0] * many), many, error)
-        drawn = draw_audit(self.claim, (low, high), refuted=self.refuted, axes=axes)
+        drawn = draw_claim(self.claim, axes)
         drawn.plot([alarm for alarm, _ in self.rates], [hit for _, hit in self.rates], label="observed")
         drawn.legend(loc="lower right")
         return drawn
@@ -127,15 +145,23 @@ def audit_one_run(  # noqa: PLR0913 - all but the run and the canaries are named
     delta: Number = 0,
     confidence: Number = "0.95",
     guesses: int | None = None,
+    assuming: Assumed | str = Assumed.NOTHING,
+    name: str = "",
     bits: BitSource = SYSTEM,
 ) -> OneRun:
     """Put each of `canaries` units into one run by a fair coin, guess from the scores who was in, and count.
 
-    A canary is a unit of the caller's making, such as an example with a wrong label; canaries are added or removed, and
-    all other data stay. As in the paper, half of the `guesses` say "in" of the largest scores and half "out" of the
-    smallest, nothing is said of the others, and equal scores are in random order. Few guesses are surer, many are more:
-    without `guesses`, all, a half, a fifth and a twentieth are tried, each wrong with a fourth of what the confidence
-    leaves, so that the best one counts. The lower bound is the largest epsilon that so many right guesses refute.
+    A canary is a unit of the caller's making, such as an example with a wrong label; canaries are added or removed (if
+    the claim is for change-one: exchanged for another unit), and all other data stay. Scores are made of what the run
+    releases, and never of the coins. As in the paper, half of the `guesses` say "in" of the largest scores and half
+    "out" of the smallest, nothing is said of the others, and equal scores are in random order.
+
+    Few guesses are surer, many are more. Without `guesses`, as many are made as would show most if the scores told as
+    much as the claim allows: that depends on the claim alone, and not on the scores, so that nothing is selected.
+
+    Half of what the confidence leaves is for `epsilon`, the largest that the right guesses refute (Steinke, Nasr,
+    Jagielski 2023); half for the claim's whole curve, which refutes it sooner (`discreet.checks.audits.guessing`). If
+    you vouch for Gaussian noise, all is for the largest Gaussian curve that they refute, and epsilon is that curve's.
 
     >>> import discreet.privacy as p
     >>> from discreet.noise import discrete_laplace
@@ -144,45 +170,93 @@ def audit_one_run(  # noqa: PLR0913 - all but the run and the canaries are named
     True
     """
     many = integer(canaries, name="canaries", least=10)
-    sure, chance = rational(confidence, name="confidence"), rational(delta, name="delta")
+    sure, chance, assumed = (
+        rational(confidence, name="confidence"),
+        rational(delta, name="delta"),
+        read_assumed(assuming),
+    )
     if not 0 < sure < 1:
         msg = f"confidence is {shown(confidence)}; it must lie between 0 and 1, such as 0.95."
         raise ParameterError(msg)
-    counts = [max(2, round(many * share)) for share in SHARES] if guesses is None else [guesses]
-    counts = [integer(count, name="guesses", least=2, most=many) // 2 * 2 for count in counts]
-    error, extra = float_down((1 - sure) / len(counts)), float_up(chance)
+    if not 0 <= chance < 1 or (assumed is Assumed.GAUSSIAN and not chance):
+        msg = f"delta is {shown(delta)}; it must be at least 0 and below 1, and of Gaussian noise above 0."
+        raise ParameterError(msg)
+    parts = 1 if assumed is Assumed.GAUSSIAN else 2
+    error, extra = float_down((1 - sure) / parts), float_up(chance)
+    test = _Test(many, extra, error, assumed)
+    if guesses is None:
+        count = _most_telling(claim, test)
+    else:
+        count = integer(guesses, name="guesses", least=2, most=many) // 2 * 2
     included = uniform_integer(2, size=many, bits=bits).astype(np.bool_)
     scores = np.asarray(run(included.copy(), bits), dtype=np.float64)
     if scores.shape != (many,) or np.isnan(scores).any():
         msg = f"run gave scores of shape {scores.shape}; it must give {many} numbers, one for each canary."
         raise ParameterError(msg)
     order = np.lexsort((uniform_integer(1 << 62, size=many, bits=bits), scores))
-    found = []
-    for count in counts:
-        half = count // 2
-        right = int(included[order[many - half :]].sum() + (~included[order[:half]]).sum())
-        found.append((_refuted_below(right, count, many, extra, error), count, right))
-    epsilon, count, right = max(found)
-    claimed = claim.epsilon(chance)
-    reach = max(_refuted_below(tried, tried, many, extra, error) for tried in counts)
+    half = count // 2
+    right = int(included[order[many - half :]].sum() + (~included[order[:half]]).sum())
+    epsilon, claimed = test.shown(right, count), claim.epsilon(chance)
+    beyond = parts == 2 and too_many_right(right, count, many, misses=misses_of(claim), error=error)
     return OneRun(
         claim=claim,
         delta=float(chance),
         confidence=float(sure),
         claimed=claimed,
         epsilon=epsilon,
-        reach=reach,
+        reach=test.shown(count, count),
         canaries=many,
         guesses=count,
         right=right,
-        refuted=epsilon > claimed,
+        refuted=beyond or epsilon > claimed,
         rates=_rates(scores, included),
+        assumed=assumed,
+        name=name,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """What is fixed before a run: of how many canaries, at which delta, wrong with which chance, assuming what."""
+
+    canaries: int
+    delta: float
+    error: float
+    assumed: Assumed
+
+    def shown(self, right: int, guesses: int) -> float:
+        """Return the epsilon that so many right guesses show."""
+        if self.assumed is Assumed.NOTHING:
+            return _refuted_below(right, guesses, self.canaries, self.delta, self.error)
+        from discreet.privacy import gaussian
+
+        low, high = 0.0, MOST_MU
+        if not self._breaks(right, guesses, LEAST_MU):
+            return 0.0
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._breaks(right, guesses, middle) else (low, middle)
+        return max(0.0, gaussian(sigma=1 / low).epsilon(self.delta) * (1 - 2**-30)) if low else 0.0
+
+    def _breaks(self, right: int, guesses: int, mu: float) -> bool:
+        return too_many_right(right, guesses, self.canaries, misses=gaussian_misses(mu), error=self.error)
+
+
+@lru_cache(maxsize=256)
+def _most_telling(claim: Curve, test: _Test) -> int:
+    """Choose the number of guesses from the claim alone: that with which a run as telling as it allows shows most."""
+    misses, worth = misses_of(claim), {}
+    for share in SHARES:
+        count = max(1, int(test.canaries * share / 2)) * 2
+        rate = expected_right(misses, count / test.canaries)
+        # Where no number of guesses shows anything of epsilon, as with a large delta, the curve is left to be tested.
+        worth[count] = test.shown(min(round(count * rate), count), count), (rate - 1 / 2) * math.sqrt(count), count
+    return max(worth, key=worth.__getitem__)
 
 
 def _refuted_below(right: int, guesses: int, canaries: int, delta: float, error: float) -> float:
     """Find the largest epsilon that is refuted, by halving: so many right guesses are likelier, the larger it is."""
-    low, high = 0.0, 64.0
+    low, high = 0.0, MOST_EPSILON
     if guesses_are_too_good(right, guesses, canaries, epsilon=low, delta=delta) > error:
         return 0.0
     for _ in range(HALVINGS):

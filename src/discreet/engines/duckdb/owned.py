@@ -21,7 +21,6 @@ from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from types import TracebackType
     from typing import Self
 
     from numpy.typing import NDArray
@@ -152,7 +151,5 @@ class OwnedTable:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()

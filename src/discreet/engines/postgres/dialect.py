@@ -13,7 +13,7 @@ from discreet.tables.kinds import LARGEST_FLOAT, SMALLEST_FLOAT, Kind
 
 if TYPE_CHECKING:
     from discreet.engines.sql.dialect import Binding
-    from discreet.plans.expressions import Like
+    from discreet.plans.expressions import Like, Matches
 
 __all__ = ["PostgresDialect"]
 
@@ -59,7 +59,7 @@ class PostgresDialect(Dialect):
                 "substr",
                 "sum",
             ),
-            *("translate", "trunc"),
+            *("replace", "split_part", "strpos", "timezone", "to_timestamp", "translate", "trunc"),
         }
     )
     types: ClassVar[dict[Kind, str]] = {
@@ -156,6 +156,14 @@ class PostgresDialect(Dialect):
         """LIKE gives up for good where a text ends before a piece was found, so it never tries a place again."""
         return Dialect.like(self, value, pattern)
 
+    def position(self, value: SQL, sought: str) -> SQL:
+        """There is a function for it."""
+        return cast(call("strpos", value, self.text(sought)), "bigint")
+
+    def found(self, value: SQL, pattern: Matches) -> SQL:
+        """Without references back a pattern runs in all states at once; a point is any character here."""
+        return call("regexp_like", value, string(pattern.written(start="^", end="$")))
+
     def octets(self, value: SQL) -> SQL:
         """There is a function for it."""
         return call("octet_length", value)
@@ -171,6 +179,10 @@ class PostgresDialect(Dialect):
     def days(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - the same for both
         """A difference of dates is a number of days."""
         return cast(binary("-", cast(value, "date"), cast(string("1970-01-01"), "date")), "bigint")
+
+    def timestamp_of(self, seconds: SQL) -> SQL:
+        """Whole seconds are exact doubles."""
+        return call("timezone", string("UTC"), call("to_timestamp", cast(seconds, "double precision")))
 
     def microseconds(self, value: SQL) -> SQL:
         """EXTRACT(EPOCH …) is an exact decimal."""

@@ -149,7 +149,7 @@ class Postgres(SQLEngine):
         except psycopg.errors.QueryCanceled:
             self._expired = True
             return None
-        except (psycopg.Error, OSError):  # or of who takes the rows: no space on the disk
+        except (psycopg.Error, OSError):  # or of whoever takes the rows: no space on the disk
             return None
 
     def close(self) -> None:
@@ -252,7 +252,7 @@ def _opened_store(
     reader: tuple[Connection[tuple[object, ...]], str],
     key: bytes | None,
 ) -> PostgresStore:
-    """Open a store for who reads tables from a schema."""
+    """Open a store for whoever reads tables from a schema."""
     import psycopg
 
     reading, source = reader

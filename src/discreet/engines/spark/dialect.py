@@ -12,7 +12,7 @@ from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
     from discreet.engines.sql.dialect import Binding
-    from discreet.plans.expressions import Like
+    from discreet.plans.expressions import Like, Matches
 
 __all__ = ["SparkDialect"]
 
@@ -62,6 +62,7 @@ class SparkDialect(Dialect):
             *("greatest", "isnan", "lead", "least", "ln", "max", "min", "monotonically_increasing_id", "nullif"),
             "octet_length",
             *("power", "regexp_like", "rint", "row_number", "sha2", "sqrt", "substring", "sum", "translate", "unhex"),
+            *("instr", "replace", "split_part", "timestamp_seconds"),
             *("try_validate_utf8", "unix_micros", *_CHECKED.values(), *(name for name, _ in _PARTS.values())),
         }
     )
@@ -154,6 +155,14 @@ class SparkDialect(Dialect):
         searched = "".join(rf"(?>.*?{piece})" for piece in middle)
         return call("regexp_like", value, self.text(rf"(?s)\A{head}{searched}.*{tail}\z"))
 
+    def position(self, value: SQL, sought: str) -> SQL:
+        """There is a function for it."""
+        return cast(call("instr", value, self.text(sought)), "BIGINT")
+
+    def found(self, value: SQL, pattern: Matches) -> SQL:
+        """The matcher goes back; the pattern counts the steps of that."""
+        return call("regexp_like", value, self.text("(?s)" + pattern.written(start=r"\A", end=r"\z")))
+
     def octets(self, value: SQL) -> SQL:
         """There is a function for it."""
         return call("octet_length", value)
@@ -177,6 +186,14 @@ class SparkDialect(Dialect):
     def later(self, value: SQL, days: int) -> SQL:
         """A sum of a date and a number is none here."""
         return call("date_add", value, number(days))
+
+    def date_of(self, days: SQL) -> SQL:
+        """A sum of a date and a number is none here."""
+        return call("date_add", cast(string("1970-01-01"), "DATE"), cast(days, "INT"))
+
+    def timestamp_of(self, seconds: SQL) -> SQL:
+        """In UTC."""
+        return cast(call("timestamp_seconds", seconds), "TIMESTAMP_NTZ")
 
     def microseconds(self, value: SQL) -> SQL:
         """Count microseconds from 1970, in UTC."""

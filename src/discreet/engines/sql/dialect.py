@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from discreet.engines.sql.words import SQL
-    from discreet.plans.expressions import Expression, Like
+    from discreet.plans.expressions import Expression, Like, Matches
     from discreet.plans.expressions.expression import Facts
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
@@ -354,6 +354,22 @@ class Dialect(ABC):
         """So many code points from a place on, counted from 1."""
         return call("substring", value, number(start), number(length))
 
+    @abstractmethod
+    def position(self, value: SQL, sought: str) -> SQL:
+        """The place of the first code point of the first occurrence, as a 64-bit integer; 0 if there is none."""
+
+    def replaced(self, value: SQL, sought: str, by: str) -> SQL:
+        """Every occurrence, from the left, by another text."""
+        return call("replace", value, self.text(sought), self.text(by))
+
+    def split_part(self, value: SQL, sought: str, place: int) -> SQL:
+        """What stands between two occurrences, counted from 1; empty behind the last."""
+        return call("split_part", value, self.text(sought), number(place))
+
+    @abstractmethod
+    def found(self, value: SQL, pattern: Matches) -> SQL:
+        """Tell whether a part of a text matches a pattern, in no more steps than it says."""
+
     def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:  # noqa: ARG002
         """A key in so short a type that the groups which are not known are few; None if there is none for it."""
         return None
@@ -373,6 +389,14 @@ class Dialect(ABC):
     def later(self, value: SQL, days: int) -> SQL:
         """A date so many days later, which is one of the calendar."""
         return binary("+", value, number(days))
+
+    def date_of(self, days: SQL) -> SQL:
+        """The date so many days after 1970, which is one of the calendar; NULL for NULL."""
+        return binary("+", cast(string("1970-01-01"), self.types[Kind.DATE]), cast(days, "INTEGER"))
+
+    @abstractmethod
+    def timestamp_of(self, seconds: SQL) -> SQL:
+        """The timestamp so many seconds after 1970, which is one of the calendar; NULL for NULL."""
 
     @abstractmethod
     def microseconds(self, value: SQL) -> SQL:

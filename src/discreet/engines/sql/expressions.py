@@ -18,6 +18,7 @@ from discreet.engines.sql.words import (
     case,
     clamp,
     is_null,
+    join,
     listed,
     negated,
     number,
@@ -218,6 +219,64 @@ def _substring(operation: e.Substring, cells: list[Cell], facts: Facts, rows: Wr
     return rows.dialect.substring(cells[0].sql, operation.start, operation.length)
 
 
+_SECOND, _DAY = 10**6, 24 * 60 * 60 * 10**6
+_FIRST_DAY = (EARLIEST - dt.date(1970, 1, 1)).days
+
+
+def _microseconds(_: e.Microseconds, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+    cell = cells[0]
+    if cell.kind is Kind.TIMESTAMP:
+        return rows.dialect.microseconds(cell.sql)
+    return binary("*", rows.dialect.days(cell.sql, Kind.DATE), rows.dialect.literal(_DAY, Kind.INTEGER))
+
+
+def _format_date(operation: e.FormatDate, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+    """Digits are cut from a number with a one before it: 1902 for '02' of year 902."""
+    dialect, cell = rows.dialect, Cell(rows.bind(cells[0].sql), cells[0].facts)
+    texts = []
+    for part, digits, names, text in operation.written:
+        if not part:
+            texts.append(dialect.text(text))
+            continue
+        value = rows.bind(dialect.date_part(part, cell.sql, cell.kind))
+        if names:
+            known = enumerate(names, start=1)
+            named = [(binary("=", value, dialect.literal(at, Kind.INTEGER)), dialect.text(name)) for at, name in known]
+            texts.append(case(*named, default=dialect.literal(None, Kind.TEXT)))
+        else:
+            long = dialect.to(binary("+", value, dialect.literal(10**digits, Kind.INTEGER)), Kind.TEXT)
+            texts.append(dialect.substring(long, 2, digits))
+    if all(not part for part, *_ in operation.written):  # nothing of the date, but NULL where it is
+        return case((is_null(cell.sql), dialect.literal(None, Kind.TEXT)), default=join("||", texts))
+    return join("||", texts)
+
+
+def _period(operation: e.Period, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+    """Count periods from one before the calendar, so that no number is negative; then back to the moment."""
+    dialect, days = rows.dialect, facts.kind is Kind.DATE
+    unit = _DAY if days else _SECOND
+    width, origin, first = operation.seconds * _SECOND, operation.ORIGIN * _SECOND, _FIRST_DAY * _DAY
+    start = origin - -(-(origin - first) // width) * width  # at or before the first moment of the calendar
+
+    def whole(value: int) -> SQL:
+        return dialect.literal(value // unit if days else value, Kind.INTEGER)
+
+    count = dialect.days(cells[0].sql, Kind.DATE) if days else dialect.microseconds(cells[0].sql)
+    since = dialect.whole("//", binary("-", count, whole(start)), whole(width), rows)
+    begun = rows.bind(binary("+", binary("*", since, whole(width)), whole(start)))
+    inside = case((binary(">=", begun, whole(first)), begun), default=dialect.literal(None, Kind.INTEGER))
+    if days:
+        return dialect.date_of(inside)
+    return dialect.timestamp_of(dialect.whole("//", inside, dialect.literal(_SECOND, Kind.INTEGER), rows))
+
+
+def _moment_of(operation: e.MomentOf, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+    x = rows.bind(cells[0].sql)
+    ends = [rows.dialect.literal(end, Kind.INTEGER) for end in operation.ends]
+    known = case((between(x, *ends), x), default=rows.dialect.literal(None, Kind.INTEGER))
+    return rows.dialect.date_of(known) if operation.kind is Kind.DATE else rows.dialect.timestamp_of(known)
+
+
 def _days_between(_: e.DaysBetween, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     start, end = (rows.dialect.days(cell.sql, cell.kind) for cell in cells)
     return binary("-", end, start)
@@ -309,6 +368,14 @@ _RULES: dict[type, _Rule] = {
     e.Concat: lambda _, cells, __, ___: binary("||", cells[0].sql, cells[1].sql),
     e.Substring: _substring,
     e.Like: _like,
+    e.Position: lambda node, cells, _, rows: rows.dialect.position(cells[0].sql, node.sought),
+    e.Replace: lambda node, cells, _, rows: rows.dialect.replaced(cells[0].sql, node.sought, node.by),
+    e.SplitPart: lambda node, cells, _, rows: rows.dialect.split_part(cells[0].sql, node.sought, node.place),
+    e.Matches: lambda node, cells, _, rows: rows.dialect.found(cells[0].sql, node),
+    e.Microseconds: _microseconds,
+    e.FormatDate: _format_date,
+    e.Period: _period,
+    e.MomentOf: _moment_of,
     e.DatePart: lambda node, cells, _, rows: rows.dialect.date_part(node.part, cells[0].sql, cells[0].kind),
     e.DateTrunc: lambda node, cells, _, rows: rows.dialect.date_trunc(node.unit, cells[0].sql, cells[0].kind),
     e.DaysBetween: _days_between,

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
+from discreet.engines.loan import NAMED
+from discreet.engines.sql.relations import UNIT
 from discreet.engines.sql.statements import known_places, written
 from discreet.engines.sql.words import alias, column, select
 from discreet.plans.extract import code_book
 from discreet.plans.nodes import GroupKey
+from discreet.plans.refusals import refuse
 from discreet.tables.kinds import Kind, as_number
 
 if TYPE_CHECKING:
@@ -30,15 +33,25 @@ if TYPE_CHECKING:
 __all__ = ["lent_arrays", "lent_text"]
 
 
-def lent_text(extract: Extract, emitter: Emitter) -> str:
-    """Write the rows of an extract in the order of their units: each cell as it is read, then the unit's number."""
-    child, coded = emitter.coded(extract.node)
+def lent_text(extract: Extract, emitter: Emitter, *, named: bool = False) -> str:
+    """Write the rows of an extract in the order of their units: each cell as it is read, then the unit's number.
+
+    With `named` the unit as text comes last; it must have a column.
+    """
+    child, coded = emitter.coded(extract.node, named=named)
+    if named and child.unit is None:
+        refuse(
+            "rows",
+            why="Each row is a unit of its own here, and cannot be recognized when it is read again.",
+            instead="a table whose policy names the column of the unit.",
+        )
     cells = [
         alias(_cell(column(name), facts, emitter.dialect), f"r{place}")
         for place, (name, facts) in enumerate(zip(child.names.values(), extract.schema.values(), strict=True))
     ]
     unit = f"r{len(cells)}"
-    query = emitter.dialect.layered(select([*cells, alias(column("n"), unit)], coded))
+    last = [alias(emitter.dialect.to(column(UNIT), Kind.TEXT), f"r{len(cells) + 1}")] if named else []
+    query = emitter.dialect.layered(select([*cells, alias(column("n"), unit), *last], coded))
     query.set("order", exp.Order(expressions=[exp.Ordered(this=column(unit), nulls_first=None)]))
     return written(query, emitter.dialect)
 
@@ -52,8 +65,10 @@ def _cell(value: SQL, facts: Facts, dialect: Dialect) -> SQL:
 
 def lent_arrays(extract: Extract, result: Columns) -> Arrays:
     """Read what the statement gave: the units from 0 on, and of each column its cells and where they are missing."""
-    *cells, units = result
+    *cells, units = result[: len(extract.schema) + 1]
     columns = {name: _read(column, facts) for column, (name, facts) in zip(cells, extract.schema.items(), strict=True)}
+    for names in result[len(extract.schema) + 1 :]:
+        columns[NAMED] = np.array(names, dtype=object), np.zeros(len(names), dtype=bool)
     return np.asarray(units, dtype=np.int64) - 1, columns
 
 

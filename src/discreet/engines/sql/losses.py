@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -86,6 +86,8 @@ class TableLosses:
     """Rows whose unit is missing or cannot be read; they are dropped."""
     cut: int = 0
     """Rows beyond `rows_per_unit`; they are dropped."""
+    unread: int = 0
+    """Rows of a file of text with bytes that are no UTF-8; questions that read such a column drop them."""
     near: int = 0
     """Units, in all tables of their kind, that another differs from in spaces, case or the way a number is written."""
 
@@ -108,15 +110,21 @@ def losses(
     texts = [kind for kind, of in kinds.items() if of is Kind.TEXT]
     statements = [
         *(_cells_text(table, emitter) for table in tables),
+        *(_rows_text(table, emitter) for table in tables),
         *(_cut_text(table, emitter) for table in limited),
         *(_near_text([table for table in tables if table.unit_kind == kind], emitter) for kind in texts),
     ]
     counts = iter([[int(str(cells[0])) for cells in columns] for columns in execute(statements)])
     cells = {table.name: next(counts) for table in tables}
+    stored = {table.name: next(counts)[0] for table in tables}
     cut = {table.name: next(counts)[0] for table in limited}
     near = {kind: ids - different for kind, (ids, different) in zip(texts, counts, strict=True)}
     return tuple(
-        _table_losses(table, cells[table.name], cut.get(table.name, 0), near.get(table.unit_kind, 0))
+        replace(
+            _table_losses(table, cells[table.name], max(0, stored[table.name] - cells[table.name][0])),
+            cut=cut.get(table.name, 0),
+            near=near.get(table.unit_kind, 0),
+        )
         for table in tables
     )
 
@@ -124,7 +132,7 @@ def losses(
 _COUNTED = tuple(node.name for node in fields(ColumnLosses)[1:])
 
 
-def _table_losses(table: Table, cells: list[int], cut: int, near: int) -> TableLosses:
+def _table_losses(table: Table, cells: list[int], unread: int) -> TableLosses:
     """Name the counts of a table's statements."""
     rows, *parts = cells
     width = len(_COUNTED)
@@ -133,7 +141,12 @@ def _table_losses(table: Table, cells: list[int], cut: int, near: int) -> TableL
         for place, declared in enumerate(table.columns)
     )
     no_unit = sum(declared.null + declared.unreadable for declared in columns if declared.name == table.unit)
-    return TableLosses(table.name, rows, columns, no_unit, cut, near)
+    return TableLosses(table.name, rows + unread, columns, no_unit, unread=unread)
+
+
+def _rows_text(table: Table, emitter: Emitter) -> str:
+    """Write the question how many rows there are, whatever is in them: no column is read."""
+    return emitter.dialect.written(select([alias(count_rows(), "n")], emitter.raw(table).source))
 
 
 def _cells_text(table: Table, emitter: Emitter) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.sql.dialect import Unread
 from discreet.engines.sql.expressions import converted
-from discreet.engines.sql.words import SQL, all_of, binary, call, case, clamp, is_null, listed, not_null
+from discreet.engines.sql.words import SQL, all_of, binary, call, case, clamp, is_null, listed, not_null, string
 from discreet.errors import ParameterError, QueryRefused
 from discreet.exact import float_down, float_up
 from discreet.plans.expressions import Cast
@@ -44,7 +44,7 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
         return _listed(column, _clamped(column, number, rows), rows)
     if kind is Kind.TEXT and not unit and (column.trimmed or column.kind is not Kind.TEXT):
         value = rows.dialect.trimmed(value)
-        value = rows.dialect.lower(value) if column.kind is Kind.BOOLEAN else value  # pandas writes True and False
+        value = _truth(rows.bind(rows.dialect.lower(value))) if column.kind is Kind.BOOLEAN else value
     if kind is Kind.FLOAT:
         value = rows.dialect.read_float(value, rows)
         if unit and column.kind is Kind.INTEGER:  # rounding would make one unit of two
@@ -53,6 +53,13 @@ def read_cell(column: Column, raw: SQL, stored: str, rows: Writing, *, unit: boo
             value = case((whole, x), default=rows.dialect.literal(None, Kind.FLOAT))
     value = _shortened(column, converted(value, kind, column.kind, rows), kind, rows, unit=unit)
     return _listed(column, _clamped(column, value, rows), rows)
+
+
+def _truth(text: SQL) -> SQL:
+    """Write 1 and 0, as many files hold truth values, as words; pandas writes 1.0 where others are missing."""
+    spelled = {"true": ("1", "1.0"), "false": ("0", "0.0")}
+    digits = [(binary("=", text, string(number)), string(word)) for word, given in spelled.items() for number in given]
+    return case(*digits, default=text)
 
 
 _WHOLE = "[+-]?[0-9]{1,18}[.]0{1,18}"

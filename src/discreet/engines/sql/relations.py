@@ -23,6 +23,8 @@ from discreet.engines.sql.words import (
     all_of,
     binary,
     call,
+    case,
+    cast,
     column,
     is_null,
     negated,
@@ -41,6 +43,7 @@ from discreet.plans.nodes import (
     JoinKind,
     Keep,
     Node,
+    Numbered,
     PerUnit,
     Project,
     Scan,
@@ -48,6 +51,7 @@ from discreet.plans.nodes import (
     UnionAll,
 )
 from discreet.plans.refusals import refuse
+from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -151,6 +155,7 @@ class Emitter:
             PerUnit: self._per_unit,
             BoundRows: self._bound_rows,
             BoundGroups: self._bound_groups,
+            Numbered: self._numbered,
         }
 
     def raw(self, table: Table) -> Raw:
@@ -407,9 +412,10 @@ class Emitter:
         """Write the rows with their ranks, as r."""
         return self._hashed(child, rank)
 
-    def coded(self, node: Node) -> tuple[Relation, exp.Select]:
+    def coded(self, node: Node, *, named: bool = False) -> tuple[Relation, exp.Select]:
         """Write rows with their units numbered from 1 on, as n: by a keyed hash, so that the numbers tell nothing.
 
+        With `named` the unit itself comes last, for a method that counts its rows over several readings.
         Two units with the same hash, by chance, are told apart by themselves. Where each row is a unit, its hash is
         that of its cells: rows that are alike have any of their numbers.
         """
@@ -424,7 +430,8 @@ class Emitter:
             place = over(call("row_number"), [], [column("r")])
             hashed = rank("unit", first, others, self._key, rows)
         ranked = select([*(column(name) for name in child.columns), alias(hashed, "r")], rows.computed())
-        return child, select([*(column(name) for name in child.names.values()), alias(place, "n")], ranked)
+        own = [column(UNIT)] if named else []
+        return child, select([*(column(name) for name in child.names.values()), alias(place, "n"), *own], ranked)
 
     def led(self, child: Relation) -> exp.Select:
         """Write the rows with the leads of their ranks, as r."""
@@ -440,6 +447,21 @@ class Emitter:
         unit = self._unit(child)
         names = child.names
         return [unit if names[name] == child.own else rows.cell(Column(name)) for name in child.schema]
+
+    def _numbered(self, node: Numbered) -> Relation:
+        """Number each unit's rows by the columns that are named and then by all cells: NULL last, as 1 behind 0."""
+        child = self._with_unit(node.child, "ROW_NUMBER")
+        names = child.names
+        given = [(names[name], falling) for name, falling in node.order]
+        order: list[SQL] = []
+        for name, falling in (*given, *((name, False) for name in names.values())):
+            missing = case((is_null(column(name)), number(1)), default=number(0))
+            order += [missing, exp.Ordered(this=column(name), desc=True) if falling else column(name)]
+        columns = [column(name) for name in child.columns]
+        place = over(call("row_number"), [column(UNIT), *(column(names[name]) for name in node.keys)], order)
+        numbered = alias(cast(place, self.dialect.types[Kind.INTEGER]), f"c{len(names)}")
+        schema = {**child.schema, node.name: replace(node.schema[node.name], bounds=Bounds(1, None))}
+        return Relation(select([*columns, numbered], child.query), schema, child.unit)
 
     def _bound_groups(self, node: BoundGroups) -> Relation:
         if node.child.rows == 1:

@@ -34,7 +34,6 @@ from discreet.plans.refusals import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import TracebackType
     from typing import Self
 
     from discreet.engines.engine import Prepared
@@ -280,9 +279,17 @@ class SQLEngine(ABC):
             raise ParameterError(msg)
         return question._statements  # noqa: SLF001 - of this module
 
-    def lend(self, extract: Extract, ledger: Ledger, analyst: str | None = None, purpose: str | None = None) -> Loan:
+    def lend(
+        self,
+        extract: Extract,
+        ledger: Ledger,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        *,
+        named: bool = False,
+    ) -> Loan:
         """Write the statement for rows, or refuse them; they are read against a reservation of the ledger."""
-        text = lent_text(extract, self._emitter)
+        text = lent_text(extract, self._emitter, named=named)
 
         def rows(take: Callable[[Arrays], None], *, whole: bool) -> None:
             def read(columns: Columns) -> None:
@@ -344,9 +351,7 @@ class SQLEngine(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -206,8 +206,10 @@ def listed(value: SQL, choices: list[SQL]) -> SQL:
 
 
 def over(function: SQL, partition: list[SQL], order: list[SQL]) -> SQL:
-    """Call a window function."""
-    ordered = [exp.Ordered(this=_own(part), nulls_first=None) for part in order]
+    """Call a window function; what is to fall says so itself."""
+    ordered = [
+        part if isinstance(part, exp.Ordered) else exp.Ordered(this=_own(part), nulls_first=None) for part in order
+    ]
     return exp.Window(
         this=function,
         partition_by=[_own(part) for part in partition],

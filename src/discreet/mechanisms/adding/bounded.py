@@ -71,6 +71,10 @@ class SplitSums(NoisySums[Any, Any]):
 
     __slots__ = ()
 
+    no_error_because: ClassVar[str] = (
+        "the error depends on the number of rows, which is private; a release has a ± from its noisy number."
+    )
+
     size: int | None
     neighbors: Relation
 
@@ -83,11 +87,6 @@ class SplitSums(NoisySums[Any, Any]):
     def _noisy(self) -> NoisyNumbers:
         """The noise alone: what a ± is made of."""
         return NoisyNumbers((), (self.noise,))
-
-    @property
-    def no_error_because(self) -> str:
-        """The number of rows is private."""
-        return "the error depends on the number of rows, which is private; a release has a ± from its noisy number."
 
     def _assumed(self, grids: str) -> tuple[str, ...]:
         """One row per unit, and public bounds."""
@@ -368,10 +367,6 @@ class PairedColumns(SplitSums):
     def assumed(self) -> tuple[str, ...]:
         """One row per unit, and public bounds."""
         return self._assumed("grids")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: the error depends on the number of rows and on both means; each release has its own."""
-        del confidence
 
     def _sums(self, value: tuple[ArrayLike, ArrayLike]) -> list[int]:
         columns = [read_column(column) for column in read_pair(value, "first column, second column")]

@@ -75,8 +75,11 @@ class NoisyNumbers:
         return self._known[terms, confidence]
 
     def least_count(self, terms: Terms) -> float:
-        """What a noisy count must exceed to say something: 1, and what noise alone reaches with probability 0.95."""
-        return max(self.reach(terms, 0.95), 1.0)
+        """What a noisy count must exceed to say something: 1/2, and what noise alone reaches with probability 0.95.
+
+        One row counts where there is next to no noise; no row is less than half of one.
+        """
+        return max(self.reach(terms, 0.95), 0.5)
 
 
 def rounding_of(terms: Terms) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.mechanisms.choosing.choice import ScoredChoice
 from discreet.mechanisms.choosing.scores import (
     checked_candidates,
     gap_bound,
@@ -13,14 +14,11 @@ from discreet.mechanisms.choosing.scores import (
     private_scores,
     require_monotone,
     scored,
-    selection_scale,
 )
-from discreet.mechanisms.inputs.parameters import read_positive
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, lottery
-from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy import NeighborRelation, curves
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ __all__ = ["Exponential", "exponential"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Exponential(Mechanism["ArrayLike", object]):
+class Exponential(ScoredChoice["ArrayLike", object]):
     r"""Choose candidate i with probability proportional to weight_i * exp(score_i / scale).
 
     Privacy. scale = 2 sensitivity / epsilon. If one unit moves every score by at most the sensitivity s, then
@@ -87,43 +85,18 @@ class Exponential(Mechanism["ArrayLike", object]):
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
         relation = require_relation(neighbors)
-        for name, value in (
-            ("sensitivity", read_positive(sensitivity, "sensitivity", zero="scores that no unit moves need no noise")),
-            ("epsilon", read_positive(epsilon, "epsilon", zero="every candidate would be equally likely")),
-            ("monotone", require_monotone(relation, monotone=monotone)),
-            ("neighbors", relation),
-        ):
-            object.__setattr__(self, name, value)
-
-    @property
-    def scale(self) -> Fraction:
-        """What scores are divided by."""
-        return selection_scale(self.sensitivity, self.epsilon, monotone=self.monotone)
-
-    @property
-    def claim(self) -> Pure:
-        """Epsilon."""
-        return Pure(self.epsilon, neighbors=self.neighbors)
+        assign(
+            self,
+            sensitivity=read_positive(sensitivity, "sensitivity", zero="scores that no unit moves need no noise"),
+            epsilon=read_positive(epsilon, "epsilon", zero="every candidate would be equally likely"),
+            monotone=require_monotone(relation, monotone=monotone),
+            neighbors=relation,
+        )
 
     @property
     def privacy(self) -> Curve:
         """The curve of bounded range."""
         return curves.exponential(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """The scores' sensitivity, and that they are monotone."""
-        way = " and moves all of them the same way" if self.monotone else ""
-        return (f"{movers(self.neighbors)} moves each score by at most {self.sensitivity}{way}.",)
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: a candidate has no distance; `score_gap` bounds how far its score is below the best."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """A candidate is no number."""
-        return "a candidate has no distance from the best one; score_gap(candidates) bounds what its score lacks."
 
     def score_gap(self, candidates: SupportsIndex, confidence: float = 0.95, *, best: SupportsIndex = 1) -> float:
         """Return how far below the best score the chosen one stays, where `best` candidates share the best score.

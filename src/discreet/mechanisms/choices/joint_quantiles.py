@@ -12,13 +12,13 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.choices.quantiles import points_of, read_shares
+from discreet.mechanisms.choosing.choice import ExponentialChoice
 from discreet.mechanisms.choosing.joint import toss_product
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.inputs.parameters import assign, read_positive
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, lottery, uniform_integer
-from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Grid, Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["JointQuantiles"]
@@ -44,7 +43,7 @@ _FARTHEST = -700.0
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"]):
+class JointQuantiles(ExponentialChoice["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"]):
     r"""Release several quantiles by one exponential mechanism over all rising tuples of points of a coarse grid.
 
     Privacy. With p_1, …, p_(m+1) the shares between neighboring quantiles and n_j the number of rows between points
@@ -80,6 +79,13 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
     )
     accuracy: ClassVar[str] = "all misses together at most 2 sensitivity / epsilon * ln(tuples / (1 - confidence)) rows"
     source: ClassVar[str] = "Gillenwater, Joseph & Kulesza 2021, arXiv:2102.08244"
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the bounds and the grid were not read from the rows.",
+    )
+    no_error_because: ClassVar[str] = (
+        "how far apart rows lie is private, and with it how far a missed rank is from the true value."
+    )
 
     qs: tuple[Fraction, ...]
     lower: Fraction
@@ -126,30 +132,6 @@ class JointQuantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.in
         unit, shares = self._shares
         moved = unit - min(shares) if self.neighbors.relation is NeighborRelation.ADD_REMOVE else unit
         return 2 * 2 * moved * group_size(self.neighbors) / self.epsilon
-
-    @property
-    def claim(self) -> Pure:
-        """Epsilon."""
-        return Pure(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of bounded range."""
-        return curves.exponential(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds and the grid were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: how far ranks are from values depends on the rows."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """Ranks could be bounded, values not."""
-        return "how far apart rows lie is private, and with it how far a missed rank is from the true value."
 
     def release(
         self, value: ArrayLike, *, bits: BitSource = SYSTEM

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.mechanisms.choices.noisy_max import NoisyMax
+from discreet.mechanisms.choosing.choice import PricedChoice
 from discreet.mechanisms.choosing.scores import read_names
-from discreet.mechanisms.inputs.parameters import read_positive
+from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.inputs.rows import codes, listed
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy import NeighborRelation, curves
 from discreet.privacy.relations import group_size, require_relation
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ __all__ = ["Mode"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Mode(Mechanism["Iterable[Hashable]", object]):
+class Mode(PricedChoice["Iterable[Hashable]", object]):
     """Release the most frequent of a public list of values, by permute-and-flip on their counts.
 
     Privacy. The score of a candidate is its number of rows, one row per unit. Under add/remove one unit raises or
@@ -52,6 +52,10 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
     )
     accuracy: ClassVar[str] = "count of the mode - count <= scale * ln(candidates / (1 - confidence))"
     source: ClassVar[str] = "McKenna & Sheldon 2020, arXiv:2010.12603"
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the candidates were not read from the rows.")
+    no_error_because: ClassVar[str] = (
+        "a value has no distance from the mode; count_gap() bounds how many rows fewer it may have."
+    )
 
     candidates: tuple[Hashable, ...]
     epsilon: Fraction
@@ -64,10 +68,8 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
         epsilon: Number,
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
-        names = read_names(candidates)
-        object.__setattr__(self, "candidates", names)
-        object.__setattr__(self, "epsilon", read_positive(epsilon, "epsilon", zero="all would be equally likely"))
-        object.__setattr__(self, "neighbors", require_relation(neighbors))
+        price = read_positive(epsilon, "epsilon", zero="all would be equally likely")
+        assign(self, candidates=read_names(candidates), epsilon=price, neighbors=require_relation(neighbors))
 
     @property
     def _race(self) -> NoisyMax:
@@ -76,28 +78,9 @@ class Mode(Mechanism["Iterable[Hashable]", object]):
         return NoisyMax(1, epsilon=self.epsilon / group_size(self.neighbors), monotone=monotone, neighbors=relation)
 
     @property
-    def claim(self) -> Pure:
-        """Epsilon."""
-        return Pure(self.epsilon, neighbors=self.neighbors)
-
-    @property
     def privacy(self) -> Curve:
         """The curve of permute-and-flip, which is the worst pure one, so that it holds for groups too."""
         return curves.permute_and_flip(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public candidates."""
-        return ("a unit owns one row.", "the candidates were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: a value has no distance; `count_gap` bounds how far its count is below the largest."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """A value is no number."""
-        return "a value has no distance from the mode; count_gap() bounds how many rows fewer it may have."
 
     def count_gap(self, confidence: float = 0.95, *, best: SupportsIndex = 1) -> float:
         """Return how many rows fewer than the mode the released value has at most, with this probability.

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.exact import float_up, integer
 from discreet.exact.rational import read_choice
+from discreet.mechanisms.choosing.choice import ScoredChoice
 from discreet.mechanisms.choosing.scores import (
     checked_candidates,
     gap_bound,
     private_scores,
     require_monotone,
-    selection_scale,
 )
-from discreet.mechanisms.inputs.parameters import miss, read_positive
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.inputs.parameters import assign, miss, read_positive
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, exponential_race, gumbel_race, laplace_race
-from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy import NeighborRelation, curves
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ _RACES = {
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class NoisyMax(Mechanism["ArrayLike", object]):
+class NoisyMax(ScoredChoice["ArrayLike", object]):
     r"""Add noise to every score and release which is the largest, and nothing else.
 
     Privacy. Fix the noise of all candidates but i. Then i wins when its own noise exceeds some t. A neighbor's scores
@@ -107,24 +105,14 @@ class NoisyMax(Mechanism["ArrayLike", object]):
         neighbors: Relation = NeighborRelation.ADD_REMOVE,
     ) -> None:
         relation = require_relation(neighbors)
-        for name, value in (
-            ("sensitivity", read_positive(sensitivity, "sensitivity", zero="scores that no unit moves need no noise")),
-            ("epsilon", read_positive(epsilon, "epsilon", zero="every candidate would be equally likely")),
-            ("noise", read_choice(RaceNoise, noise, "noise")),
-            ("monotone", require_monotone(relation, monotone=monotone)),
-            ("neighbors", relation),
-        ):
-            object.__setattr__(self, name, value)
-
-    @property
-    def scale(self) -> Fraction:
-        """The scale of the noise on each score."""
-        return selection_scale(self.sensitivity, self.epsilon, monotone=self.monotone)
-
-    @property
-    def claim(self) -> Pure:
-        """Epsilon."""
-        return Pure(self.epsilon, neighbors=self.neighbors)
+        assign(
+            self,
+            sensitivity=read_positive(sensitivity, "sensitivity", zero="scores that no unit moves need no noise"),
+            epsilon=read_positive(epsilon, "epsilon", zero="every candidate would be equally likely"),
+            noise=read_choice(RaceNoise, noise, "noise"),
+            monotone=require_monotone(relation, monotone=monotone),
+            neighbors=relation,
+        )
 
     @property
     def privacy(self) -> Curve:
@@ -134,21 +122,6 @@ class NoisyMax(Mechanism["ArrayLike", object]):
         if self.noise is RaceNoise.EXPONENTIAL:
             return curves.permute_and_flip(self.epsilon, neighbors=self.neighbors)
         return curves.pure(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """The scores' sensitivity, and that they are monotone."""
-        way = " and moves all of them the same way" if self.monotone else ""
-        return (f"{movers(self.neighbors)} moves each score by at most {self.sensitivity}{way}.",)
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: a candidate has no distance; `score_gap` bounds how far its score is below the best."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """A candidate is no number."""
-        return "a candidate has no distance from the best one; score_gap(candidates) bounds what its score lacks."
 
     def score_gap(self, candidates: SupportsIndex, confidence: float = 0.95, *, best: SupportsIndex = 1) -> float:
         """Return how far below the best score the chosen one stays, where `best` candidates share the best score.

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
 from discreet.exact import Grid, float_up, rational, shown
+from discreet.mechanisms.choosing.choice import ExponentialChoice
 from discreet.mechanisms.choosing.ranks import RankTarget, choose_point, ranked_rows
 from discreet.mechanisms.choosing.scores import gap_bound
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds, whole_numbers
-from discreet.mechanisms.inputs.parameters import read_positive
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["Quantile", "median", "quantile"]
@@ -32,7 +31,7 @@ _MOST_DENOMINATOR = 10**8  # ranks of a hundred billion rows still fit into 64 b
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Quantile(Mechanism["ArrayLike", "float | int"]):
+class Quantile(ExponentialChoice["ArrayLike", "float | int"]):
     r"""Release a q-quantile of a column: a point of a public grid, likelier the fewer rows it is from the rank q n.
 
     Privacy. Every grid point g between the bounds is a candidate. With B rows below g, E at g and A above, its score is
@@ -60,6 +59,13 @@ class Quantile(Mechanism["ArrayLike", "float | int"]):
     )
     accuracy: ClassVar[str] = "misses the rank by at most 2 sensitivity / epsilon * ln(points / (1 - confidence)) rows"
     source: ClassVar[str] = "Smith 2011, doi:10.1145/1993636.1993743; McSherry & Talwar 2007, doi:10.1109/FOCS.2007.41"
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the bounds and the grid were not read from the rows.",
+    )
+    no_error_because: ClassVar[str] = (
+        "how far apart rows lie is private; rank_error() bounds by how many rows the released point misses."
+    )
 
     q: Fraction
     lower: Fraction
@@ -80,15 +86,15 @@ class Quantile(Mechanism["ArrayLike", "float | int"]):
     ) -> None:
         low, high = read_bounds((lower, upper))
         points = default_grid(low, high, bits=_GRID_BITS) if grid is None else grid
-        for name, value in (
-            ("q", read_share(q)),
-            ("lower", low),
-            ("upper", high),
-            ("grid", Clamp.of(low, high, points).grid),
-            ("epsilon", read_positive(epsilon, "epsilon", zero="every point would be equally likely")),
-            ("neighbors", require_relation(neighbors)),
-        ):
-            object.__setattr__(self, name, value)
+        assign(
+            self,
+            q=read_share(q),
+            lower=low,
+            upper=high,
+            grid=Clamp.of(low, high, points).grid,
+            epsilon=read_positive(epsilon, "epsilon", zero="every point would be equally likely"),
+            neighbors=require_relation(neighbors),
+        )
 
     @property
     def _target(self) -> RankTarget:
@@ -98,30 +104,6 @@ class Quantile(Mechanism["ArrayLike", "float | int"]):
     def scale(self) -> Fraction:
         """How many rows farther from the rank make a point less likely by a factor e."""
         return self._target.scale(self.epsilon, self.neighbors) / self.q.denominator
-
-    @property
-    def claim(self) -> Pure:
-        """Epsilon."""
-        return Pure(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of bounded range."""
-        return curves.exponential(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds and the grid were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: how far a rank is from a value depends on the rows; `rank_error` counts rows."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """Ranks are bounded, values are not."""
-        return "how far apart rows lie is private; rank_error() bounds by how many rows the released point misses."
 
     def rank_error(self, confidence: float = 0.95) -> float:
         """Return by how many rows the released point misses the rank at most, with this probability, for any rows."""

@@ -13,7 +13,7 @@ from discreet.exact import Grid, rational, shown
 from discreet.mechanisms.choices.quantile import read_share
 from discreet.mechanisms.choosing.ranks import RankTarget, SortedRows, choose_point
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds, whole_numbers
-from discreet.mechanisms.inputs.parameters import exactly_one, read_positive
+from discreet.mechanisms.inputs.parameters import assign, exactly_one, read_positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource, uniform_integer
@@ -67,6 +67,13 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
     )
     accuracy: ClassVar[str] = "about ln(points) * levels^2 / epsilon rows, as every level adds to the miss"
     source: ClassVar[str] = "Kaplan, Schnapp & Stemmer 2022, arXiv:2110.05429"
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the bounds and the grid were not read from the rows.",
+    )
+    no_error_because: ClassVar[str] = (
+        "how far apart rows lie is private, and with it how far a missed rank is from the true value."
+    )
 
     qs: tuple[Fraction, ...]
     lower: Fraction
@@ -101,16 +108,16 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
             per_level = _per_level(len(shares).bit_length(), total, chance)
         else:
             per_level = read_positive(level_epsilon, "level_epsilon", zero="every point would be equally likely")
-        for name, value in (
-            ("qs", shares),
-            ("lower", low),
-            ("upper", high),
-            ("grid", Clamp.of(low, high, points).grid),
-            ("level_epsilon", per_level),
-            ("delta", chance),
-            ("neighbors", require_relation(neighbors)),
-        ):
-            object.__setattr__(self, name, value)
+        assign(
+            self,
+            qs=shares,
+            lower=low,
+            upper=high,
+            grid=Clamp.of(low, high, points).grid,
+            level_epsilon=per_level,
+            delta=chance,
+            neighbors=require_relation(neighbors),
+        )
 
     @property
     def levels(self) -> int:
@@ -128,20 +135,6 @@ class Quantiles(Mechanism["ArrayLike", "NDArray[np.float64] | NDArray[np.int64]"
         if self.delta == 0:
             return Pure(self.levels * self.level_epsilon, neighbors=self.neighbors)
         return Approximate(Fraction(self.privacy.epsilon(self.delta)), self.delta, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds and the grid were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: how far ranks are from values depends on the rows."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """Ranks could be bounded, values not."""
-        return "how far apart rows lie is private, and with it how far a missed rank is from the true value."
 
     def release(
         self, value: ArrayLike, *, bits: BitSource = SYSTEM

@@ -19,7 +19,7 @@ from discreet.mechanisms.choosing.scores import (
     require_monotone,
     selection_scale,
 )
-from discreet.mechanisms.inputs.parameters import exactly_one, miss, read_positive
+from discreet.mechanisms.inputs.parameters import assign, exactly_one, miss, read_positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.words import movers
@@ -84,6 +84,9 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
     )
     accuracy: ClassVar[str] = "best score left - score <= scale * ln(k * candidates / (1 - confidence)), all k together"
     source: ClassVar[str] = "Durfee & Rogers 2019, arXiv:1905.04273; Dong et al. 2020, arXiv:1909.13830"
+    no_error_because: ClassVar[str] = (
+        "candidates have no distance from the best ones; score_gap(candidates) bounds what their scores lack."
+    )
 
     k: int
     sensitivity: Fraction
@@ -119,16 +122,16 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
         else:
             per_round = read_positive(round_epsilon, "round_epsilon", zero="every order would be equally likely")
             wanted = wanted or (TopKMethod.GUMBEL if chance else TopKMethod.PEELING)
-        for name, value in (
-            ("k", rounds),
-            ("sensitivity", read_positive(sensitivity, "sensitivity", zero="scores that no unit moves need no noise")),
-            ("round_epsilon", per_round),
-            ("delta", chance),
-            ("method", wanted),
-            ("monotone", require_monotone(relation, monotone=monotone)),
-            ("neighbors", relation),
-        ):
-            object.__setattr__(self, name, value)
+        assign(
+            self,
+            k=rounds,
+            sensitivity=read_positive(sensitivity, "sensitivity", zero="scores that no unit moves need no noise"),
+            round_epsilon=per_round,
+            delta=chance,
+            method=wanted,
+            monotone=require_monotone(relation, monotone=monotone),
+            neighbors=relation,
+        )
 
     @property
     def scale(self) -> Fraction:
@@ -152,15 +155,6 @@ class TopK(Mechanism["ArrayLike", "list[object]"]):
         """The scores' sensitivity, and that they are monotone."""
         way = " and moves all of them the same way" if self.monotone else ""
         return (f"{movers(self.neighbors)} moves each score by at most {self.sensitivity}{way}.",)
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: candidates have no distance; `score_gap` bounds how far their scores are below the best."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """Candidates are no numbers."""
-        return "candidates have no distance from the best ones; score_gap(candidates) bounds what their scores lack."
 
     def score_gap(self, candidates: SupportsIndex, confidence: float = 0.95) -> float:
         """Return how far each of the k chosen stays below the best that was left in its round, all together.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "POOLED_SHARE",
-    "Bins",
+    "CellBins",
     "CellGrid",
     "Cells",
     "Moves",
@@ -78,7 +78,7 @@ class Moves(Protocol):
         """The sum of their squares."""
 
 
-class Bins(Protocol):
+class CellBins(Protocol):
     """Runs of cells that are counted over all groups."""
 
     @property
@@ -98,7 +98,7 @@ class CellGrid(Protocol):
         """How many steps the last cell is above the first."""
 
     @property
-    def marks(self) -> Bins:
+    def marks(self) -> CellBins:
         """The bins."""
 
 

@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from discreet.mechanisms.choosing.choice import ExponentialChoice
 from discreet.mechanisms.choosing.ladder import choose_on_ladder, rungs
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.inputs.rows import listed
 from discreet.mechanisms.inputs.values import read_pair
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sensitivity.smooth_mechanism import read_private
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.exact import Grid, Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["InverseSensitivity"]
@@ -32,7 +31,7 @@ _GRID_BITS = 40
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class InverseSensitivity(Mechanism["tuple[Number, Sequence[Number]]", float]):
+class InverseSensitivity(ExponentialChoice["tuple[Number, Sequence[Number]]", float]):
     r"""Release a number near a private one, by the exponential mechanism on how many units it is away.
 
     Privacy. The caller gives f(x) and bounds U_0, U_1, … with $|f(x) - f(x')| \le U_0(x)$ and $U_k(x) \le U_{k+1}(x')$
@@ -61,6 +60,14 @@ class InverseSensitivity(Mechanism["tuple[Number, Sequence[Number]]", float]):
     )
     accuracy: ClassVar[str] = "within D_k, k = 2 / epsilon * ln(points / (1 - confidence)) units, of which D is private"
     source: ClassVar[str] = "Asi & Duchi 2020, arXiv:2005.10630"
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "the first bound is at least the value's move to any neighbor.",
+        "the k-th bound is at most any neighbor's next one.",
+        "the number of bounds is public.",
+    )
+    no_error_because: ClassVar[str] = (
+        "how far the value moves per unit depends on the rows, and telling it would cost privacy."
+    )
 
     lower: Fraction
     upper: Fraction
@@ -81,34 +88,6 @@ class InverseSensitivity(Mechanism["tuple[Number, Sequence[Number]]", float]):
         points = Clamp.of(low, high, default_grid(low, high, bits=_GRID_BITS) if grid is None else grid).grid
         size = read_positive(epsilon, "epsilon", zero="every point would be equally likely")
         assign(self, lower=low, upper=high, grid=points, epsilon=size, neighbors=require_relation(neighbors))
-
-    @property
-    def claim(self) -> Pure:
-        """Epsilon."""
-        return Pure(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of bounded range."""
-        return curves.exponential(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """The bounds."""
-        return (
-            "the first bound is at least the value's move to any neighbor.",
-            "the k-th bound is at most any neighbor's next one.",
-            "the number of bounds is public.",
-        )
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: how far a unit moves the value is private."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """The bounds are private."""
-        return "how far the value moves per unit depends on the rows, and telling it would cost privacy."
 
     def release(self, value: tuple[Number, Sequence[Number]], *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return a point of the grid; `value` is (value, bounds by distance)."""

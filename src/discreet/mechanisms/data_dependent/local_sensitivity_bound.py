@@ -13,20 +13,18 @@ from discreet.mechanisms.adding.reach import rounded_laplace_reach
 from discreet.mechanisms.data_dependent.propose_test_release import read_split
 from discreet.mechanisms.inputs.parameters import assign, miss, read_grid, read_positive
 from discreet.mechanisms.inputs.values import read_pair
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sensitivity.smooth_mechanism import read_private
-from discreet.mechanisms.sensitivity.stability import read_delta
+from discreet.mechanisms.sensitivity.stability import Tested, read_delta
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource, discrete_laplace, families, rounded
-from discreet.privacy import Approximate, NeighborRelation, approximate
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["LocalSensitivityBound"]
@@ -35,7 +33,7 @@ _MOST = 1 << 40  # steps that a local sensitivity may have; beyond, it is clampe
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
+class LocalSensitivityBound(Tested["tuple[Number, Number]", float]):
     r"""Release a number with Laplace noise for a bound on its local sensitivity that is itself released.
 
     Privacy. Let L(x) bound the local sensitivity at x and change by at most `steepness` per unit. Counted up in steps
@@ -69,6 +67,9 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
     )
     accuracy: ClassVar[str] = "released bound / value epsilon * ln(1 / (1 - confidence))"
     source: ClassVar[str] = "Wang 2018, arXiv:1803.02596; Vadhan 2017, The Complexity of Differential Privacy"
+    no_error_because: ClassVar[str] = (
+        "the noise is in proportion to a bound that is private until it is released; ask the release."
+    )
 
     steepness: Fraction
     epsilon: Fraction
@@ -117,26 +118,12 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
         return max(0, math.ceil(needed) - 1)
 
     @property
-    def claim(self) -> Approximate:
-        """The sum of both epsilons, and delta."""
-        return Approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The worst curve with this epsilon and delta."""
-        return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-
-    @property
     def assumed(self) -> tuple[str, ...]:
         """The local sensitivity and its steepness."""
         return (
             "the local sensitivity is at least the value's move to any neighbor.",
             f"{movers(self.neighbors)} changes the local sensitivity by at most {self.steepness}.",
         )
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: before the release the bound is private; the release itself has an error."""
-        del confidence
 
     def error_of(self, value: float, details: Mapping[str, object], confidence: float = 0.95) -> float | None:
         """Return the error of a release, from the bound that was released with it."""
@@ -146,11 +133,6 @@ class LocalSensitivityBound(Mechanism["tuple[Number, Number]", float]):
         return float_up(
             (rounded_laplace_reach(ratio, miss(confidence)) + 1) * self.grid.step
         )  # half a step more: the value lies off the grid
-
-    @property
-    def no_error_because(self) -> str:
-        """The bound is private until it is released."""
-        return "the noise is in proportion to a bound that is private until it is released; ask the release."
 
     def release(self, value: tuple[Number, Number], *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the value with noise, and the bound among the details; `value` is (value, local sensitivity)."""

@@ -66,7 +66,7 @@ class PredictionVariance(Smooth):
     )
     accuracy: ClassVar[str] = "stretch * smooth bound * a quantile of the noise, of which the second is private"
     source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803"
-    assumptions: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the point was not read from the rows.")
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the point was not read from the rows.")
 
     point: tuple[Fraction, ...]
     radius: Fraction

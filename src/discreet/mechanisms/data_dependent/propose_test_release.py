@@ -11,20 +11,18 @@ from discreet.exact import rational, shown
 from discreet.mechanisms.adding.grids import ends
 from discreet.mechanisms.inputs.parameters import assign, miss, read_grid, read_positive
 from discreet.mechanisms.inputs.values import private_number, read_pair
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.laplace import Laplace
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sensitivity.stability import DistanceTest, read_delta
+from discreet.mechanisms.sensitivity.stability import DistanceTest, Tested, read_delta
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, NeighborRelation, approximate
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.exact import Grid, Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["ProposeTestRelease", "read_split"]
@@ -44,7 +42,7 @@ def read_split(share: Number, name: str = "test_share") -> Fraction:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
+class ProposeTestRelease(Tested["tuple[float, float]", "float | None"]):
     r"""Release a number with Laplace noise for a proposed bound on its local sensitivity, or None if that is unsafe.
 
     Privacy. Let d(x) be 0 wherever the local sensitivity exceeds the bound b, and move by at most one per unit: the
@@ -74,6 +72,7 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
     source: ClassVar[str] = (
         "Dwork & Lei 2009, doi:10.1145/1536414.1536466; Vadhan 2017, The Complexity of Differential Privacy"
     )
+    no_error_because: ClassVar[str] = "the test did not pass, so no value was shown."
 
     bound: Fraction
     epsilon: Fraction
@@ -114,16 +113,6 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
         return Laplace(self.bound, epsilon=rest, grid=self.grid, neighbors=self.neighbors)
 
     @property
-    def claim(self) -> Approximate:
-        """The sum of both epsilons, and delta."""
-        return Approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The worst curve with this epsilon and delta."""
-        return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-
-    @property
     def assumed(self) -> tuple[str, ...]:
         """The distance."""
         return (
@@ -141,11 +130,6 @@ class ProposeTestRelease(Mechanism["tuple[float, float]", "float | None"]):
         del details
         miss(confidence)
         return None if value is None else self.error(confidence)
-
-    @property
-    def no_error_because(self) -> str:
-        """Nothing was shown."""
-        return "the test did not pass, so no value was shown."
 
     def far_enough(self, confidence: float = 0.95) -> int:
         """Return the distance from which on a value is shown with this probability.

@@ -14,12 +14,12 @@ from discreet.mechanisms.adding.grids import choose_grid
 from discreet.mechanisms.data_dependent.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.inputs.parameters import assign
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sensitivity.smooth_mechanism import changes_one
 from discreet.mechanisms.sensitivity.spreads import ranked, widest_window
+from discreet.mechanisms.sensitivity.stability import Tested
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, NeighborRelation
+from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["ProposedMedian"]
@@ -36,7 +35,7 @@ _GRID_BITS = 40
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
+class ProposedMedian(Tested["ArrayLike", "float | None"]):
     r"""Release the median with Laplace noise for a proposed bound, or None if a few units could move it further.
 
     Privacy. The row of rank r = max(1, ⌈n/2⌉) moves by at most $W_1$ to a neighbor, and $W_k(x') \le W_{k+1}(x)$ for
@@ -58,6 +57,11 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
     guarantee: ClassVar[str] = ProposeTestRelease.guarantee
     accuracy: ClassVar[str] = ProposeTestRelease.accuracy
     source: ClassVar[str] = ProposeTestRelease.source
+    no_error_because: ClassVar[str] = ProposeTestRelease.no_error_because
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the bounds and the proposal were not read from the rows.",
+    )
 
     bound: Fraction
     lower: Fraction
@@ -107,21 +111,6 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
         coarse = Grid.below(max(abs(self.lower), abs(self.upper)), bits=60)
         return fine if fine.step >= coarse.step else coarse
 
-    @property
-    def claim(self) -> Approximate:
-        """Epsilon and delta."""
-        return self.proposal.claim
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of `ProposeTestRelease`."""
-        return self.proposal.privacy
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds and the proposal were not read from the rows.")
-
     def error(self, confidence: float = 0.95) -> float:
         """Return how far a median that is shown stays from the true one, with this probability."""
         return self.proposal.error(confidence)
@@ -129,11 +118,6 @@ class ProposedMedian(Mechanism["ArrayLike", "float | None"]):
     def error_of(self, value: float | None, details: Mapping[str, object], confidence: float = 0.95) -> float | None:
         """Return the error of a median that was shown; None where none was."""
         return self.proposal.error_of(value, details, confidence)
-
-    @property
-    def no_error_because(self) -> str:
-        """Nothing was shown."""
-        return self.proposal.no_error_because
 
     def value_and_distance(self, value: ArrayLike) -> tuple[Fraction, int]:
         """Return the median and a lower bound on its distance to data that break the bound; both are private."""

@@ -14,18 +14,17 @@ from discreet.exact import Grid, float_up, log_upper, rational, shown
 from discreet.mechanisms.data_dependent.propose_test_release import ProposeTestRelease
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds
 from discreet.mechanisms.inputs.parameters import assign
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sensitivity.smooth_mechanism import changes_one
 from discreet.mechanisms.sensitivity.spreads import ranked
+from discreet.mechanisms.sensitivity.stability import Tested
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, NeighborRelation
+from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["ProposedScale"]
@@ -36,7 +35,7 @@ _QUARTER, _THREE = Fraction(1, 4), Fraction(3, 4)
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ProposedScale(Mechanism["ArrayLike", "float | None"]):
+class ProposedScale(Tested["ArrayLike", "float | None"]):
     r"""Release the interquartile range up to a random factor, or None if a few units could change it by a factor.
 
     Privacy. Let r1, r3 be the ranks of the quartiles. A step of either relation moves each to the next row at most, so
@@ -61,6 +60,13 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
         "if shown, off by at most a factor exp(ln(factor) / release epsilon * ln(1 / (1 - confidence)))"
     )
     source: ClassVar[str] = "Dwork & Lei 2009, doi:10.1145/1536414.1536466"
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the bounds and the factor were not read from the rows.",
+    )
+    no_error_because: ClassVar[str] = (
+        "the noise multiplies; factor_within() bounds by which factor a range that is shown is off."
+    )
 
     factor: Fraction
     lower: Fraction
@@ -104,30 +110,6 @@ class ProposedScale(Mechanism["ArrayLike", "float | None"]):
             test_share=self.test_share,
             neighbors=self.neighbors,
         )
-
-    @property
-    def claim(self) -> Approximate:
-        """Epsilon and delta."""
-        return self.proposal.claim
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of `ProposeTestRelease`."""
-        return self.proposal.privacy
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds and the factor were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: the error is a factor, `factor_within`."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """A factor is no distance."""
-        return "the noise multiplies; factor_within() bounds by which factor a range that is shown is off."
 
     def factor_within(self, confidence: float = 0.95) -> float:
         """Return by which factor a range that is shown is off at most, with this probability.

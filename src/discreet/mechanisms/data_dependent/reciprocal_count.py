@@ -50,7 +50,7 @@ class ReciprocalCount(Smooth):
     )
     accuracy: ClassVar[str] = "stretch * max(1 / (c (c - 1)), exp(-t (c - 2)) / 2) * a quantile of the noise, c private"
     source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803"
-    assumptions: ClassVar[tuple[str, ...]] = ("one unit changes the count by at most one.",)
+    _assumes: ClassVar[tuple[str, ...]] = ("one unit changes the count by at most one.",)
 
     def __init__(  # noqa: PLR0913  each is a public fact of the release
         self,

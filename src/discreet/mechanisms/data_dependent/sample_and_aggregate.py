@@ -94,6 +94,14 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
         "how far the aggregate of the blocks is from the function of all rows depends on the function"
     )
     source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803"
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the function tells nothing about a block but by what it returns: it keeps no state and writes nowhere.",
+        "the bounds and the number of blocks were not read from the rows.",
+    )
+    no_error_because: ClassVar[str] = (
+        "how far the function of a block is from the function of all rows is private and depends on the function."
+    )
 
     blocks: int
     lower: Fraction
@@ -139,26 +147,6 @@ class SampleAndAggregate(Mechanism["tuple[Sequence[Any], Callable[[Any], float]]
     def privacy(self) -> Curve:
         """The worst curve with this epsilon."""
         return pure(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """What the function must not do, and public numbers."""
-        return (
-            "a unit owns one row.",
-            "the function tells nothing about a block but by what it returns: it keeps no state and writes nowhere.",
-            "the bounds and the number of blocks were not read from the rows.",
-        )
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: how far blocks are from the whole depends on the function and the rows."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """Blocks are not the whole."""
-        return (
-            "how far the function of a block is from the function of all rows is private and depends on the function."
-        )
 
     def answers(
         self, rows: Sequence[Any], function: Callable[[Any], float], *, bits: BitSource = SYSTEM

@@ -48,7 +48,7 @@ class SmoothSensitivity(Smooth):
     )
     accuracy: ClassVar[str] = "stretch * smooth bound * a quantile of the noise, of which the second is private"
     source: ClassVar[str] = "Nissim, Raskhodnikova & Smith 2007, doi:10.1145/1250790.1250803"
-    assumptions: ClassVar[tuple[str, ...]] = (
+    _assumes: ClassVar[tuple[str, ...]] = (
         "the bound is at least the number's move to any neighbor.",
         "the bound changes by at most a factor exp(smoothing) between neighbors.",
     )

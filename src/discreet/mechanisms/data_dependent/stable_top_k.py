@@ -13,11 +13,11 @@ from discreet.mechanisms.choosing.scores import private_scores, read_names
 from discreet.mechanisms.data_dependent.stable_value import StableValue
 from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.inputs.rows import codes, listed
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.mechanisms.sensitivity.smooth_mechanism import changes_one
+from discreet.mechanisms.sensitivity.stability import Tested
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, NeighborRelation
+from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["StableTopK", "argmax_distance"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"]):
+class StableTopK(Tested["Iterable[Hashable]", "tuple[Hashable, ...] | None"]):
     """Release which k of a public list of values are the most frequent, or None if a few units could change that.
 
     Privacy. Ties go to the value that stands first in the list. Value j enters the set in place of i when its count
@@ -56,6 +55,10 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
     guarantee: ClassVar[str] = StableValue.guarantee
     accuracy: ClassVar[str] = StableValue.accuracy
     source: ClassVar[str] = StableValue.source
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the candidates were not read from the rows.")
+    no_error_because: ClassVar[str] = (
+        "the values are shown exactly, or not at all; gap_needed() says from which gap of counts on."
+    )
 
     candidates: tuple[Hashable, ...]
     k: int
@@ -82,30 +85,6 @@ class StableTopK(Mechanism["Iterable[Hashable]", "tuple[Hashable, ...] | None"])
     def stable(self) -> StableValue:
         """The test that stands before the answer."""
         return StableValue(epsilon=self.epsilon, delta=self.delta, neighbors=self.neighbors)
-
-    @property
-    def claim(self) -> Approximate:
-        """Epsilon and delta."""
-        return self.stable.claim
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of `StableValue`."""
-        return self.stable.privacy
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public candidates."""
-        return ("a unit owns one row.", "the candidates were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: the values are exact or not shown."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """There is no noise in it."""
-        return "the values are shown exactly, or not at all; gap_needed() says from which gap of counts on."
 
     def gap_needed(self, confidence: float = 0.95) -> int:
         """Return by how many rows the k-th count must exceed the next one to be shown with this probability.

@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.inputs.values import read_pair
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
-from discreet.mechanisms.sensitivity.stability import DistanceTest, read_delta
+from discreet.mechanisms.sensitivity.stability import DistanceTest, Tested, read_delta
 from discreet.mechanisms.words import movers
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import Approximate, NeighborRelation, approximate
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["StableValue"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class StableValue(Mechanism["tuple[object, float]", object]):
+class StableValue(Tested["tuple[object, float]", object]):
     """Release a value without noise if the data are far from any with another value, and None otherwise.
 
     Privacy. The distance to instability d(x) is 0 whenever *some neighbor* of x has another value: the number of steps
@@ -55,6 +53,9 @@ class StableValue(Mechanism["tuple[object, float]", object]):
     )
     accuracy: ClassVar[str] = "exact if shown; shown with probability confidence from the distance far_enough() on"
     source: ClassVar[str] = "Vadhan 2017, The Complexity of Differential Privacy; Smith & Thakurta 2013"
+    no_error_because: ClassVar[str] = (
+        "a value is shown as it is, or not at all; far_enough() says at which distance it is shown."
+    )
 
     epsilon: Fraction
     delta: Fraction
@@ -70,31 +71,12 @@ class StableValue(Mechanism["tuple[object, float]", object]):
         return DistanceTest(self.epsilon, self.delta)
 
     @property
-    def claim(self) -> Approximate:
-        """Epsilon and delta."""
-        return Approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The worst curve with this epsilon and delta."""
-        return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
-
-    @property
     def assumed(self) -> tuple[str, ...]:
         """The distance."""
         return (
             "the distance is 0 wherever some neighbor has another value.",
             f"{movers(self.neighbors)} moves the distance by at most one.",
         )
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: a value is shown as it is or not at all."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """There is no noise in it."""
-        return "a value is shown as it is, or not at all; far_enough() says at which distance it is shown."
 
     def far_enough(self, confidence: float = 0.95) -> int:
         """Return the distance to instability from which on the value is shown with this probability."""

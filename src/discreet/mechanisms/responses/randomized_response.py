@@ -97,6 +97,10 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
     source: ClassVar[str] = (
         "Warner 1965, doi:10.1080/01621459.1965.10480775; Kairouz, Oh & Viswanath 2016, arXiv:1407.1338"
     )
+    _assumes: ClassVar[tuple[str, ...]] = ("each unit gives one answer: of several, the promises add up.",)
+    no_error_because: ClassVar[str] = (
+        "a response is one of several answers; estimate(responses) returns shares with their errors."
+    )
 
     answers: int
     epsilon: Fraction
@@ -135,16 +139,6 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
     def privacy(self) -> Curve:
         """The exact curve of one unit's response."""
         return curves.randomized_response(self.epsilon, self.answers, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One response per unit."""
-        return ("each unit gives one answer: of several, the promises add up.",)
-
-    @property
-    def no_error_because(self) -> str:
-        """A response is no number."""
-        return "a response is one of several answers; estimate(responses) returns shares with their errors."
 
     def error(self, confidence: float = 0.95) -> None:
         """A single response has none."""

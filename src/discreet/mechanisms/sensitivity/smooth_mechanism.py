@@ -93,7 +93,10 @@ class Smooth(Mechanism[Any, float]):
     bound.
     """
 
-    assumptions: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the bounds were not read from the rows.")
+    no_error_because: ClassVar[str] = (
+        "the noise is in proportion to a bound that depends on the rows, and telling it would cost privacy."
+    )
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the bounds were not read from the rows.")
 
     epsilon: Fraction | None
     delta: Fraction | None
@@ -144,11 +147,6 @@ class Smooth(Mechanism[Any, float]):
         return self.noise.privacy
 
     @property
-    def assumed(self) -> tuple[str, ...]:
-        """What nobody checks."""
-        return self.assumptions
-
-    @property
     def argument(self) -> tuple[str, ...]:
         """The theorem and the noise that was chosen."""
         noise = self.noise
@@ -159,15 +157,6 @@ class Smooth(Mechanism[Any, float]):
                 f"bound, which may change by a factor exp({float(self.smoothing):.6g}) between neighbors."
             ),
         )
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: the noise is in proportion to a private bound."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """The scale is private."""
-        return "the noise is in proportion to a bound that depends on the rows, and telling it would cost privacy."
 
     @abstractmethod
     def value_and_bound(self, value: Any) -> tuple[Fraction, Fraction]:  # noqa: ANN401  rows of any kind

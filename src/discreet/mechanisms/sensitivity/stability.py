@@ -11,14 +11,18 @@ from discreet.errors import ParameterError
 from discreet.exact import exp_lower, log_upper, rational, shown
 from discreet.mechanisms.inputs.parameters import read_positive
 from discreet.mechanisms.inputs.values import whole_number
+from discreet.mechanisms.mechanism import Given, Mechanism, Released
 from discreet.noise import SYSTEM, BitSource, discrete_laplace
+from discreet.privacy import Approximate
+from discreet.privacy.curves import approximate
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.exact import Number
+    from discreet.privacy import Curve
 
-__all__ = ["DistanceTest", "read_delta", "read_distance"]
+__all__ = ["DistanceTest", "Tested", "read_delta", "read_distance"]
 
 
 def read_delta(delta: Number | None) -> Fraction:
@@ -85,6 +89,30 @@ class DistanceTest:
         """Draw the noise and decide; the distance is private, the outcome is not."""
         noisy = read_distance(distance) + discrete_laplace(1 / self.epsilon, bits=bits)
         return noisy > self.threshold
+
+
+class Tested(Mechanism[Given, Released]):
+    """What is released after a test that may pass, with a chance of delta, where it should not.
+
+    >>> from discreet.mechanisms import StableValue
+    >>> StableValue(epsilon=1, delta="1e-6").promise
+    'ε = 1, δ = 1e-06'
+    """
+
+    __slots__ = ()
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def claim(self) -> Approximate:
+        """Epsilon, all of it, and delta."""
+        return Approximate(self.epsilon, self.delta, neighbors=self.neighbors)
+
+    @property
+    def privacy(self) -> Curve:
+        """The worst curve with this epsilon and delta."""
+        return approximate(self.epsilon, self.delta, neighbors=self.neighbors)
 
 
 @lru_cache(maxsize=256)

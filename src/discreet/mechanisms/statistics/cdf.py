@@ -78,6 +78,10 @@ class Cdf(NoisySums["ArrayLike", "NDArray[np.float64]"]):
     )
     accuracy: ClassVar[str] = "a Chernoff bound on the sums of noises in all shares, over the noisy number of rows"
     source: ClassVar[str] = "Hay, Rastogi, Miklau & Suciu 2010, arXiv:0904.0942"
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the points were not read from the rows.")
+    no_error_because: ClassVar[str] = (
+        "the error depends on the number of rows, which is private; a release has a ± from its noisy number."
+    )
 
     points: tuple[Fraction, ...]
     branching: int
@@ -121,19 +125,9 @@ class Cdf(NoisySums["ArrayLike", "NDArray[np.float64]"]):
         """How many levels the tree has, without its root."""
         return _levels(len(self.points) + 1, self.branching)
 
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public points."""
-        return ("a unit owns one row.", "the points were not read from the rows.")
-
     def error(self, confidence: float = 0.95) -> float | None:
         """Return the error of all shares together where the number of rows is public; None under add/remove."""
         return None if self.size is None else self._bound(self.size, confidence)
-
-    @property
-    def no_error_because(self) -> str:
-        """The number of rows is private."""
-        return "the error depends on the number of rows, which is private; a release has a ± from its noisy number."
 
     def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> float:
         """Return the error of all shares of one release together, from its noisy number of rows."""

@@ -55,6 +55,7 @@ class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int
     )
     accuracy: ClassVar[str] = "the noise's own quantile, for each cell"
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14"
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the categories were not read from the rows.")
 
     categories: tuple[tuple[Hashable, ...], ...]
     noise: Noise
@@ -85,11 +86,6 @@ class ContingencyTable(NoisySums["Sequence[Sequence[Hashable]]", "NDArray[np.int
         moved = Moved.by_row(1, cells, require_relation(neighbors))
         noise = read_noise(moved, neighbors, noise=noise, epsilon=epsilon, delta=delta, rho=rho)
         assign(self, categories=axes, noise=noise, neighbors=neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public categories."""
-        return ("a unit owns one row.", "the categories were not read from the rows.")
 
     def error(self, confidence: float = 0.95) -> float:
         """Return the noise's error, of each cell."""

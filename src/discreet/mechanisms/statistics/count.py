@@ -44,6 +44,7 @@ class Count(NoisySums["Sequence[object] | NDArray[np.generic]", int]):
     guarantee: ClassVar[str] = "A count, which one row moves by at most 1, with noise for 1, keeps the noise's promise."
     accuracy: ClassVar[str] = "the noise's own quantile"
     source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2009, arXiv:0811.2841"
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.",)
 
     noise: Noise
     neighbors: Relation
@@ -61,11 +62,6 @@ class Count(NoisySums["Sequence[object] | NDArray[np.generic]", int]):
         moved = Moved(size, Fraction(size), 1)
         noise = read_noise(moved, neighbors, noise=noise, epsilon=epsilon, delta=delta, rho=rho)
         assign(self, noise=noise, neighbors=neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit."""
-        return ("a unit owns one row.",)
 
     def error(self, confidence: float = 0.95) -> float:
         """Return the noise's error."""

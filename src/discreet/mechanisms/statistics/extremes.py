@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet.exact import Grid, integer
+from discreet.mechanisms.choosing.choice import ExponentialChoice
 from discreet.mechanisms.choosing.ranks import RankTarget, choose_point, ranked_rows
 from discreet.mechanisms.choosing.scores import gap_bound
 from discreet.mechanisms.inputs.columns import Clamp, default_grid, read_bounds, whole_numbers
 from discreet.mechanisms.inputs.parameters import assign, read_positive
-from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
 from discreet.noise import SYSTEM, BitSource
-from discreet.privacy import NeighborRelation, Pure, curves
+from discreet.privacy import NeighborRelation
 from discreet.privacy.relations import require_relation
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.exact import Number
-    from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
 __all__ = ["Maximum", "Minimum", "maximum", "minimum"]
@@ -32,7 +31,7 @@ _GRID_BITS = 40
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Minimum(Mechanism["ArrayLike", "float | int"]):
+class Minimum(ExponentialChoice["ArrayLike", "float | int"]):
     """Release a value with about `rank` rows below it: the smallest value that many rows can hide.
 
     The exact minimum belongs to one row, and nothing private says more about it than the bounds do. So the released
@@ -58,6 +57,13 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
     )
     accuracy: ClassVar[str] = "misses the rank by at most 2 / epsilon * ln(points / (1 - confidence)) rows"
     source: ClassVar[str] = "McSherry & Talwar 2007, doi:10.1109/FOCS.2007.41"
+    _assumes: ClassVar[tuple[str, ...]] = (
+        "a unit owns one row.",
+        "the bounds and the grid were not read from the rows.",
+    )
+    no_error_because: ClassVar[str] = (
+        "how far apart rows lie is private; rank_error() bounds by how many rows the released point misses."
+    )
 
     lower: Fraction
     upper: Fraction
@@ -100,30 +106,6 @@ class Minimum(Mechanism["ArrayLike", "float | int"]):
     @property
     def _target(self) -> RankTarget:
         return RankTarget(1, 0, self.rank)
-
-    @property
-    def claim(self) -> Pure:
-        """Epsilon."""
-        return Pure(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def privacy(self) -> Curve:
-        """The curve of bounded range."""
-        return curves.exponential(self.epsilon, neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds and the grid were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: how far a rank is from a value depends on the rows; `rank_error` counts rows."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """Ranks are bounded, values are not."""
-        return "how far apart rows lie is private; rank_error() bounds by how many rows the released point misses."
 
     def rank_error(self, confidence: float = 0.95) -> float:
         """Return by how many rows the point misses its rank at most, if there are that many rows."""

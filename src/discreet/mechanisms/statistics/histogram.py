@@ -52,6 +52,7 @@ class Histogram(NoisySums["ArrayLike", "NDArray[np.int64]"]):
     )
     accuracy: ClassVar[str] = "the noise's own quantile, for each bin"
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, doi:10.1007/11681878_14, Example 1"
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the edges were not read from the rows.")
 
     edges: tuple[Fraction, ...]
     noise: Noise
@@ -71,11 +72,6 @@ class Histogram(NoisySums["ArrayLike", "NDArray[np.int64]"]):
         moved = Moved.by_row(1, len(points) - 1, require_relation(neighbors))
         noise = read_noise(moved, neighbors, noise=noise, epsilon=epsilon, delta=delta, rho=rho)
         assign(self, edges=points, noise=noise, neighbors=neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public edges."""
-        return ("a unit owns one row.", "the edges were not read from the rows.")
 
     def error(self, confidence: float = 0.95) -> float:
         """Return the noise's error, of each bin."""

@@ -39,6 +39,7 @@ class StandardDeviation(Variance):
     kind: ClassVar[str] = "standard_deviation"
     guarantee: ClassVar[str] = "The root of a private variance is private: post-processing."
     accuracy: ClassVar[str] = "max(sqrt(v + e) - sqrt(v), sqrt(v) - sqrt(v - e)) for a variance v within e"
+    no_error_because: ClassVar[str] = "the error of a root depends on the root; each release has its own ±."
 
     @property
     def argument(self) -> tuple[str, ...]:
@@ -46,13 +47,8 @@ class StandardDeviation(Variance):
         return (f"{Variance.guarantee} ({self.source})", self.guarantee)
 
     def error(self, confidence: float = 0.95) -> None:
-        """Return None: the error of a root depends on the root; each release has its own."""
+        """Return None: that of the variance speaks of the square."""
         del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """The error depends on the value."""
-        return "the error of a root depends on the root; each release has its own ±."
 
     def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> float:
         """Return the error of one release, from its value and its noisy sums."""

@@ -69,6 +69,10 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
     )
     accuracy: ClassVar[str] = "that of the trimmed mean, of which the smooth sensitivity is private"
     source: ClassVar[str] = "Bun & Steinke 2019, arXiv:1906.02830; Dwork & Roth 2014, doi:10.1561/0400000042"
+    _assumes: ClassVar[tuple[str, ...]] = ("a unit owns one row.", "the bounds were not read from the rows.")
+    no_error_because: ClassVar[str] = (
+        "the noise is in proportion to a bound that depends on the rows, and is private with it."
+    )
 
     lower: Fraction
     upper: Fraction
@@ -121,20 +125,6 @@ class CountedTrimmedMean(Mechanism["ArrayLike", float]):
     def privacy(self) -> Curve:
         """The curve of the count and the worst pure curve of the rest."""
         return self._count.privacy + curves.pure(self.epsilon * (1 - _SHARE), neighbors=self.neighbors)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """One row per unit, and public bounds."""
-        return ("a unit owns one row.", "the bounds were not read from the rows.")
-
-    def error(self, confidence: float = 0.95) -> None:
-        """Return None: the noise depends on the rows."""
-        del confidence
-
-    @property
-    def no_error_because(self) -> str:
-        """The noise depends on the rows."""
-        return "the noise is in proportion to a bound that depends on the rows, and is private with it."
 
     def release(self, value: ArrayLike, *, bits: BitSource = SYSTEM) -> Release[float]:
         """Return the private trimmed mean; `value` holds the rows."""

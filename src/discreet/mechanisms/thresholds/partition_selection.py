@@ -95,6 +95,10 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
         "Desfontaines, Voss, Gipson & Mandayam 2022, arXiv:2006.03684; "
         "Korolova, Kenthapadi, Mishra & Ntoulas 2009, doi:10.1145/1526709.1526733"
     )
+    no_error_because: ClassVar[str] = (
+        "a key is shown or not, and its count only above the threshold, so that the error depends on the count; "
+        "keep(n) is the probability that a key held by n units is shown."
+    )
 
     epsilon: Fraction
     delta: Fraction
@@ -163,13 +167,6 @@ class PartitionSelection(Mechanism["Mapping[Any, int]", "dict[Any, int] | tuple[
     def assumed(self) -> tuple[str, ...]:
         """How many keys a unit holds."""
         return (f"one unit is counted under at most {counted(self.keys, 'key')}, once under each.",)
-
-    @property
-    def no_error_because(self) -> str:
-        """Why there is no ±."""
-        if self.method is SelectionMethod.OPTIMAL:
-            return "a list of keys has none; keep(n) is the probability that a key held by n units is shown."
-        return "counts are shown only above the threshold, which makes the error depend on the count."
 
     def error(self, confidence: float = 0.95) -> None:
         """No ± exists."""

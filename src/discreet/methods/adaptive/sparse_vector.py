@@ -14,7 +14,7 @@ from discreet.mechanisms import AboveThreshold, Laplace, Release
 from discreet.mechanisms.inputs.parameters import assign, read_positive
 from discreet.mechanisms.promise import register
 from discreet.mechanisms.words import promise_in_words
-from discreet.methods.adaptive.kept import Kept, read_name
+from discreet.methods.adaptive.kept import Barred, read_name
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import NeighborRelation, Pure
 
@@ -184,43 +184,42 @@ class SparseVector:
         return made
 
 
-class SparseSession(Kept):
+class SparseSession(Barred):
     """A run of `SparseVector` that a ledger keeps: any number of answers below, and so many above.
 
-    >>> SparseSession.bar.__doc__
-    'The noisy threshold, drawn once, before the first answer.'
+    >>> SparseSession.ask.__doc__.splitlines()[0]
+    'Tell whether one more value is above the threshold; what was asked under this name is shown again.'
     """
 
     def __init__(self, promise: SparseVector, ledger: Ledger, entry: Entry) -> None:
-        super().__init__(promise, ledger, entry)
+        super().__init__(promise, promise.core, ledger, entry)
         self.promise = promise
-        self._bar: int | None = None
 
     @property
     def left(self) -> int:
         """How many answers above it may still tell of."""
-        return self.promise.above - sum(answer.value not in (False, None) for answer in self.answers)
-
-    def bar(self, bits: BitSource) -> int:
-        """The noisy threshold, drawn once, before the first answer."""
-        if self._bar is None:
-            self._bar = self.state().get("bar")
-        if self._bar is None:
-            self._bar = self.promise.core.bar(bits)
-        return self._bar
+        told = [answer.value for answer in self.answers]
+        # By what they are: a number above may be 0.0, which equals False.
+        return self.promise.above - sum(value is not False and value is not None for value in told)
 
     def ask(self, name: str, value: Computed) -> Release[Told]:
         """Tell whether one more value is above the threshold; what was asked under this name is shown again."""
         before = self.find(read_name(name))
         if before is not None:
             return before
-        left = self.left
-        bits = self.bits(left=left, more="Open another one under another name, which costs again.")
+        more = "Open another one under another name, which costs again."
+        self.bits(left=self.left, more=more)  # refuses before anything is computed
         exact = value(self.session)
-        bar = self.bar(bits)
-        above, told = self.promise.told(exact, bar, bits)
-        details = MappingProxyType({"question": name, "place": len(self.answers) + 1})
-        return self.keep(Release(told, self.promise, details), {"bar": bar}, last=above and left == 1)
+        with self._thread_lock:
+            before, left = self.find(name), self.left  # others may have asked meanwhile
+            if before is not None:
+                return before
+            bits = self.bits(left=left, more=more)
+            bar = self.bar(bits)
+            above, told = self.promise.told(exact, bar, bits)
+            details = MappingProxyType({"question": name, "place": len(self.answers) + 1})
+            answer = Release(told, self.promise, details)
+            return self.keep_under(bar, answer, used_up=False, last=above and left == 1)
 
     def __repr__(self) -> str:
         asked = len(self.answers)

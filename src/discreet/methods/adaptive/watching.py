@@ -18,7 +18,6 @@ from discreet.releases import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
     from typing import Self, SupportsIndex
 
     from discreet.engines import Engine
@@ -231,9 +230,7 @@ class Watching:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -71,10 +71,13 @@ class _Prices:
     """What each step costs: a price divided by fixed shares, each rounded down to four digits."""
 
     part: Fraction
+    delta: Fraction
+    """That of each search for keys: together, however many there are, they have that of one release."""
 
     @staticmethod
-    def of(given: Given, epsilon: Fraction, *, keys: bool) -> _Prices:
+    def of(given: Given, epsilon: Fraction, policy: Policy) -> _Prices:
         wanted = given.wanted
+        keys = bool(policy.budget.delta)
         rows = sum(unit is not None for unit in given.units.values())
         votes = sum(kind is None for _, _, kind in wanted)
         columns = sum(keys or kind != "VARCHAR" for _, _, kind in wanted)
@@ -82,12 +85,16 @@ class _Prices:
         if not parts:
             msg = "nothing is left to buy: names, types and the dictionary say all. Leave epsilon out."
             raise ParameterError(msg)
-        return _Prices(epsilon / parts)
+        searches = sum(kind in {None, "VARCHAR"} for _, _, kind in wanted)
+        return _Prices(epsilon / parts, _rounded_down(policy.release_delta / max(searches, 1)))
 
     def __getitem__(self, share: str) -> Fraction:
-        exact = self.part * _SHARES[share]
-        context = Context(prec=4, rounding=ROUND_FLOOR)
-        return Fraction(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
+        return _rounded_down(self.part * _SHARES[share])
+
+
+def _rounded_down(exact: Fraction) -> Fraction:
+    context = Context(prec=4, rounding=ROUND_FLOOR)
+    return Fraction(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ def bought(given: Given, frames: object, epsilon: Fraction, place: Purse, watch:
     file = place.file
     _require_buyable(given, epsilon, place)
     policy = _draft(given)
-    prices = _Prices.of(given, epsilon, keys=bool(policy.budget.delta))
+    prices = _Prices.of(given, epsilon, policy)
     folder = None if file is None else Path(file).parent
     source = frames if isinstance(frames, Mapping) or file is None else None
     with open_engine(policy, source, relative_to=folder) as engine:
@@ -130,7 +137,8 @@ def _require_buyable(given: Given, epsilon: Fraction, place: Purse) -> None:
     if lacking:
         msg = (
             f"table {shown(lacking[0])} does not say who is protected, and the ledger will be for these people alone; "
-            "give the column with --unit, or --row-is-unit (in Python: unit=, row_is_unit=True)."
+            "give the column with --unit, or --row-is-unit (in Python: unit=, row_is_unit=True); or, if it protects "
+            f"nobody, --public-table {lacking[0]} (public=[…])."
         )
         raise ParameterError(msg)
     if place == Purse(None):
@@ -150,7 +158,7 @@ def _steps(given: Given, desk: Desk, prices: _Prices, fallback: str) -> Iterator
         if chosen != "VARCHAR":
             yield desk.ends(table, column, chosen, prices["column"])
         elif desk.policy.budget.delta:
-            yield desk.keys(table, column, prices["column"])
+            yield desk.keys(table, column, prices["column"], prices.delta)
 
 
 def _require_room(given: Given, desk: Desk, prices: _Prices) -> None:
@@ -233,7 +241,7 @@ class _Asking:
         text = writing.declared("VARCHAR") or ""
         if not self.desk.policy.budget.delta:
             return Line(column, text, "keys need a budget with a delta; list them to group by it")
-        step = self._pay(table, self.desk.keys(table, column, self.prices["column"]))
+        step = self._pay(table, self.desk.keys(table, column, self.prices["column"], self.prices.delta))
         shown = [row["k"] for row in step.release().to_dicts()]
         keys = [key for key in shown if key is None or (key and is_writable(key))]
         price = _priced(spent + step.price)

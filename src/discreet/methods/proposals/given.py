@@ -66,6 +66,8 @@ class Given:
     dictionary: Dictionary
     head: Head
     neighbors: Relation
+    public: frozenset[str] = frozenset()
+    """Tables that protect nobody: whatever is in them is read when the source is opened."""
 
     def settled(self, table: str, column: str) -> Line | None:
         """A column about which a dictionary or its name say all; nothing is bought for it."""
@@ -98,7 +100,7 @@ class Given:
             return Line(column, facts, reason or why)
         if kind not in {None, "BIGINT", "DOUBLE"}:
             return Line(column, '{ type = "text" }', "its type has no counterpart here", left=True)
-        return writing.example(column, kind, why or reason)
+        return writing.example(column, kind, why, reason)
 
     def _described(self, table: str, column: str) -> str:
         return " ".join(self.dictionary.of(table, column).description.split())
@@ -140,6 +142,11 @@ class Given:
         """Put the text together."""
         lines, rows = lines or {}, rows or {}
         sections = [self.section(table, rows.get(table), lines) for table in self.units]
+        facts = (
+            "public = true".ljust(36)
+            + '# protects nobody, and is read when it is opened; to join on a column: unique = ["…"]'
+        )
+        sections += [Section(table, (facts,), ()) for table in self.tables if table in self.public]
         fill = [
             f"tables.{section.name}.columns.{line.name}: {line.why}"
             for section in sections
@@ -151,7 +158,8 @@ class Given:
             counts = {table: rows.get(table) or self._rows(table) for table, unit in self.units.items() if unit}
             fill += [f"tables.{table}.rows_per_unit" for table, line in counts.items() if line.left]
         text = writing.written(self.head, sections)
-        text += "".join(f"\n{writing.refused(table)}\n" for table in self.tables if table not in self.units)
+        unnamed = [table for table in self.tables if table not in self.units and table not in self.public]
+        text += "".join(f"\n{writing.refused(table)}\n" for table in unnamed)
         return Proposal(text, tuple(fill), paid or {})
 
     @property

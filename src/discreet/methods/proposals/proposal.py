@@ -20,6 +20,7 @@ from discreet.tables import Policy
 from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from discreet.exact import Number
@@ -46,6 +47,7 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
     ledger: str | Path | None = None,
     file: str | Path | None = None,
     header: bool = False,
+    public: Iterable[str] = (),
     watch: Watch | None = None,
 ) -> Proposal:
     """Propose a policy for data: a path, `postgresql://…`, a data frame (called `table`), or a mapping of data frames.
@@ -55,9 +57,9 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
 
     With it, types, bounds, keys and rows per unit are asked of the rows, privately, and paid from `ledger` (an address
     as `discreet.ledgers.open_ledger` takes it; with `file`, the ledger beside that policy file). All of it together is
-    an (epsilon, delta')-DP release, delta' being the policy's `release_delta` for each search for keys. What a ledger
-    freezes must be right before: `unit` (or `row_is_unit`), `neighbors`, `budget` and `delta`. Without a delta no keys
-    are searched.
+    an (epsilon, delta')-DP release, delta' being the policy's `release_delta`, which all searches for keys share. What
+    a ledger freezes must be right before: `unit` (or `row_is_unit`), `neighbors`, `budget` and `delta`. Without a delta
+    no keys are searched. Tables named in `public` protect nobody, and are read when a database is opened.
 
     >>> import pyarrow as pa
     >>> data = pa.table({"user": range(4000), "cost": [12, 80] * 2000})
@@ -70,6 +72,7 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
     frames = source if _is_path(source) or isinstance(source, Mapping) else {table: source}
     tables = columns_of(frames, relative_to=None)
     _require_columns(tables, unit, header=header)
+    nobody = frozenset(_of_tables(public, tables))
     known = dictionary if isinstance(dictionary, Dictionary) else Dictionary({})
     if dictionary is not None and not isinstance(dictionary, Dictionary):
         known = read_dictionary(dictionary)
@@ -85,15 +88,23 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
     units = {
         name: None if row_is_unit else _unit(name, columns, unit, known)
         for name, columns in tables.items()
-        if allowed(name)
+        if allowed(name) and name not in nobody
     }
-    given = Given(tables, units, row_is_unit, known, head, neighbors)
+    given = Given(tables, units, row_is_unit, known, head, neighbors, nobody)
     if unit is not None and row_is_unit:
         msg = "unit is given and row_is_unit too; a row is about the unit that a column names, or is one itself."
         raise ParameterError(msg)
     if epsilon is None:
         return given.proposal()
     return bought(given, frames, rational(epsilon, name="epsilon"), Purse(ledger, file), watch or (lambda *_: None))
+
+
+def _of_tables(public: Iterable[str], tables: Mapping[str, Columns]) -> Iterator[str]:
+    for name in [public] if isinstance(public, str) else public:
+        if name not in tables:
+            msg = f"public names {shown(name)}, which is no table.{hint(name, list(tables))}"
+            raise ParameterError(msg)
+        yield name
 
 
 def _is_path(source: object) -> bool:
@@ -128,10 +139,28 @@ def _require_columns(tables: Mapping[str, Columns], unit: str | None, *, header:
             "--header (in Python: header=True)."
         )
         raise ParameterError(msg)
+    joined = None if header else _joined(tables)
+    if joined is not None:
+        table, separator = joined
+        msg = (
+            f"table {shown(table)} has one column, whose name holds {shown(separator)}: is that what separates its "
+            "cells? Those of .csv and .data files are separated by commas, those of .tsv files by tabs. Write the file "
+            "anew so; if this is a name, say so with --header (in Python: header=True)."
+        )
+        raise ParameterError(msg)
     known = [column for columns in tables.values() for column in columns]
     if unit is not None and unit not in known:
         msg = f"unit is {shown(unit)}, which is no column.{hint(unit, known)}"
         raise ParameterError(msg)
+
+
+def _joined(tables: Mapping[str, Columns]) -> tuple[str, str] | None:
+    """Find a table whose cells another character separates, by its line of names: all of them are one name then."""
+    for table, columns in tables.items():
+        separator = next((mark for mark in ";\t|" if len(columns) == 1 and mark in next(iter(columns))), None)
+        if separator is not None:
+            return table, separator
+    return None
 
 
 def _number(given: Number, name: str) -> str:

@@ -7,13 +7,14 @@ to 1, 2, 5 times a power of ten included, is post-processing.
 
 Bounds are the ends of the bins of a logarithmic grid, both signs, between which private quantiles of the noisy counts
 lie (Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020, arXiv:1909.01917, section 5.1.1: approximate
-bounds). A bin counts if it holds more than noise alone would in any bin but for a chance of 1 %, and so does the next
-one beside it that holds more than noise alone would in this bin but for that chance.
+bounds). The largest bin counts if it holds more than noise alone would in any bin but for a chance of 1 %; another one
+far from it, which would make bounds absurdly wide, if that chance is a hundredth of this; and the next one beside a bin
+that counts if it holds more than noise alone would in this bin but for a chance of 1 %.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -37,6 +38,8 @@ DATES = ("DATE", "TIMESTAMP")
 
 _CHANCE = Fraction(1, 100)
 """Of noise alone being taken for rows, in one answer."""
+_FAR_CHANCE = _CHANCE / 100
+"""The same beside rows that are there, as many columns are asked about."""
 _TAIL = Fraction(1, 200)
 """The share of rows that bounds may leave outside at either end."""
 _MOST_UNITS = Fraction(95, 100)
@@ -58,18 +61,22 @@ KINDS = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "BOOLEAN", "VARCHAR")
 class Counted:
     """Noisy counts of bins; noise alone stays below `noise` in all of them, and below `near` in any one, mostly.
 
-    >>> Counted((2, -40, 35, 1100, 30, 9, 35), 50, 30).solid
+    It stays below `far` in all of them but for a chance that is small in many columns.
+
+    >>> Counted((2, -40, 35, 1100, 30, 9, 60), 50, 30, 70).solid
     (0, 0, 35, 1100, 0, 0, 0)
     """
 
     counts: tuple[int, ...]
     noise: float
     near: float
+    far: float = 0.0
 
     @property
     def solid(self) -> tuple[int, ...]:
         """The counts that are more than noise; 0 for the others."""
-        kept = [count > self.noise for count in self.counts]
+        most = max(self.counts, default=0)
+        kept = [count > self.noise and (count > self.far or count == most) for count in self.counts]
         for places in (range(1, len(kept)), range(len(kept) - 2, -1, -1)):
             step = -places.step
             for place in places:
@@ -126,22 +133,14 @@ class Step:
     """One question of a proposal at its price.
 
     >>> Step.__slots__
-    ('about', 'question', 'price')
+    ('about', 'question', 'price', 'delta')
     """
 
     about: str
     question: Question
     price: Fraction
-
-    @property
-    def known(self) -> bool:
-        """Whether its groups are public: all but the search for keys."""
-        return self.question.plan.aggregate.known
-
-    @property
-    def delta(self) -> int | None:
-        """None lets the search for keys have the policy's `release_delta`; the others use none."""
-        return 0 if self.known else None
+    delta: Fraction = Fraction(0)
+    """Searches for keys need one; the others have groups that are public."""
 
     def release(self) -> Answer:
         """Pay, and ask; what was paid for before is shown again."""
@@ -151,7 +150,8 @@ class Step:
         """Pay, and read the counts of a histogram."""
         answer = self.release()
         counts = tuple(int(count) for count in answer.numbers.blocks[0][0])
-        return Counted(counts, self._noise(1 - float(_CHANCE / len(counts))), self._noise(1 - float(_CHANCE)))
+        in_all = [self._noise(1 - float(chance / len(counts))) for chance in (_CHANCE, _FAR_CHANCE)]
+        return Counted(counts, in_all[0], self._noise(1 - float(_CHANCE)), in_all[1])
 
     def _noise(self, confidence: float) -> float:
         """How far noise goes in one bin, from public facts."""
@@ -206,11 +206,11 @@ class Desk:
         value = f"YEAR({cell})" if kind in DATES else cell
         return self._one_each(f"bounds of {column}", table, _histogram(value, edges_of(kind)), price)
 
-    def keys(self, table: str, column: str, price: Fraction) -> Step:
+    def keys(self, table: str, column: str, price: Fraction, delta: Fraction) -> Step:
         """Which texts many units have: groups that partition selection finds."""
         cell = f"TRIM({_quoted(column)})"
         text = f"SELECT {cell} AS k, COUNT(*) AS n FROM {_quoted(table)} GROUP BY {cell}"  # noqa: S608 - quoted
-        return self._step(f"keys of {column}", text, price, Bounding(rows=1))
+        return replace(self._step(f"keys of {column}", text, price, Bounding(rows=1)), delta=delta)
 
     def _one_each(self, about: str, table: str, selected: str, price: Fraction) -> Step:
         return self._step(about, f"SELECT {selected} FROM {_quoted(table)}", price, Bounding(rows=1))  # noqa: S608 - quoted

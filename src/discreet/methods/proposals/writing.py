@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of a policy: the lines that say who is protected, and the lines of its columns.
+    """One table of a policy: the lines that say who is protected, and the lines of its columns, if any are stated.
 
     >>> Section("wards", ("public = true",), ()).lines[0]
     '[tables.wards]'
@@ -71,7 +71,8 @@ class Section:
     def lines(self) -> list[str]:
         """The lines in their order."""
         table = f"tables.{key(self.name)}"
-        return [f"[{table}]", *self.head, "", f"[{table}.columns]", *map(str, self.columns)]
+        columns = ["", f"[{table}.columns]", *map(str, self.columns)] if self.columns else []
+        return [f"[{table}]", *self.head, *columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +172,19 @@ def declared(kind: str | None) -> str | None:
     return None if word is None else f'{{ type = "{word}" }}'
 
 
-def example(name: str, kind: str | None, why: str = "") -> Line:
-    """Leave a column to the owner, with an example of what to write.
+def example(name: str, kind: str | None, why: str = "", about: str = "") -> Line:
+    """Leave a column to the owner, with an example of what to write, and what the dictionary says about it.
 
-    >>> example("cost", "BIGINT").facts
-    '{ lower = 0, upper = 1000 }'
+    >>> example("cost", "BIGINT").facts, example("cost", "BIGINT", about="in euros").why
+    ('{ lower = 0, upper = 1000 }', 'bounds (or keys, to group by it): in euros')
     """
+    about = f": {about}" if about else ""
     if kind is None:
-        return Line(name, '{ type = "text" }', why or 'lower and upper; or keys = ["…"]; or a type', left=True)
+        return Line(
+            name, '{ type = "text" }', (why or 'lower and upper; or keys = ["…"]; or a type') + about, left=True
+        )
     facts = "{ lower = 0, upper = 1000 }" if kind.startswith(INTEGERS) else "{ lower = 0.0, upper = 1000.0 }"
-    return Line(name, facts, why or "bounds (or keys, to group by it)", left=True)
+    return Line(name, facts, (why or "bounds (or keys, to group by it)") + about, left=True)
 
 
 def bounds(kind: str, ends: tuple[Fraction, Fraction]) -> str:

@@ -106,7 +106,12 @@ class Measure(ABC):
 
     def describe(self) -> str:
         """Name the measure and its columns, for explanations."""
-        names = [part.name for operand in self.operands for part in operand.walk() if isinstance(part, Column)]
+        names = [
+            part.name.rpartition(".")[2]
+            for operand in self.operands
+            for part in operand.walk()
+            if isinstance(part, Column)
+        ]
         return f"{self.symbol}({', '.join(dict.fromkeys(names)) or '*'})"
 
 

@@ -19,7 +19,10 @@ from discreet.plans.expressions.comparison import Equal, IsNull, Less, LessOrEqu
 from discreet.plans.expressions.dates import AddDays, DatePart, DateTrunc, DaysBetween
 from discreet.plans.expressions.expression import Column, Expression, Literal, Operation, Released, Strict
 from discreet.plans.expressions.logic import And, In, Not, Or
+from discreet.plans.expressions.moments import FormatDate, Microseconds, MomentOf, Period
 from discreet.plans.expressions.numeric import Abs, Bucket, Ceil, Exp, Floor, Ln, Power, Round, Sign, Sqrt
+from discreet.plans.expressions.patterns import Matches
+from discreet.plans.expressions.searching import Position, Replace, SplitPart
 from discreet.plans.expressions.text import Concat, Length, Like, Lower, Substring, Trim, Upper
 
 __all__ = [
@@ -42,6 +45,7 @@ __all__ = [
     "Exp",
     "Expression",
     "Floor",
+    "FormatDate",
     "Greatest",
     "In",
     "IntegerDivide",
@@ -54,6 +58,9 @@ __all__ = [
     "Literal",
     "Ln",
     "Lower",
+    "Matches",
+    "Microseconds",
+    "MomentOf",
     "Multiply",
     "Negate",
     "Not",
@@ -61,11 +68,15 @@ __all__ = [
     "NullIf",
     "Operation",
     "Or",
+    "Period",
+    "Position",
     "Power",
     "Released",
     "Remainder",
+    "Replace",
     "Round",
     "Sign",
+    "SplitPart",
     "Sqrt",
     "Strict",
     "Substring",

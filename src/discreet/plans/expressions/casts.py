@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from discreet.tables.kinds import Value
 
-__all__ = ["Cast"]
+__all__ = ["Cast", "without_zone"]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,24})?([eE][+-]?[0-9]{1,2})?")
@@ -49,6 +49,18 @@ def _read_timestamp(text: str) -> Value:
         return dt.datetime.fromisoformat(whole + point + fraction.ljust(6, "0") if point else whole)
     except ValueError:
         return None
+
+
+_UTC = re.compile(r"(?<=[0-9])( ?UTC|Z|[+-]00(:?00)?)$")
+
+
+def without_zone(text: str) -> str:
+    """Leave out that a constant is in UTC: there are no zones here.
+
+    >>> without_zone("2024-02-01T00:00:00Z"), without_zone("2024-02-01 00:00:00+02")
+    ('2024-02-01T00:00:00', '2024-02-01 00:00:00+02')
+    """
+    return _UTC.sub("", text)
 
 
 _MEANING: dict[tuple[Kind, Kind], Callable[..., Value]] = {

@@ -19,7 +19,6 @@ __all__ = ["Concat", "Length", "Like", "Lower", "Substring", "Trim", "Upper", "p
 
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-_LONGEST = 1000
 _LONGEST_PATTERN = 256
 """A match takes at most so many steps for each character of a text."""
 
@@ -124,10 +123,10 @@ class Substring(_TextToText):
 
     def derive(self, given: tuple[Facts, ...]) -> Facts:
         """A text of at most `length` characters."""
-        if not (1 <= self.start <= _LONGEST and 0 <= self.length <= _LONGEST):
+        if not (1 <= self.start <= LONGEST_TEXT and 0 <= self.length <= LONGEST_TEXT):
             refuse(
                 f"SUBSTRING(x, {self.start}, {self.length})",
-                why=f"Engines differ on other positions; start is from 1 and length from 0 to {_LONGEST}.",
+                why=f"Engines differ on other positions; start is from 1 and length from 0 to {LONGEST_TEXT}.",
                 instead="SUBSTRING(x, 1, 3)",
             )
         derived = _TextToText.derive(self, given)

@@ -13,6 +13,7 @@ from discreet.plans.nodes.aggregate import Aggregate, BoundGroups, BoundRows, Gr
 from discreet.plans.nodes.filter import Filter
 from discreet.plans.nodes.join import Join, JoinKind
 from discreet.plans.nodes.node import Node, Project, Scan, Spread
+from discreet.plans.nodes.numbered import Numbered
 from discreet.plans.nodes.per_unit import PerUnit
 from discreet.plans.nodes.semi_join import Keep, SemiJoin
 from discreet.plans.nodes.union import UnionAll
@@ -27,6 +28,7 @@ __all__ = [
     "JoinKind",
     "Keep",
     "Node",
+    "Numbered",
     "PerUnit",
     "Project",
     "Scan",

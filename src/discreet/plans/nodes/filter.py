@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.plans.expressions import And, Column, Equal, Expression, In, IsNull, Less, LessOrEqual, Literal, Not
 from discreet.plans.expressions.expression import Facts, Narrowed
-from discreet.plans.nodes.node import Node, Part
+from discreet.plans.nodes.node import Node, Part, Spread, least, product
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED, Bounds
 from discreet.tables.kinds import Kind, as_number
@@ -44,6 +44,9 @@ class Filter(Part):
 
     Stability. The predicate looks at one row, so a unit keeps a part of its rows: `rows`, uniqueness and
     spreads are the child's.
+
+    Where a unit has at most r rows for each value of some whole numbers, and the condition leaves v values of them, it
+    keeps at most v r rows: of its numbered rows the first.
 
     Facts. Where `x <= constant` is one of the conditions, the kept values lie within it and are not NULL; where
     `x < constant` is one, of whole numbers, dates or timestamps, they lie one below it. Where `x IN (constants)` is
@@ -90,6 +93,22 @@ class Filter(Part):
             else:
                 narrowed.computed[narrowing.subject] = facts
         return narrowed
+
+    @cached_property
+    def rows(self) -> int | None:
+        """The child's, or what a condition leaves of numbers that have few rows each."""
+        return least(self.child.rows, *map(self._rows_of, self.child.spreads))
+
+    def _rows_of(self, spread: Spread) -> int | None:
+        """The most rows of a unit, by the values that are left of the columns of a spread."""
+        values = 1
+        for name in spread.columns:
+            facts = self.schema[name]
+            low, high = facts.bounds.lower, facts.bounds.upper
+            if facts.kind is not Kind.INTEGER or facts.nullable or low is None or high is None:
+                return None
+            values *= max(0, math.floor(high) - math.ceil(low) + 1)
+        return product(values, spread.rows) if spread.columns else None
 
     def canonical(self) -> list[object]:
         """The condition and the child."""

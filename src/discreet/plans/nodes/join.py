@@ -48,7 +48,9 @@ def require_joinable(left: Node, right: Node, on: tuple[tuple[str, str], ...]) -
         kinds = left.schema[ours].kind, right.schema[theirs].kind
         if not comparable(*kinds):
             refuse(
-                f"{ours} = {theirs}", why=f"{kinds[0].value} and {kinds[1].value} cannot be equal.", instead="a CAST."
+                f"{_plain(ours)} = {_plain(theirs)}",
+                why=f"{kinds[0].value} and {kinds[1].value} cannot be equal.",
+                instead="a CAST.",
             )
     if left.private and right.private and left.unit_kind != right.unit_kind:
         refuse(
@@ -123,7 +125,7 @@ class Join(Node):
                     instead="a subquery grouped by the unit on one side, or fewer rows_per_unit in the policy.",
                 )
         elif left.private and not self._partners_are_single[0]:
-            self._refuse_many([theirs for _, theirs in self.on])
+            self._refuse_many([_plain(theirs) for _, theirs in self.on])
         elif right.private and self.how is JoinKind.LEFT:
             refuse(
                 "LEFT JOIN",
@@ -131,7 +133,7 @@ class Join(Node):
                 instead="the private table on the left, or an inner JOIN.",
             )
         elif right.private and not self._partners_are_single[1]:
-            self._refuse_many([ours for ours, _ in self.on])
+            self._refuse_many([_plain(ours) for ours, _ in self.on])
 
     @staticmethod
     def _refuse_many(columns: list[str]) -> None:
@@ -205,4 +207,9 @@ def _single(side: Node, other: Node, pairs: list[tuple[str, str]]) -> bool:
 
 def _unit(node: Node) -> str:
     """The name of a side's unit column, for a message."""
-    return next((name for name, facts in node.schema.items() if facts.unit), "unit")
+    return _plain(next((name for name, facts in node.schema.items() if facts.unit), "unit"))
+
+
+def _plain(name: str) -> str:
+    """A column as a question calls it, without the sides of joins that it came through."""
+    return name.rpartition(".")[2]

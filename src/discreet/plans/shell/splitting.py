@@ -25,8 +25,8 @@ from discreet.plans.shell.relations import (
 )
 from discreet.plans.shell.shell import Core, Hole, Shell, in_words
 from discreet.plans.shell.size import require_size
-from discreet.plans.sql.question import planned
-from discreet.plans.sql.reading import matching, part, read_statement, refuse_part
+from discreet.plans.sql.question import planned, read_question
+from discreet.plans.sql.reading import matching, part, refuse_part
 from discreet.plans.sql.refused import SCALAR_SUBQUERY
 from discreet.plans.statistics import RankedCells
 from discreet.tables.nearest import hint
@@ -61,7 +61,7 @@ def read_sql(  # noqa: PLR0913 - what a question is planned with
     >>> [type(read_sql(policy, text)).__name__ for text in asked]
     ['Plan', 'Shell']
     """
-    statement = read_statement(text, dialect)
+    statement = read_question(policy, text, dialect)
     try:
         return planned(policy, statement, dialect=dialect, bounding=bounding, verified=verified)
     except QueryRefused:
@@ -93,7 +93,7 @@ def split_sql(
     >>> [core.text for core in shell.cores]
     ['SELECT ward AS ward, COUNT(*) AS n FROM visits GROUP BY ward']
     """
-    statement = read_statement(text, dialect)
+    statement = read_question(policy, text, dialect)
     return _split(policy, statement, dialect=dialect, bounding=bounding, verified=verified, kind_of=None)
 
 

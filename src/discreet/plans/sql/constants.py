@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError
 from discreet.exact import rational
 from discreet.plans.expressions import Cast, Literal
+from discreet.plans.expressions.casts import without_zone
 from discreet.plans.expressions.expression import settled
 from discreet.plans.sql.reading import only, refuse_part
 from discreet.tables.kinds import Kind, is_writable
@@ -29,15 +30,25 @@ KINDS: dict[object, Kind] = {
     _T.SMALLINT: Kind.INTEGER,
     _T.INT: Kind.INTEGER,
     _T.BIGINT: Kind.INTEGER,
+    _T.INT128: Kind.INTEGER,
+    _T.UTINYINT: Kind.INTEGER,
+    _T.USMALLINT: Kind.INTEGER,
+    _T.UINT: Kind.INTEGER,
+    _T.UBIGINT: Kind.INTEGER,
     _T.FLOAT: Kind.FLOAT,
     _T.DOUBLE: Kind.FLOAT,
     _T.TEXT: Kind.TEXT,
     _T.VARCHAR: Kind.TEXT,
+    _T.NVARCHAR: Kind.TEXT,
+    _T.CHAR: Kind.TEXT,
     _T.DATE: Kind.DATE,
     _T.TIMESTAMP: Kind.TIMESTAMP,
     _T.TIMESTAMPNTZ: Kind.TIMESTAMP,
+    _T.TIMESTAMPTZ: Kind.TIMESTAMP,
+    _T.TIMESTAMPLTZ: Kind.TIMESTAMP,
+    _T.DATETIME: Kind.TIMESTAMP,
 }
-"""The types that a cast may name; all integers are 64 bits wide, all floats doubles."""
+"""The types that a cast may name; all integers are 64 bits wide, all floats doubles, all zones UTC."""
 
 _LONGEST_TEXT = 1000
 
@@ -133,6 +144,8 @@ def literal(node: exp.Expression, kind: Kind) -> Literal:
     given = constant(node.this)
     if given.kind is kind:
         return given
+    if kind is Kind.TIMESTAMP and isinstance(given.value, str):
+        given = Literal(without_zone(given.value), Kind.TEXT)
     made = Cast((given,), kind)
     facts = made.facts({})
     value = made.evaluate({})

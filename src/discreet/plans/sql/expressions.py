@@ -10,21 +10,21 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.plans import expressions as e
 from discreet.plans.expressions.expression import MISFIT
-from discreet.plans.normal import aligned
+from discreet.plans.normal import aligned, simplified
 from discreet.plans.sql.constants import (
-    KINDS,
     constant,
     folded,
-    literal,
     negative,
     null,
-    number_of,
     text_of,
     whole_of,
 )
 from discreet.plans.sql.intervals import moved
+from discreet.plans.sql.moments import MOMENTS, compared, date_sub, part_of_span, time_bucket
+from discreet.plans.sql.numbers import NUMBERS
 from discreet.plans.sql.reading import chained, only, refuse_part
 from discreet.plans.sql.refused import OTHER_DATE, REFUSED, SCALAR_SUBQUERY
+from discreet.plans.sql.texts import TEXTS
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.plans.expressions.expression import Schema
     from discreet.plans.sql.reading import Scope
 
-__all__ = ["RELEASED", "Scalars", "fitting"]
+__all__ = ["PART", "RELEASED", "Scalars", "fitting", "numbered_as"]
 
 RELEASED = "released"
 """Under this name a placeholder carries the constant that a subquery will be released as."""
@@ -89,6 +89,10 @@ class Scalars:
             refuse_part(node, "A * could show columns that nobody asked for.", "the columns by name.")
         return self.scope.column(node)
 
+    def made(self, node: exp.Expression, name: str) -> Expression:  # noqa: ARG002 - a group has a reason to refuse it
+        """A value that was made for each row before: a part of a list, or a number among a unit's rows."""
+        return e.Column(name)
+
     def refuse(self, node: exp.Expression, aggregate: str = "An aggregate cannot stand here.") -> NoReturn:
         """Refuse a node that no rule reads, with the sentence that fits it best; `aggregate` is that of aggregates."""
         for kinds, why, instead in REFUSED:
@@ -102,6 +106,17 @@ class Scalars:
                 "in the SELECT list or HAVING.",
             )
         refuse_part(node, "This function or operator is not known to be safe.", _LISTED)
+
+
+def _comparison(kind: type[e.Operation], *, turned: bool = False) -> Rule:
+    """Two operands, the second first if `turned`: x > y is y < x."""
+
+    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
+        only(node, "this", "expression")
+        nodes = [node.expression, node.this] if turned else [node.this, node.expression]
+        return kind(tuple(compared(scalars, nodes) or map(scalars.translate, nodes)))
+
+    return rule
 
 
 def _pair(kind: type[e.Operation], *extra: str) -> Rule:
@@ -119,16 +134,6 @@ def _chain(kind: type[e.Operation]) -> Rule:
 
     def rule(scalars: Scalars, node: exp.Expression) -> Expression:
         return kind(tuple(scalars.translate(part) for part in chained(node)))
-
-    return rule
-
-
-def _turned(kind: type[e.Operation]) -> Rule:
-    """Two operands, the second first: x > y is y < x."""
-
-    def rule(scalars: Scalars, node: exp.Expression) -> Expression:
-        only(node, "this", "expression")
-        return kind((scalars.translate(node.expression), scalars.translate(node.this)))
 
     return rule
 
@@ -171,7 +176,7 @@ def _paren(scalars: Scalars, node: exp.Expression) -> Expression:
 def _later(
     scalars: Scalars, node: exp.Expression, moment: exp.Expression, by: exp.Expression, sign: int = 1
 ) -> Expression:
-    value = aligned(scalars.translate(moment), scalars.schema)
+    value = simplified(aligned(scalars.translate(moment), scalars.schema))
     return moved(node, value, value.facts(scalars.schema).kind, by, sign)
 
 
@@ -222,6 +227,15 @@ def _divide(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.IntegerDivide(operands) if node.args.get("typed") and whole else e.Divide(operands)
 
 
+def _whole_quotient(scalars: Scalars, node: exp.Expression) -> Expression:
+    """X // y: toward 0 for integers, down for floats, as DuckDB has it."""
+    only(node, "this", "expression")
+    operands = tuple(aligned(scalars.translate(part), scalars.schema) for part in (node.this, node.expression))
+    if any(operand.facts(scalars.schema).kind is Kind.FLOAT for operand in operands):
+        return e.Divide(operands)
+    return e.IntegerDivide(operands)
+
+
 def _negate(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this")
     return negative(node.this) if isinstance(node.this, exp.Literal) else e.Negate((scalars.translate(node.this),))
@@ -243,7 +257,8 @@ def _is(scalars: Scalars, node: exp.Expression) -> Expression:
 
 def _between(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "low", "high")
-    value, low, high = (scalars.translate(node.args[name]) for name in ("this", "low", "high"))
+    nodes = [node.args[name] for name in ("this", "low", "high")]
+    value, low, high = compared(scalars, nodes) or map(scalars.translate, nodes)
     return e.And((e.LessOrEqual((low, value)), e.LessOrEqual((value, high))))
 
 
@@ -257,11 +272,26 @@ def _in(scalars: Scalars, node: exp.Expression) -> Expression:
         )
     only(node, "this", "expressions")
     if isinstance(node.this, exp.Tuple):
-        _tuple(scalars, node.this)
+        return _among(scalars, node)
     choices = tuple(constant(item).value for item in node.expressions)
     if not choices or any(choice is None for choice in choices):
         refuse_part(node, "The list holds NULL or nothing.", "x IN ('a', 'b') OR x IS NULL")
     return e.In((scalars.translate(node.this),), choices)
+
+
+def _among(scalars: Scalars, node: exp.Expression) -> Expression:
+    """(a, b) IN ((1, 2), (3, 4)): one of the rows of constants."""
+    parts = [scalars.translate(part) for part in node.this.expressions]
+    rows: list[Expression] = []
+    for choice in node.expressions:
+        values = choice.expressions if isinstance(choice, exp.Tuple) else []
+        if len(values) != len(parts):
+            refuse_part(choice, f"Each row of the list has {len(parts)} values.", "(a, b) IN ((1, 2), (3, 4))")
+        constants = [constant(value) for value in values]
+        if any(value.value is None for value in constants):
+            refuse_part(choice, "The list holds NULL.", "a IS NULL AND b = 1, joined by OR.")
+        rows.append(e.And(tuple(e.Equal(pair) for pair in zip(parts, constants, strict=True))))
+    return rows[0] if len(rows) == 1 else e.Or(tuple(rows))
 
 
 def _tuple(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001 - one shape for all rules
@@ -319,58 +349,23 @@ def _null(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001
     refuse_part(node, "A comparison with NULL is never true.", "x IS NULL")
 
 
-def _cast(scalars: Scalars, node: exp.Expression) -> Expression:
-    """Every cast is total, whether TRY_ is written or not."""
-    only(node, "this", "to", "safe")
-    to = node.args["to"]
-    kind = KINDS.get(to.this)
-    if kind is None:
-        instead = "BOOLEAN, BIGINT, DOUBLE (and ROUND), VARCHAR, DATE or TIMESTAMP."
-        refuse_part(node, "This type is not known here.", instead)
-    if to.expressions:
-        refuse_part(node, "Types have no length or precision here.", f"{to.this.value} alone.")
-    only(to, "this", "nested")
-    if isinstance(node.this, exp.Literal):
-        return literal(node, kind)
-    return e.Cast((scalars.translate(node.this),), kind)
-
-
-def _round(scalars: Scalars, node: exp.Expression) -> Expression:
-    only(node, "this", "decimals")
-    digits = node.args.get("decimals")
-    return e.Round((scalars.translate(node.this),), 0 if digits is None else whole_of(digits))
-
-
-def _power(scalars: Scalars, node: exp.Expression) -> Expression:
+def _same(scalars: Scalars, node: exp.Expression) -> Expression:
+    """IS NOT DISTINCT FROM: equal, or both NULL; never NULL itself."""
     only(node, "this", "expression")
-    if isinstance(node.expression, exp.Literal) and not node.expression.name.isdigit():
-        refuse_part(node, "Powers have constant whole exponents from 2 to 16.", "SQRT(x), or EXP(y * LN(x)).")
-    return e.Power((scalars.translate(node.this),), whole_of(node.expression))
-
-
-def _bucket(scalars: Scalars, node: exp.Expression) -> Expression:
-    only(node, "this", "min_value", "max_value", "num_buckets")
-    if any(node.args.get(name) is None for name in ("min_value", "max_value", "num_buckets")):
-        refuse_part(node, "It takes a value, both ends and the number of buckets.", "WIDTH_BUCKET(x, 0, 100, 10)")
-    low, high = (number_of(node.args[name]) for name in ("min_value", "max_value"))
-    edges = e.Bucket.widths(low, high, whole_of(node.args["num_buckets"]))
-    return e.Bucket((scalars.translate(node.this),), edges)
-
-
-def _substring(scalars: Scalars, node: exp.Expression) -> Expression:
-    only(node, "this", "start", "length")
-    if node.args.get("start") is None or node.args.get("length") is None:
-        refuse_part(node, "Start and length are both needed.", "SUBSTRING(x, 1, 3)")
-    return e.Substring((scalars.translate(node.this),), whole_of(node.args["start"]), whole_of(node.args["length"]))
-
-
-def _left(scalars: Scalars, node: exp.Expression) -> Expression:
-    only(node, "this", "expression")
-    return e.Substring((scalars.translate(node.this),), 1, whole_of(node.expression))
+    for null_side, side in ((node.this, node.expression), (node.expression, node.this)):
+        if isinstance(null_side, exp.Null):
+            return e.IsNull((scalars.translate(side),))
+    one, other = scalars.translate(node.this), scalars.translate(node.expression)
+    missing = e.IsNull((one,)), e.IsNull((other,))
+    there = e.And((*(e.Not((null_of,)) for null_of in missing), e.Equal((one, other))))
+    return e.Or((e.And(missing), there))
 
 
 def _part_of(scalars: Scalars, node: exp.Expression, value: exp.Expression, name: str) -> Expression:
     """A part of a date; the one number whose meaning follows the dialect is refused where it is not DuckDB's."""
+    span = part_of_span(scalars, node, value, name)
+    if span is not None:
+        return span
     part = _PARTS.get(name, name)
     plain = isinstance(node, exp.DayOfWeek)
     if part == "dow" and (scalars.dialect == "spark" or (plain and scalars.dialect != "duckdb")):
@@ -405,20 +400,15 @@ def _truncate(scalars: Scalars, node: exp.Expression) -> Expression:
     return e.DateTrunc((scalars.translate(node.this),), name)
 
 
-def _difference(scalars: Scalars, node: exp.Expression) -> Expression:
-    only(node, "this", "expression", "unit", "date_part_boundary")
-    unit = node.args.get("unit")
-    name = "day" if unit is None and scalars.dialect == "spark" else "" if unit is None else unit.name.lower()
-    if name != "day":
-        refuse_part(node, "Differences are counted in days.", "DATE_DIFF('day', earlier, later)")
-    return e.DaysBetween((scalars.translate(node.expression), scalars.translate(node.this)))
-
-
 def _named(scalars: Scalars, node: exp.Expression) -> Expression:
     """The one function that the parser does not know by its own class: DATE_PART('month', x)."""
     if node.name.lower() == "date_part" and len(node.expressions) == 2:
         only(node, "this", "expressions")
         return _part_of(scalars, node, node.expressions[1], text_of(node.expressions[0]).lower())
+    if node.name.lower() == "time_bucket" and len(node.expressions) in (2, 3):
+        return time_bucket(scalars, node)  # type: ignore[arg-type]  # by its rule
+    if node.name.lower() == "date_sub" and len(node.expressions) == 3:
+        return date_sub(scalars, node)  # type: ignore[arg-type]  # by its rule
     instead = _SPELLED.get(node.name.lower(), _LISTED)
     return refuse_part(node, "This function is not known to be safe.", instead)
 
@@ -440,6 +430,31 @@ def _column(scalars: Scalars, node: exp.Expression) -> Expression:
 
 def _subquery(scalars: Scalars, node: exp.Expression) -> Expression:  # noqa: ARG001 - one shape for all rules
     refuse_part(node, *SCALAR_SUBQUERY)
+
+
+PART = "unnest(…)"
+"""The column that UNNEST gives its rows (`discreet.plans.sql.sets`); no question can write it as a name."""
+
+
+def _unnest(scalars: Scalars, node: exp.Expression) -> Expression:
+    """UNNEST in the SELECT list, whose rows were made before."""
+    if PART not in scalars.scope.merged:
+        instead = "a subquery: (SELECT UNNEST(STRING_SPLIT(x, ',')[1:3]) AS y FROM …)"
+        refuse_part(node, "A list is taken apart in the SELECT list only.", instead)
+    return scalars.made(node, scalars.scope.merged[PART])
+
+
+def _window(scalars: Scalars, node: exp.Expression) -> Expression:
+    """ROW_NUMBER within a unit, whose rows were numbered before."""
+    name = scalars.scope.merged.get(numbered_as(node))
+    if name is None:
+        scalars.refuse(node)
+    return scalars.made(node, name)
+
+
+def numbered_as(node: exp.Expression) -> str:
+    """What the numbers of a window are found by: its own words; no question can write them as a name."""
+    return node.sql()
 
 
 def _released(scalars: Scalars, node: exp.Expression) -> Expression:
@@ -478,15 +493,14 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Sub: _minus,
     exp.Mul: _times,
     exp.Div: _divide,
-    exp.IntDiv: _pair(e.IntegerDivide),
+    exp.IntDiv: _whole_quotient,
     exp.Mod: _pair(e.Remainder),
     exp.Neg: _negate,
-    exp.EQ: _pair(e.Equal),
-    exp.NEQ: _pair(e.NotEqual),
-    exp.LT: _pair(e.Less),
-    exp.LTE: _pair(e.LessOrEqual),
-    exp.GT: _turned(e.Less),
-    exp.GTE: _turned(e.LessOrEqual),
+    exp.NEQ: _comparison(e.NotEqual),
+    exp.LT: _comparison(e.Less),
+    exp.LTE: _comparison(e.LessOrEqual),
+    exp.GT: _comparison(e.Less, turned=True),
+    exp.GTE: _comparison(e.LessOrEqual, turned=True),
     exp.And: _chain(e.And),
     exp.Or: _chain(e.Or),
     exp.Not: _single(e.Not),
@@ -503,25 +517,18 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Nullif: _pair(e.NullIf),
     exp.Greatest: _extreme(e.Greatest),
     exp.Least: _extreme(e.Least),
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
     exp.Abs: _single(e.Abs),
     exp.Sign: _single(e.Sign),
     exp.Ceil: _single(e.Ceil),
     exp.Floor: _single(e.Floor),
-    exp.Round: _round,
     exp.Sqrt: _single(e.Sqrt),
     exp.Ln: _single(e.Ln),
     exp.Exp: _single(e.Exp),
-    exp.Pow: _power,
-    exp.WidthBucket: _bucket,
     exp.Lower: _single(e.Lower),
     exp.Upper: _single(e.Upper),
     exp.Trim: _single(e.Trim),
     exp.Length: _single(e.Length),
     exp.DPipe: _pair(e.Concat, "safe"),
-    exp.Substring: _substring,
-    exp.Left: _left,
     exp.Extract: _extract,
     exp.Year: _date_part("year"),
     exp.Quarter: _date_part("quarter"),
@@ -538,17 +545,25 @@ RULES: dict[type[exp.Expression], Rule] = {
     exp.Second: _date_part("second"),
     exp.TimestampTrunc: _truncate,
     exp.DateTrunc: _truncate,
-    exp.DateDiff: _difference,
     exp.DateAdd: _moved(1),
     exp.DateSub: _moved(-1),
     exp.TsOrDsAdd: _moved(1),
     exp.TsOrDsToDate: _to_date,
+    exp.Window: _window,
+    exp.Explode: _unnest,
+    exp.Unnest: _unnest,
     exp.Anonymous: _named,
+    exp.NullSafeEQ: _same,
+    exp.NullSafeNEQ: lambda scalars, node: e.Not((_same(scalars, node),)),
+    exp.TimeStrToTime: _paren,
     exp.Tuple: _tuple,
     exp.Any: _quantified,
     exp.All: _quantified,
     exp.Subquery: _subquery,
     exp.Select: _subquery,
+    **NUMBERS,
+    **TEXTS,
+    **MOMENTS,
     exp.Placeholder: _released,
 }
 """The allow-list: a syntax node that is not a key here is refused."""

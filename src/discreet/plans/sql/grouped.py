@@ -10,11 +10,13 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.plans import aggregates as agg
 from discreet.plans import statistics as s
-from discreet.plans.expressions import Case, Column, Expression, Literal
+from discreet.plans.expressions import Case, Cast, Column, Expression, Literal, MomentOf
 from discreet.plans.normal import aligned, simplified
 from discreet.plans.sql.constants import null, number_of
 from discreet.plans.sql.expressions import Scalars, fitting
+from discreet.plans.sql.moments import counted_moment
 from discreet.plans.sql.reading import matching, name_of, only, part, refuse_part
+from discreet.plans.sql.texts import as_text, several
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ __all__ = [
     "contains_aggregate",
     "group_keys",
     "is_aggregate",
+    "keys_of",
     "measure_of",
     "output_name",
     "unit_statistic_of",
@@ -89,14 +92,19 @@ def _single(build: Callable[[Expression], Measure]) -> MeasureRule:
     def rule(scalars: Scalars, node: exp.Expression) -> Measure:
         only(node, "this")
         _no_distinct(node)
-        return build(scalars.expression(node.this))
+        operand = scalars.expression(node.this)
+        if operand.facts(scalars.schema).kind is Kind.BOOLEAN:  # SUM(age > 40), as DuckDB and others count
+            operand = Cast((operand,), Kind.INTEGER)
+        return build(operand)
 
     return rule
 
 
 def _no_distinct(node: exp.Expression) -> None:
     if isinstance(node.this, exp.Distinct):
-        refuse_part(node, "DISTINCT is answered for COUNT only.", "the aggregate without DISTINCT.")
+        name = node.key.upper()
+        instead = f"COUNT(DISTINCT x); or {name}(x), another number: equal values count as often as they occur."
+        refuse_part(node, "Which values are there at all may be one unit's doing; DISTINCT is for COUNT.", instead)
 
 
 def _pair(build: Callable[[Expression, Expression], Measure]) -> MeasureRule:
@@ -115,7 +123,7 @@ def _count(scalars: Scalars, node: exp.Expression) -> Measure:
     if _counts_rows(scalars, node):
         return agg.count()
     if isinstance(node.this, exp.Distinct):
-        return agg.count_distinct(scalars.expression(_distinct(node.this)))
+        return agg.count_distinct(_distinct(scalars, node.this))
     operand = scalars.expression(node.this)
     return agg.count() if _is_constant(operand) else agg.count(operand)
 
@@ -137,14 +145,21 @@ def _is_constant(operand: Expression) -> bool:
     return isinstance(simple, Literal) and simple.value is not None
 
 
-def _distinct(node: exp.Expression) -> exp.Expression:
+def _distinct(scalars: Scalars, node: exp.Expression) -> Expression:
+    """What is counted: a value, or several as one text.
+
+    COUNT(DISTINCT a, b) leaves rows out in which one is NULL; COUNT(DISTINCT (a, b)) counts NULL as a value.
+    """
     only(node, "expressions")
-    if len(node.expressions) != 1:
-        refuse_part(
-            node, "DISTINCT takes one expression.", "COUNT(DISTINCT a || '-' || b), of texts or CAST(… AS VARCHAR)."
-        )
-    inner: exp.Expression = node.expressions[0]
-    return inner
+    if not node.expressions:
+        refuse_part(node, "It does not say what is counted.", "COUNT(DISTINCT x)")
+    first, *more = node.expressions
+    if not more and not isinstance(first, exp.Tuple):
+        return scalars.expression(first)
+    rows = isinstance(first, exp.Tuple) and not more
+    parts = [as_text(scalars, part) for part in (first.expressions if rows else node.expressions)]
+    with fitting(node):
+        return aligned(several(parts, scalars.schema, nulls=rows), scalars.schema)
 
 
 def _count_if(scalars: Scalars, node: exp.Expression) -> Measure:
@@ -154,23 +169,29 @@ def _count_if(scalars: Scalars, node: exp.Expression) -> Measure:
 
 
 def _extreme(build: Callable[[Expression], Measure]) -> MeasureRule:
-    """MIN and MAX of bounded numbers."""
+    """MIN and MAX of bounded numbers; dates count in days, timestamps in seconds (`Grouped.translate` turns back)."""
 
     def rule(scalars: Scalars, node: exp.Expression) -> Measure:
         only(node, "this")
         _no_distinct(node)
         operand = scalars.expression(node.this)
         kind = operand.facts(scalars.schema).kind
-        if not kind.numeric:
-            instead = "COUNT(*) grouped by it"
-            if kind in {Kind.DATE, Kind.TIMESTAMP}:
-                instead += (
-                    f", or {node.key.upper()}(DATE_DIFF('day', DATE '2024-01-01', x)) of dates with public bounds"
-                )
-            refuse_part(node, "The smallest or largest text or date is one unit's value.", f"{instead}.")
+        if kind.temporal:
+            operand = counted_moment(operand, kind)
+        elif not kind.numeric:
+            refuse_part(node, "The smallest or largest text is one unit's value.", "COUNT(*) grouped by it.")
         return build(operand)
 
     return rule
+
+
+def _moment_in(node: exp.Expression, rows: Scalars) -> Kind | None:
+    """The kind of date that MIN or MAX is of; None for everything else."""
+    inner = node.this if isinstance(node, exp.Filter) else node
+    if not isinstance(inner, exp.Min | exp.Max) or isinstance(inner.this, exp.Distinct):
+        return None
+    kind = rows.expression(inner.this).facts(rows.schema).kind
+    return kind if kind.temporal else None
 
 
 def _levels(node: exp.Expression) -> tuple[Fraction, ...]:
@@ -195,9 +216,13 @@ def _within(scalars: Scalars, node: exp.Expression) -> Measure:
     """PERCENTILE_CONT(level) WITHIN GROUP (ORDER BY x [DESC])."""
     only(node, "this", "expression")
     inner, order = node.this, node.expression
-    if isinstance(inner, exp.Mode | exp.PercentileDisc):
+    if isinstance(inner, exp.Mode):
         scalars.refuse(inner)
-    if not isinstance(inner, exp.PercentileCont) or not isinstance(order, exp.Order) or len(order.expressions) != 1:
+    if (
+        not isinstance(inner, exp.PercentileCont | exp.PercentileDisc)
+        or not isinstance(order, exp.Order)
+        or len(order.expressions) != 1
+    ):
         refuse_part(node, "This ordered aggregate is not answered.", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
     only(inner, "this")
     only(order, "expressions")
@@ -236,6 +261,7 @@ _MEASURES: dict[type[exp.Expression], MeasureRule] = {
     exp.Corr: _pair(agg.corr),
     exp.Median: _single(agg.median),
     exp.PercentileCont: _quantile,
+    exp.PercentileDisc: _quantile,
     exp.Quantile: _quantile,
     exp.WithinGroup: _within,
     exp.Min: _extreme(agg.min),
@@ -261,7 +287,7 @@ def unit_statistic_of(scalars: Scalars, node: exp.Expression) -> UnitStatistic:
         if _counts_rows(scalars, node):
             return s.UnitCount()
         if isinstance(node.this, exp.Distinct):
-            return s.UnitCountDistinct(scalars.expression(_distinct(node.this)))
+            return s.UnitCountDistinct(_distinct(scalars, node.this))
         operand = scalars.expression(node.this)
         return s.UnitCount() if _is_constant(operand) else s.UnitCountValues(operand)
     build = _UNIT.get(type(node))
@@ -303,18 +329,23 @@ def group_keys(select: exp.Select, rows: Scalars) -> list[Expression]:
     group = select.args.get("group")
     if group is None:
         return []
-    if group.args.get("all") is not None:
-        refuse_part(group, "The keys of a group are named.", "GROUP BY with the columns, or 1, 2, …")
+    if group.args.get("all"):
+        only(group, "all")
+        return keys_of([node for node, _ in map(alias_of, select.expressions) if not contains_aggregate(node)], rows)
     several = any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions)
     if several or any(group.args.get(word) for word in ("rollup", "cube", "grouping_sets", "totals")):
         instead = "one question for each, or totals added up from the released groups."
         refuse_part(group, "It asks several questions in one.", instead)
     only(group, "expressions")
+    return keys_of([_meant(item, select, rows) for item in group.expressions], rows)
+
+
+def keys_of(nodes: list[exp.Expression], rows: Scalars) -> list[Expression]:
+    """Translate keys; a constant groups nothing, and equal ones are one."""
     keys: list[Expression] = []
-    for item in group.expressions:
-        node = _meant(item, select, rows)
+    for node in nodes:
         if contains_aggregate(node):
-            refuse_part(item, "Groups are formed before aggregates.", "GROUP BY a column.")
+            refuse_part(node, "Groups are formed before aggregates.", "GROUP BY a column.")
         key = rows.expression(node)
         if key not in keys:
             keys.append(key)
@@ -390,7 +421,9 @@ class Grouped(Scalars, Generic[Part]):
     def translate(self, node: exp.Expression) -> Expression:
         """An aggregate, a key, or an operation on them."""
         if is_aggregate(node):
-            return Column(self._part(node))
+            value: Expression = Column(self._part(node))
+            kind = _moment_in(node, self.rows) if self.read is measure_of else None
+            return value if kind is None else MomentOf((Cast((value,), Kind.INTEGER),), kind)
         if not contains_aggregate(node):
             key = self._key(node)
             if key is not None:
@@ -418,6 +451,12 @@ class Grouped(Scalars, Generic[Part]):
         if facts.kind.numeric:
             instead += f", or an aggregate of it such as AVG({node.name})"
         return refuse_part(node, "Outside an aggregate a column would show single rows.", f"{instead}.")
+
+    def made(self, node: exp.Expression, name: str) -> Expression:  # noqa: ARG002 - what it is called is no matter
+        """A value of a single row, unless it is a key."""
+        return refuse_part(
+            node, "Outside an aggregate it would show single rows.", "the same in a subquery, or in GROUP BY."
+        )
 
     def _key(self, node: exp.Expression) -> str | None:
         """Recognize a group key by its meaning."""

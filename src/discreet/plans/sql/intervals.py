@@ -19,7 +19,7 @@ from discreet.tables.kinds import Kind
 if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
 
-__all__ = ["moved"]
+__all__ = ["Span", "moved", "span_of"]
 
 _MOST = 10**6
 """More of any unit leads out of the calendar, or is not meant."""
@@ -28,18 +28,19 @@ _SPANS = re.compile(rf" *{_SPAN.pattern}( +{_SPAN.pattern})* *", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
-    """Months, days and seconds are kept apart, as none of them is a fixed number of another."""
+class Span:
+    """A span of time: months, days and seconds are kept apart, as none of them is a fixed number of another."""
 
     months: int = 0
     days: int = 0
     seconds: int = 0
 
-    def times(self, count: int) -> _Span:
-        return _Span(self.months * count, self.days * count, self.seconds * count)
+    def times(self, count: int) -> Span:
+        """So many of it."""
+        return Span(self.months * count, self.days * count, self.seconds * count)
 
-    def __add__(self, other: _Span) -> _Span:
-        return _Span(self.months + other.months, self.days + other.days, self.seconds + other.seconds)
+    def __add__(self, other: Span) -> Span:
+        return Span(self.months + other.months, self.days + other.days, self.seconds + other.seconds)
 
     def after(self, moment: dt.date) -> dt.date:
         """Add months first, at most to the last day of a month, then days, then seconds, as engines do.
@@ -57,20 +58,20 @@ class _Span:
 
 
 _UNITS = {
-    "year": _Span(months=12),
-    "quarter": _Span(months=3),
-    "month": _Span(months=1),
-    "week": _Span(days=7),
-    "day": _Span(days=1),
-    "hour": _Span(seconds=3600),
-    "minute": _Span(seconds=60),
-    "second": _Span(seconds=1),
+    "year": Span(months=12),
+    "quarter": Span(months=3),
+    "month": Span(months=1),
+    "week": Span(days=7),
+    "day": Span(days=1),
+    "hour": Span(seconds=3600),
+    "minute": Span(seconds=60),
+    "second": Span(seconds=1),
 }
 
 
 def moved(node: exp.Expression, value: Expression, kind: Kind, by: exp.Expression, sign: int) -> Expression:
     """Add an interval to a date, or take it away: any to a constant, whole days to a column."""
-    span = _span(by).times(sign)
+    span = span_of(by).times(sign)
     if not kind.temporal:
         refuse_part(node, f"An interval is added to dates and timestamps; this is of kind {kind.value}.", OTHER_DATE)
     if isinstance(value, Literal) and isinstance(value.value, dt.date):
@@ -79,12 +80,12 @@ def moved(node: exp.Expression, value: Expression, kind: Kind, by: exp.Expressio
         except OverflowError:
             refuse_part(node, "It lies outside of the years 1 to 9999.", OTHER_DATE)
         return Literal(later, Kind.of(later))
-    if kind is not Kind.DATE or span != _Span(days=span.days):
+    if kind is not Kind.DATE or span != Span(days=span.days):
         refuse_part(node, "To a column only days and weeks are added, and only if it is a date.", OTHER_DATE)
     return AddDays((value,), span.days)
 
 
-def _span(node: exp.Expression) -> _Span:
+def span_of(node: exp.Expression) -> Span:
     """Read an interval: a number and a unit, or a text with several of both."""
     only(node, "this", "unit")
     unit, amount = node.args.get("unit"), node.this
@@ -98,7 +99,7 @@ def _span(node: exp.Expression) -> _Span:
         text = f"{text} {unit.name}"
     if _SPANS.fullmatch(text) is None:
         refuse_part(node, "This interval is not read.", "INTERVAL 30 DAY, or INTERVAL '1 month'.")
-    span = _Span()
+    span = Span()
     for count, name in _SPAN.findall(text):
         known = _UNITS.get(name.lower()) or _UNITS.get(name.lower().removesuffix("s"))
         if known is None or abs(int(count)) > _MOST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,9 +13,19 @@ from discreet.plans.normal import Bounding
 from discreet.plans.plan import Ordering, Plan, Request
 from discreet.plans.sql.constants import whole_of
 from discreet.plans.sql.expressions import Scalars
-from discreet.plans.sql.grouped import Grouped, alias_of, group_keys, measure_of, output_name
+from discreet.plans.sql.google import read_options, require_unit
+from discreet.plans.sql.grouped import (
+    Grouped,
+    alias_of,
+    contains_aggregate,
+    group_keys,
+    keys_of,
+    measure_of,
+    output_name,
+)
 from discreet.plans.sql.reading import matching, only, read_statement, refuse_part
 from discreet.plans.sql.relations import Relations
+from discreet.plans.sql.spelling import dated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +34,10 @@ if TYPE_CHECKING:
     from discreet.plans.expressions import Expression
     from discreet.tables import Policy
 
-__all__ = ["plan_sql", "planned"]
+__all__ = ["plan_sql", "planned", "read_question"]
+
+_TODAY, _OPTIONS = "today", "options"
+"""Under these names a statement carries what was read beside it; the cores of one that is split carry it too."""
 
 _MOST_ROWS = 1_000_000
 
@@ -56,7 +70,26 @@ def plan_sql(
     ...
     discreet.errors.QueryRefused: *: No single row is ever shown. Write instead: COUNT(*), AVG(x) or SUM(x).
     """
-    return planned(policy, read_statement(text, dialect), dialect=dialect, bounding=bounding, verified=verified)
+    return planned(policy, read_question(policy, text, dialect), dialect=dialect, bounding=bounding, verified=verified)
+
+
+def read_question(policy: Policy, text: str, dialect: str = "duckdb") -> exp.Expression:
+    """Parse a question; the policy's day stands for CURRENT_DATE, and Google's clause beside the statement.
+
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
+    >>> read_question(policy, "SELECT COUNT(*) FROM people").sql()
+    'SELECT COUNT(*) FROM people'
+    """
+    plain, options = text, None
+    if isinstance(text, str) and "options" in text.casefold():
+        plain, options = read_options(text)
+    statement = read_statement(plain, dialect)
+    if policy.today is not None and dated(statement, policy.today):
+        statement.meta[_TODAY] = policy.today
+    if options is not None:
+        statement.meta[_OPTIONS] = options
+    return statement
 
 
 def planned(
@@ -69,14 +102,17 @@ def planned(
 ) -> Plan:
     """Plan a statement that was read already.
 
-    >>> from discreet.plans.sql.reading import read_statement
     >>> from discreet.tables import Policy, Table
     >>> policy = Policy([Table("people", row_is_unit=True)], epsilon=1)
-    >>> list(planned(policy, read_statement("SELECT COUNT(*) AS n FROM people")).columns)
+    >>> list(planned(policy, read_question(policy, "SELECT COUNT(*) AS n FROM people")).columns)
     ['n']
     """
+    options = statement.meta.get(_OPTIONS)
     try:
-        request = _request(Relations(policy, dialect, verified), statement)
+        request = replace(_request(Relations(policy, dialect, verified), statement), today=statement.meta.get(_TODAY))
+        if options is not None:
+            bounding = bounding or options.bounding
+            require_unit(request.relation, options.unit)
         return Plan(policy, request, bounding or Bounding())
     except RecursionError:
         refuse_part(statement, "It is nested too deeply.", "a flatter question.")
@@ -93,12 +129,9 @@ def _request(relations: Relations, statement: exp.Expression) -> Request:
             "A question is one SELECT; it changes nothing and reads nothing else.",
             "SELECT COUNT(*) FROM (… UNION ALL …) AS both, or another SELECT.",
         )
-    if statement.args.get("distinct") is not None:
-        instead = "SELECT without DISTINCT: the keys, an aggregate such as COUNT(*), and GROUP BY the keys."
-        refuse_part(statement, "The groups of an answer are distinct already.", instead)
-    only(statement, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_")
+    only(statement, "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "distinct")
     rows = Scalars(relations.scope(statement, relations.named(statement, {})), relations.dialect)
-    keys = {f"key{place}": key for place, key in enumerate(group_keys(statement, rows))}
+    keys = {f"key{place}": key for place, key in enumerate(_keys_of(statement, rows))}
     for key in keys.values():
         if key.facts(rows.schema).unit:
             refuse_part(
@@ -122,6 +155,23 @@ def _request(relations: Relations, statement: exp.Expression) -> Request:
         order,
         _limit(statement),
     )
+
+
+def _keys_of(statement: exp.Select, rows: Scalars) -> list[Expression]:
+    """What the answer is grouped by: GROUP BY, or all that SELECT DISTINCT shows."""
+    distinct = statement.args.get("distinct")
+    if distinct is None:
+        return group_keys(statement, rows)
+    only(distinct)
+    shown = [node for node, _ in map(alias_of, statement.expressions)]
+    if statement.args.get("group") is None and not any(map(contains_aggregate, shown)):
+        return keys_of(shown, rows)
+    keys = group_keys(statement, rows)
+    plain = keys_of([node for node in shown if not contains_aggregate(node)], rows)
+    if any(key not in plain for key in keys):
+        instead = "the same without DISTINCT, or the keys of GROUP BY among what is selected."
+        refuse_part(statement, "DISTINCT would merge groups whose keys are not shown.", instead)
+    return keys
 
 
 def _outputs(statement: exp.Select, grouped: Grouped[Measure]) -> dict[str, Expression]:
@@ -157,6 +207,9 @@ def _order(statement: exp.Select, grouped: Grouped[Measure], outputs: dict[str, 
     for item in clause.expressions:
         only(item, "this", "desc", "nulls_first")
         node = item.this
+        if isinstance(node, exp.Var) and node.name.upper() == "ALL":
+            orderings += [Ordering(value, bool(item.args.get("desc"))) for value in outputs.values()]
+            continue
         if isinstance(node, exp.Literal):
             place = whole_of(node)
             if not 1 <= place <= len(outputs):

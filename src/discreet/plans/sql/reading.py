@@ -16,6 +16,7 @@ from discreet.exact import shown
 from discreet.plans.expressions import Column
 from discreet.plans.limits import DEEPEST, MOST_PARTS
 from discreet.plans.refusals import refuse
+from discreet.plans.sql.spelling import SPELLED, respelled
 from discreet.tables.kinds import is_writable
 from discreet.tables.nearest import hint
 
@@ -45,7 +46,6 @@ DIALECTS = ("duckdb", "postgres", "spark")
 # What the parser has to say of a question is no business of who runs the program; without this it is printed.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
-_SPELLED = "dialect"
 _EXAMPLE = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
 _LONGEST = 50_000
 _DEEPEST = 32
@@ -61,6 +61,24 @@ _ONE_AFTER_THE_OTHER = {
     (TokenType.STRUCT, TokenType.LT),
 }
 """x[1][1], x.f().f() and ARRAY<ARRAY< are trees as deep as they are long, and the parser's time grows faster."""
+_CLAUSE = ("{word} is not answered here.", "the same without it.")
+_CLAUSES = {
+    "db": ("No table of this schema is read here.", "the column's name with that of its table alone: visits.ward"),
+    "catalog": ("No table of this database is read here.", "the table's name alone."),
+    "sample": ("A sample of the rows would be chance, and noise is added by the release.", "the whole table."),
+    "hint": ("Hints to an optimizer are not read.", "the question without /*+ … */."),
+    "expressions": ("It takes fewer values here.", "the same with one of them."),
+    "safe": ("This form is not answered here.", "the plain form, which gives NULL where it has no value."),
+    "laterals": ("LATERAL is not answered.", "a subquery grouped by the unit, and a JOIN on it."),
+    "offset": ("OFFSET would leave out groups by their noisy values' order.", "LIMIT with a larger number."),
+    "fetch": ("FETCH is not answered.", "LIMIT 10"),
+    "qualify": ("QUALIFY picks rows by a window over other units' rows.", "HAVING, or ORDER BY … LIMIT at the end."),
+    "windows": ("Windows over rows are not answered.", "the same without WINDOW, grouped by the keys."),
+    "recursive": ("A query that reads itself may never end.", "WITH without RECURSIVE."),
+    "columns": ("Names in parentheses behind an alias are not read.", "AS names within its SELECT."),
+}
+"""What is said of clauses by the parser's name for them; others are named by that."""
+_MATCHES = {"~", "~*"}
 _LONGEST_PART = 80
 _BEFORE = 60  # so many characters are shown before the place at which a question is not understood
 
@@ -83,8 +101,7 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
     try:
         language = sqlglot.Dialect.get_or_raise(dialect)
         tokens = language.tokenize(text)
-        if any(token.comments for token in tokens):
-            refuse("a comment", why="Comments and hints are not read.", instead="the question without it.")
+        _plain(tokens, dialect)
         if _nesting(tokens) > _DEEPEST:
             _refuse_nesting()
         statements = [statement for statement in language.parser().parse(tokens, text) if statement is not None]
@@ -97,8 +114,17 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
     if len(statements) != 1:
         refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
     _require_small(statements[0])
-    statements[0].meta[_SPELLED] = dialect
-    return _known_names(statements[0])  # type: ignore[arg-type]  # an expression
+    statements[0].meta[SPELLED] = dialect
+    return respelled(statements[0])  # type: ignore[arg-type]  # an expression
+
+
+def _plain(tokens: list[Token], dialect: str) -> None:
+    """Drop comments: a remark of who wrote the question, or of a tool, means nothing. Refuse an operator of two."""
+    for token in tokens:
+        token.comments = []
+        if dialect == "duckdb" and token.text in _MATCHES and token.token_type is not TokenType.STRING:
+            why = "In DuckDB ~ matches all of a text, elsewhere a part of it."
+            refuse("~", why=why, instead="REGEXP_MATCHES(x, 'part') or REGEXP_FULL_MATCH(x, 'all of it').")
 
 
 def _not_understood(text: str, dialect: str, error: Exception) -> QueryRefused:
@@ -174,18 +200,6 @@ def chained(node: exp.Expression) -> list[exp.Expression]:
     return [node, *reversed(parts)]
 
 
-_SYNONYMS: dict[str, type[exp.AggFunc]] = {"mean": exp.Avg, "std": exp.Stddev}
-
-
-def _known_names(statement: exp.Expression) -> exp.Expression:
-    """Read names of aggregates that the parser has no class for."""
-    for node in list(statement.find_all(exp.Anonymous)):
-        kind = _SYNONYMS.get(node.name.lower())
-        if kind is not None and len(node.expressions) == 1 and node.parent is not None:
-            node.replace(kind(this=node.expressions[0]))
-    return statement
-
-
 def read_expression(text: str, dialect: str = "duckdb") -> exp.Expression:
     """Parse the condition or expression that stands in a Python question.
 
@@ -205,9 +219,10 @@ def part(node: exp.Expression | None) -> str:
     if node is None:
         return "nothing, as an argument"
     try:
-        text = node.sql(dialect=node.root().meta.get(_SPELLED, "duckdb"))
+        text = node.sql(dialect=node.root().meta.get(SPELLED, "duckdb"))
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return node.key.upper()
+    text = text.removeprefix(", ")  # a comma join
     return text if len(text) <= _LONGEST_PART else text[:_LONGEST_PART] + "…"
 
 
@@ -215,9 +230,8 @@ def only(node: exp.Expression, *allowed: str) -> None:
     """Refuse a node that carries anything beyond what the caller reads: nothing is ignored in silence."""
     for name, value in node.args.items():
         if name not in allowed and not _empty(value):
-            refuse_part(
-                node, f"Its {name.strip('_').replace('_', ' ').upper()} is not answered.", "the same without it."
-            )
+            why, instead = _CLAUSES.get(name, _CLAUSE)
+            refuse_part(node, why.format(word=name.strip("_").replace("_", " ").upper()), instead)
 
 
 def _empty(value: object) -> bool:
@@ -237,8 +251,8 @@ def words(names: Iterable[str]) -> str:
 def name_of(identifier: exp.Expression) -> str:
     """Read a name; a quoted one counts as it is written."""
     name = identifier.name
-    if not name or name.startswith("_") or not name.isprintable():
-        refuse(repr(name)[:80], why="Names do not start with _ and are printable.", instead="another name.")
+    if not name or not name.isprintable():
+        refuse(repr(name)[:80], why="Names are printable.", instead="another name.")
     return name
 
 

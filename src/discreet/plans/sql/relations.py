@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.plans.expressions import And, Cast, Column, Expression
-from discreet.plans.nodes import BoundRows, Filter, Join, JoinKind, Node, PerUnit, Project, Scan, UnionAll
-from discreet.plans.nodes.filter import require_truth
+from discreet.plans.expressions import Cast, Column, Expression
+from discreet.plans.nodes import BoundRows, Filter, Node, PerUnit, Project, Scan
 from discreet.plans.refusals import refuse
-from discreet.plans.sql.conditions import conjuncts, equality, is_semi_join, semi_joined
+from discreet.plans.sql.conditions import conjuncts, is_semi_join, semi_joined
 from discreet.plans.sql.expressions import Scalars
 from discreet.plans.sql.grouped import Grouped, alias_of, contains_aggregate, group_keys, unit_statistic_of
+from discreet.plans.sql.joining import filtered, joined_all, truth
 from discreet.plans.sql.reading import Named, Scope, matching, name_of, only, refuse_part
+from discreet.plans.sql.sets import combined, numbered, unnested
+from discreet.plans.sql.spelling import DEFAULT_SCHEMAS
 from discreet.tables.kinds import Kind
 from discreet.tables.nearest import hint
 
@@ -25,12 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Relations", "scanned", "with_floats"]
 
 _MOST_SCANS = 64
-_CONDITIONS = "the other conditions in a subquery: LEFT JOIN (SELECT * FROM b WHERE …) AS b ON a.x = b.x"
-_JOINS = {
-    "RIGHT": "LEFT JOIN … ON, with the two tables swapped.",
-    "SEMI": "WHERE EXISTS (SELECT 1 FROM b WHERE b.unit = a.unit)",
-    "ANTI": "WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.unit = a.unit)",
-}
 
 
 def scanned(policy: Policy, name: str, verified: frozenset[str]) -> Node:
@@ -62,11 +58,11 @@ class Relations:
         if isinstance(node, exp.Subquery):
             only(node, "this", "alias")
             return self.query(node.this, named)
-        if isinstance(node, exp.Union):
-            return self._union(node, self.named(node, named))
+        if isinstance(node, exp.SetOperation):
+            seen = self.named(node, named)
+            return combined(node, *with_floats(self.query(node.this, seen), self.query(node.expression, seen)))
         if not isinstance(node, exp.Select):
-            instead = "SELECT … WHERE unit IN (SELECT unit …) for INTERSECT, NOT IN for EXCEPT; or UNION ALL."
-            refuse_part(node, "Only SELECT and UNION ALL are read here.", instead)
+            refuse_part(node, "Only SELECT, UNION, INTERSECT and EXCEPT are read here.", "SELECT … FROM …")
         for word in ("limit", "offset", "order"):
             if node.args.get(word) is not None:
                 refuse_part(
@@ -74,8 +70,13 @@ class Relations:
                     "Before an aggregate it would pick rows by what other units have.",
                     "ORDER BY and LIMIT at the end of the whole question.",
                 )
-        only(node, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_")
+        only(node, "expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "qualify")
         rows = Scalars(self.scope(node, self.named(node, named)), self.dialect)
+        if node.args.get("qualify") is not None:
+            if node.args.get("group") is not None:
+                refuse_part(node.args["qualify"], "QUALIFY picks rows, and here are groups.", "HAVING")
+            chosen = truth(rows.expression(node.args["qualify"].this), rows.scope)
+            rows = Scalars(filtered(rows.scope, [chosen]), self.dialect)
         if node.args.get("group") is not None or any(map(contains_aggregate, node.expressions)):
             return self._per_unit(node, rows)
         if node.args.get("having") is not None:
@@ -91,10 +92,11 @@ class Relations:
         only(clause, "expressions")
         tables = dict(outer)
         for common in clause.expressions:
-            only(common, "this", "alias")
-            only(common.args["alias"], "this")
+            only(common, "this", "alias", "materialized")
+            only(common.args["alias"], "this", "columns")
             # What it may refer to is fixed here, so that a name can be used again without a circle.
-            tables[name_of(common.args["alias"].this)] = Named(common.this, dict(tables))
+            query = _renamed(common.this, common.args["alias"])
+            tables[name_of(common.args["alias"].this)] = Named(query, dict(tables))
         return tables
 
     def scope(self, select: exp.Select, named: dict[str, Named]) -> Scope:
@@ -103,14 +105,17 @@ class Relations:
         if source is None:
             refuse("SELECT", why="It reads no table.", instead="SELECT … FROM a table.")
         only(source, "this")
-        joined = self._source(source.this, named)
-        for join in select.args.get("joins") or []:
-            joined = self._join(joined, join, named)
         where = select.args.get("where")
-        if where is None:
-            return joined
-        only(where, "this")
-        return self.conditions(joined, conjuncts(where.this), named)
+        if where is not None:
+            only(where, "this")
+        conditions = [] if where is None else conjuncts(where.this)
+        scope = self.source(source.this, named)
+        if joins := select.args.get("joins"):
+            scope, conditions = joined_all(self, scope, joins, conditions, named)
+        scope = self.conditions(scope, conditions, named)
+        if select.find(exp.Explode, exp.Unnest, exp.Window) is None:
+            return scope
+        return numbered(select, unnested(select, scope, self.dialect), self.dialect)
 
     def conditions(self, scope: Scope, conditions: list[exp.Expression], named: dict[str, Named]) -> Scope:
         """Apply the conditions that WHERE joins by AND: one step for those between two subqueries."""
@@ -119,13 +124,13 @@ class Relations:
             if contains_aggregate(condition):
                 refuse_part(condition, "WHERE is applied to rows, before aggregates.", "HAVING")
             if is_semi_join(condition):
-                scope, plain = _filtered(scope, plain), []
+                scope, plain = filtered(scope, plain), []
                 scope = scope.on(semi_joined(self, scope, condition, named))
             else:
-                plain.append(_truth(Scalars(scope, self.dialect).expression(condition), scope))
-        return _filtered(scope, plain)
+                plain.append(truth(Scalars(scope, self.dialect).expression(condition), scope))
+        return filtered(scope, plain) if plain else scope
 
-    def _source(self, node: exp.Expression, named: dict[str, Named]) -> Scope:
+    def source(self, node: exp.Expression, named: dict[str, Named]) -> Scope:
         """Read a table, a named query or a subquery in FROM."""
         self.scans += 1
         if self.scans > _MOST_SCANS:
@@ -133,68 +138,31 @@ class Relations:
         if isinstance(node, exp.Subquery):
             only(node, "this", "alias")
             alias = "subquery" if node.args.get("alias") is None else _alias(node)
-            return _visible(self.query(node.this, named), alias)
+            return _visible(self.query(_renamed(node.this, node.args.get("alias")), named), alias)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             refuse_part(node, "Only tables of the policy are read, no files and no functions.", "FROM a table.")
-        only(node, "this", "alias", "db")
+        only(node, "this", "alias", "db", "catalog")
         schema = node.args.get("db")
         query = None if schema is not None else matching(node.this, named)
         if query is not None:
             inner = named[query]
             return _visible(self.query(inner.query, inner.seen), _alias(node) or query)
-        names = [table.name for table in self.policy.tables]
-        wanted = node.this if schema is None else _qualified(schema, node.this)
-        name = matching(wanted, names)
-        if name is None:
-            near = hint(node.name, names)
-            refuse_part(node, "There is no such table." + near, f"one of {', '.join(names) or 'no tables'}.")
+        name = self._table(node)
         return _visible(scanned(self.policy, name, self.verified), _alias(node) or (node.name if schema else name))
 
-    def _join(self, left: Scope, join: exp.Join, named: dict[str, Named]) -> Scope:
-        """Read one JOIN … ON or USING."""
-        if join.args.get("method"):  # NATURAL, ASOF
-            refuse_part(join, "A join names the columns that are equal.", "JOIN … USING (unit), or ON a.unit = b.unit")
-        only(join, "this", "on", "using", "side", "kind")
-        how = {("", ""): JoinKind.INNER, ("", "INNER"): JoinKind.INNER, ("LEFT", ""): JoinKind.LEFT} | {
-            ("LEFT", "OUTER"): JoinKind.LEFT
-        }
-        shape = how.get((join.side.upper(), join.kind.upper()))
-        if shape is None:
-            instead = _JOINS.get(join.side.upper() or join.kind.upper(), "JOIN … ON, or LEFT JOIN … ON.")
-            refuse_part(join, "Only JOIN and LEFT JOIN are answered.", instead)
-        right = self._source(join.this, named)
-        clash = set(left.sources) & set(right.sources)
-        if clash:
-            refuse_part(join, f"Two tables are called {clash.pop()}.", "another name for one of them: table AS name.")
-        pairs, rest, shared = self._pairs(left, right, join)
-        if rest and shape is JoinKind.LEFT:
-            refuse_part(join, "A LEFT JOIN is answered with equalities only.", _CONDITIONS)
-        joined = _joined(left, right, Join(left.node, right.node, tuple(pairs), shape), shared)
-        return _filtered(joined, [_truth(Scalars(joined, self.dialect).expression(part), joined) for part in rest])
-
-    def _pairs(
-        self, left: Scope, right: Scope, join: exp.Join
-    ) -> tuple[list[tuple[str, str]], list[exp.Expression], list[str]]:
-        """Split a join's conditions into equalities of columns, other conditions, and names that both sides share."""
-        using = join.args.get("using") or []
-        if using:
-            names = [name_of(part) for part in using]
-            columns = [
-                exp.column(exp.to_identifier(name, quoted=bool(part.args.get("quoted"))))
-                for name, part in zip(names, using, strict=True)
-            ]
-            return [(left.column(part).name, right.column(part).name) for part in columns], [], names
-        condition = join.args.get("on")
-        if condition is None:
-            refuse_part(join, "Every row would meet every row.", "JOIN … ON a.unit = b.unit")
-        pairs, rest = [], []
-        for part in conjuncts(condition):
-            pair = equality(left, right, part)
-            if pair is None:
-                rest.append(part)
-            else:
-                pairs.append(pair)
-        return pairs, rest, []
+    def _table(self, node: exp.Table) -> str:
+        """Find a table of the policy: under its whole name, or without the schema that engines take by default."""
+        names = [table.name for table in self.policy.tables]
+        parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
+        while True:
+            name = matching(_qualified(parts), names)
+            if name is not None:
+                return name
+            if len(parts) == 1 or (len(parts) == 2 and parts[0].name.lower() not in DEFAULT_SCHEMAS):
+                break
+            parts = parts[1:]
+        near = hint(node.name, names)
+        return refuse_part(node, "There is no such table." + near, f"one of {', '.join(names) or 'no tables'}.")
 
     def _plain(self, select: exp.Select, rows: Scalars) -> Project:
         """A SELECT without groups: one row for each."""
@@ -255,28 +223,6 @@ class Relations:
         per_unit: Node = PerUnit(child, names, tuple(grouped.parts.items()))
         return Project(per_unit if kept is None else Filter(per_unit, kept), tuple(outputs))
 
-    def _union(self, node: exp.Union, named: dict[str, Named]) -> Node:
-        """UNION ALL; columns by position."""
-        only(node, "this", "expression", "with_", "distinct")
-        if node.args.get("distinct"):
-            instead = "UNION ALL; around it SELECT DISTINCT with the unit column, if each is to count once."
-            refuse("UNION", why="It merges equal rows of different units.", instead=instead)
-        left, right = self.query(node.this, named), self.query(node.expression, named)
-        return UnionAll(*with_floats(left, right))
-
-
-def _truth(condition: Expression, scope: Scope) -> Expression:
-    """Refuse a condition that is no truth value."""
-    require_truth(condition.facts(scope.node.schema).kind)
-    return condition
-
-
-def _filtered(scope: Scope, conditions: list[Expression]) -> Scope:
-    """Keep the rows for which all conditions hold."""
-    if not conditions:
-        return scope
-    return scope.on(Filter(scope.node, conditions[0] if len(conditions) == 1 else And(tuple(conditions))))
-
 
 def _told_apart(select: exp.Select, names: list[str]) -> None:
     """Refuse a name that AS gives if it differs from another in case only: m and M are one name unless quoted."""
@@ -291,36 +237,46 @@ def _told_apart(select: exp.Select, names: list[str]) -> None:
             )
 
 
-def _qualified(schema: exp.Expression, table: exp.Expression) -> exp.Identifier:
+def _qualified(parts: list[exp.Identifier]) -> exp.Identifier:
     """The name of a table of another schema, as the policy has it: `schema.table`."""
-    quoted = any(part.args.get("quoted") for part in (schema, table))
-    return exp.to_identifier(f"{schema.name}.{table.name}", quoted=bool(quoted))
+    quoted = any(part.args.get("quoted") for part in parts)
+    return exp.to_identifier(".".join(part.name for part in parts), quoted=bool(quoted))
+
+
+def _renamed(query: exp.Expression, alias: exp.Expression | None) -> exp.Expression:
+    """Name the columns of a subquery as its alias does: (SELECT …) AS t (a, b)."""
+    names = [] if alias is None else alias.args.get("columns") or []
+    first = query
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    if not names or not isinstance(first, exp.Select):
+        return query
+    if len(names) != len(first.expressions) or any(item.is_star for item in first.expressions):
+        refuse_part(
+            names[0], "The names behind the alias are not as many as the columns.", "AS names within its SELECT."
+        )
+    renamed = [
+        exp.Alias(this=alias_of(item)[0].copy(), alias=name.copy())
+        for item, name in zip(first.expressions, names, strict=True)
+    ]
+    if first is query:
+        query = query.copy()
+        query.set("expressions", renamed)
+        return query
+    first.set("expressions", renamed)
+    return query
 
 
 def _alias(node: exp.Expression) -> str:
     alias = node.args.get("alias")
     if alias is None:
         return ""
-    only(alias, "this")
+    only(alias, "this", *(["columns"] if isinstance(node, exp.Subquery) else []))
     return name_of(alias.this)
 
 
 def _visible(node: Node, alias: str) -> Scope:
     return Scope(node, {alias: {name: name for name in node.schema}})
-
-
-def _joined(left: Scope, right: Scope, node: Join, shared: list[str]) -> Scope:
-    """Carry the names of both sides over to the join's columns."""
-    sources = {
-        alias: {name: f"{letter}.{inner}" for name, inner in columns.items()}
-        for letter, side in (("l", left), ("r", right))
-        for alias, columns in side.sources.items()
-    }
-    merged = {name: f"l.{inner}" for name, inner in left.merged.items()}
-    for name in shared:
-        fitting = left.find(exp.column(exp.to_identifier(name)))
-        merged[name] = f"l.{fitting}"
-    return Scope(node, sources, merged)
 
 
 def _with_keys(node: Node, keys: list[Expression]) -> tuple[Node, tuple[str, ...]]:

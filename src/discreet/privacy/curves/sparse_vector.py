@@ -13,11 +13,11 @@ from discreet.privacy.relations import NeighborRelation, Relation
 if TYPE_CHECKING:
     from discreet.exact import Number
 
-__all__ = ["SparseVector", "sparse_vector"]
+__all__ = ["SparseVectorBound", "sparse_vector"]
 
 
 @dataclass(frozen=True, slots=True)
-class SparseVector(PureBound):
+class SparseVectorBound(PureBound):
     """One run of the sparse vector technique whose threshold and query noise together spend epsilon.
 
     Lyu, Su & Li 2017 (arXiv:1603.01699), the standard form: with threshold noise Lap(sensitivity / e1) and query noise
@@ -36,4 +36,4 @@ def sparse_vector(epsilon: Number, *, neighbors: Relation = NeighborRelation.ADD
     >>> sparse_vector(epsilon="0.5").epsilon(delta=0)
     0.5
     """
-    return Curve(((SparseVector(read_positive(epsilon, "epsilon", "the run's epsilon")), 1),), neighbors)
+    return Curve(((SparseVectorBound(read_positive(epsilon, "epsilon", "the run's epsilon")), 1),), neighbors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -10,14 +11,13 @@ from discreet.engines.engine import Snapshot
 from discreet.errors import BudgetError, EngineError
 from discreet.ledgers.charging import Spend, charge_all
 from discreet.ledgers.purse import Entry
-from discreet.privacy.costs import total
+from discreet.privacy.costs import Cost, total
 from discreet.releases.asking.prices import largest_epsilon
 from discreet.releases.showing.answer import Answer
 from discreet.releases.showing.stored import Stored, merged, needed, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from fractions import Fraction
 
     from discreet.engines import Engine
     from discreet.ledgers.purse import Purse, Released, Repeat, Reservation
@@ -181,7 +181,8 @@ class Purchase(Spend[Answer]):
         largest = largest_epsilon(self.question.recipe, self.protection.price, fits)
         nothing = "Nothing of this question fits any more." if largest is None else ""
         dearer = None if stored is None else _dearer(self.question, stored)
-        return " ".join(filter(None, (nothing or f"For this question {largest} would still fit.", dearer)))
+        room = nothing or f"{self.protection.promise} was asked for. For this question {largest} would still fit."
+        return " ".join(filter(None, (room, dearer)))
 
 
 def pay(question: Asked, protection: Protection, key: str = "", request: str = "") -> Answer:
@@ -321,6 +322,8 @@ def amounts(cost: Amount) -> list[Fraction]:
     >>> amounts(Pure(1))
     [Fraction(1, 1)]
     """
+    if isinstance(cost, Cost):
+        return [Fraction(number) for number in (*cost.losses, *cost.deltas)]
     return list(cast("dict[str, Fraction]", cost.fields()).values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -60,7 +61,7 @@ class Question:
     ...     _ = question.release(epsilon=1)
     ...     print(db.remaining)
     n ± 3
-    promise: ε = 1; charge: Pure(epsilon=1); used 0 % of ε = 3; about 3 more questions like this one
+    promise: ε = 1; charge: ε = 1; used 0 % of ε = 3; about 3 more questions like this one
     Pure(epsilon=2)
     """
 
@@ -316,7 +317,12 @@ class Question:
         return replace(answer, promise=promise, cost=charges["dataset"], charges=charges, bounds=bounds)
 
     def ready(self, protection: Protection, snapshot: Snapshot) -> Callable[[], Answer]:
-        """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid."""
+        """Give the function that computes the exact numbers and adds noise; the ledger calls it once it is paid.
+
+        Known keys alone are answered from the policy: no engine is asked.
+        """
+        if protection.is_free:
+            return lambda: answered(self.recipe, protection, None)
         exact = snapshot.add(self._near_ranks(protection))
         return lambda: answered(self.recipe, protection, exact())
 
@@ -350,11 +356,17 @@ class Question:
             yield "  groups that enough units are in: selected privately, for a share of the price and delta"
 
 
-def answered(recipe: Recipe, protection: Protection, aggregates: Aggregates, *, bits: BitSource = SYSTEM) -> Answer:
+def answered(
+    recipe: Recipe, protection: Protection, aggregates: Aggregates | None, *, bits: BitSource = SYSTEM
+) -> Answer:
     """Select groups, add noise, and put the answer together; the exact numbers end here."""
     kept = None
+    groups: tuple[tuple[Value, ...], ...]
+    if aggregates is None:  # there is nothing to measure
+        groups = tuple(itertools.product(*(key.known or () for key in recipe.plan.aggregate.keys)))
+        return Answer(recipe, groups, NoisyNumbers((), ()), protection.promise, protection.cost, (protection,))
     if protection.selection is None:
-        groups: tuple[tuple[Value, ...], ...] = aggregates.groups
+        groups = aggregates.groups
     else:
         kept, groups = _selected(protection.selection, aggregates, bits)
     blocks = zip(recipe.blocks, protection.noises, strict=True)

@@ -37,7 +37,8 @@ class NoisyMean(Ratio):
         if count is None:
             return Cell(None, None, TOO_FEW_ROWS)
         average = self.averages[1]
-        return Cell(average.mean(self.number(1, group), count), average.error(count, self.confidence))
+        total = self.number(1, group)
+        return Cell(average.mean(total, count), average.error(count, self.confidence, total))
 
     def values(self) -> NDArray[np.float64]:
         """The same for all groups."""

@@ -17,7 +17,7 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.mechanisms.thresholds.partition_selection import PartitionSelection
 from discreet.plans.refusals import refuse
-from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma
+from discreet.privacy import ZCDP, Approximate, Pure, gaussian_sigma, pure
 from discreet.privacy.costs import Cost, cost_of, used_of
 from discreet.releases.measures.measure import NoisyMeasure
 
@@ -193,16 +193,25 @@ class Protection:
 
     @property
     def curve(self) -> Curve:
-        """The curve of everything together."""
+        """The curve of everything together; keys that the policy lists tell nothing of the data."""
         parts = [noise.privacy for noise in self.noises]
         if self.selection is not None:
             parts.append(self.selection.privacy)
+        if self.is_free:
+            parts = [pure(epsilon=0, neighbors=self.policy.budget.neighbors)]
         first, *rest = parts
         return sum(rest, start=first)
 
     @property
+    def is_free(self) -> bool:
+        """Whether nothing is released but what the policy says."""
+        return not self.noises and self.selection is None
+
+    @property
     def promise(self) -> str:
         """What this release alone promises."""
+        if self.is_free:
+            return "ε = 0"
         delta = f", δ = {as_text(self.delta)}" if self.delta else ""
         if self.price.epsilon is not None:
             return f"ε = {as_text(self.price.epsilon)}{delta}"
@@ -211,8 +220,8 @@ class Protection:
     @cached_property
     def cost(self) -> Amount:
         """What is charged, in the budget's own currency or by its certificates, rounded up."""
-        neighbors = self.noises[0].neighbors
-        epsilon = self.price.epsilon
+        neighbors = self.policy.budget.neighbors
+        epsilon = Fraction(0) if self.is_free else self.price.epsilon
         if self.policy.filter == "best":
             return cost_of(self.curve, self.policy.certificates)
         if self.policy.filter == "pure":
@@ -238,6 +247,8 @@ class Protection:
         if self.selection is not None:
             coins = self.selection.touched
             rho += coins * pure_rho(self.selection.epsilon / coins)
+        if not rho:
+            return rho
         return min(rho, self.price.rho) if self.price.rho is not None else _rounded_up(rho)
 
 
@@ -262,7 +273,7 @@ class _Blocks:
         )
 
     def gaussian(self, price: Price, laplace: tuple[Noise | RankChoice, ...]) -> tuple[Noise | RankChoice, ...] | None:
-        """Gaussian noise, and choices; None where Laplace noise varies less than nearly, or there is none."""
+        """Gaussian noise, with choices as they are; None where its variances are too large, or there is none at all."""
         if price.epsilon is not None and not price.delta:
             return None
         split = self.shares(gaussian=True)
@@ -296,12 +307,12 @@ class _Blocks:
 
     @property
     def near(self) -> float:
-        """What gain decides nothing by itself: a factor of `_NEARLY` for each block, where costs are compared."""
+        """The gain up to which costs decide, where they are compared: a factor of `_NEARLY` for each block."""
         best = self.recipe.plan.policy.filter == "best"
         return math.log(_NEARLY) * sum(block.added for block in self.recipe.blocks) if best else 0.0
 
     def gain(self, laplace: tuple[Noise | RankChoice, ...], normal: tuple[Noise | RankChoice, ...]) -> float:
-        """How much smaller the variances of Gaussian noise are, as it is drawn."""
+        """By how much the variances of Gaussian noise are smaller, as the sum of the logarithms of their ratios."""
         return sum(
             math.log(block.spread(noise)) - math.log(block.spread(other))
             for block, noise, other in zip(self.recipe.blocks, laplace, normal, strict=True)
@@ -309,7 +320,7 @@ class _Blocks:
         )
 
     def _gain(self, laplace: tuple[Noise | RankChoice, ...], unit: Fraction, split: list[Fraction]) -> float:
-        """How much smaller they would be for a sigma, as the sum of the logarithms of their ratios."""
+        """The gain that there would be for a sigma."""
         return sum(
             math.log(block.spread(noise)) - math.log(max(unit**2 * moved.l2_squared / share, Fraction(1, 10**30)))
             for block, noise, moved, share in zip(self.recipe.blocks, laplace, self.moves, split, strict=False)
@@ -343,8 +354,8 @@ def shares(recipe: Recipe, moves: list[Sensitivity], *, gaussian: bool, others: 
     [0.59, 0.41]
     """
     count = len(moves) + others
-    if count == 1:
-        return [Fraction(1)]
+    if count <= 1:
+        return [Fraction(1)] * count
     measures = [NoisyMeasure.before(recipe, name, (), 0.95) for name, _ in recipe.plan.request.measures]
     columns = [measure.variances(moves, gaussian=gaussian) for measure in measures]
     columns += [{len(moves) + place: 1.0} for place in range(others)]

@@ -329,7 +329,8 @@ class Recipe:
     def of(plan: Plan) -> Recipe:
         """Arrange the statistics of a plan, or refuse it where public bounds tell a number already."""
         arrangement = _Arrangement(plan)
-        arrangement.arrange()
+        if plan.request.measures:  # keys alone are known, or selected: no number is released
+            arrangement.arrange()
         neighbors = plan.policy.budget.neighbors
         if any(block.sensitivity(plan.aggregate, neighbors).l1 == 0 for block in arrangement.blocks):
             refuse(

@@ -15,7 +15,7 @@ from discreet.releases.measures.measure import Cell, NoisyMeasure
 from discreet.releases.noise.protection import confident
 from discreet.releases.showing.arithmetic import computed, names_in, together
 from discreet.releases.showing.bins import Bins
-from discreet.releases.showing.notes import limited, reasons, selected, ungrouped
+from discreet.releases.showing.notes import dated, limited, reasons, selected, ungrouped
 from discreet.releases.showing.shown import ShownAnswer, plain
 from discreet.releases.showing.stored import write_stored
 
@@ -123,6 +123,15 @@ class Answer(ShownAnswer):
 
     @property
     def _by_keys(self) -> Sequence[int]:
+        """The groups in the order of the question's keys, without combinations that no row can have."""
+        in_order = self._all_by_keys
+        if len(self.plan.aggregate.keys) < 2 or not self.plan.aggregate.known:
+            return in_order
+        kept = [place for place in in_order if self.plan.possible(self.groups[place])]
+        return in_order if len(kept) == len(in_order) else kept
+
+    @property
+    def _all_by_keys(self) -> Sequence[int]:
         """The groups in the order of the question's keys, the first key first; a plan has its keys in another order."""
         plan = self.plan
         places = {key.column: place for place, key in enumerate(plan.aggregate.keys)}
@@ -201,11 +210,14 @@ class Answer(ShownAnswer):
         That is: why a value or a ± is missing, which limits no ± counts, and how many units a group that is found in
         the data needs to be shown.
         """
+        if self.parts[0].is_free:
+            return ["these are the keys that the policy lists; nothing was read from the data"]
         chosen_for = "" if self.bounds is None else self.bounds.promise
         return [
             *reasons(self._shown if confidence == _USUAL else self.cells(confidence)),
             *limited(self.plan, chosen_for),
             *ungrouped(self.plan),
+            *dated(self.plan),
             *selected(self.parts[0].selection, self.plan.aggregate.child.unit_kind),
         ]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.releases.measures.measure import Cell
     from discreet.tables.bounds import Bounds
 
-__all__ = ["limited", "reasons", "selected", "ungrouped"]
+__all__ = ["dated", "limited", "reasons", "selected", "ungrouped"]
 
 _LIKELY = 0.95
 _MOST_UNITS = 1 << 40
@@ -86,6 +86,20 @@ def ungrouped(plan: Plan) -> Iterator[str]:
     ]
     if names:
         yield f"rows whose {' or '.join(dict.fromkeys(names))} is NULL are in no group"
+
+
+def dated(plan: Plan) -> Iterator[str]:
+    """Say which day CURRENT_DATE stands for, where the question asks for it.
+
+    >>> from discreet.plans import plan_sql
+    >>> from discreet.tables import Column, Policy, Table
+    >>> table = Table("t", row_is_unit=True, columns=[Column("day", type="date")])
+    >>> policy = Policy([table], epsilon=1, today="2024-07-01")
+    >>> list(dated(plan_sql(policy, "SELECT COUNT(*) AS n FROM t WHERE day >= CURRENT_DATE - 30")))
+    ['CURRENT_DATE is 2024-07-01']
+    """
+    if plan.request.today is not None:
+        yield f"CURRENT_DATE is {plan.request.today.isoformat()}"
 
 
 def _rows(node: BoundRows | BoundGroups) -> str:

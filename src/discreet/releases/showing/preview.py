@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR
 from typing import TYPE_CHECKING
 
 from discreet.exact import integer
@@ -10,7 +11,7 @@ from discreet.plans.expressions import Column
 from discreet.releases.measures.measure import NoisyMeasure
 from discreet.releases.showing.arithmetic import Expected, expected, names_in, together
 from discreet.releases.showing.notes import selected
-from discreet.releases.showing.texts import html_table, rounded_up
+from discreet.releases.showing.texts import amount_text, charge_text, html_table, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +69,7 @@ class Preview:
         lines = [f"{name} ± {rounded_up(error, 4)}" for name, error in self.errors.items() if error is not None]
         lines += [f"{name}: {note}" for name, note in self.notes.items()]
         lacking = "" if self.fits else ", which does not fit"
-        left = self.usage or f"left before: {self.remaining!r}"
+        left = self.usage or f"left before: {self._remaining}"
         return "\n".join([*lines, f"promise: {self.promise}; {self._charge}{lacking}; {left}"])
 
     def _repr_html_(self) -> str:
@@ -82,10 +83,17 @@ class Preview:
     @property
     def _charge(self) -> str:
         """What would be charged, and to whom if not to all alike."""
-        own = "".join(f", {charge!r} to {title}" for title, charge in self.charges.items() if charge != self.cost)
-        return (
-            f"answered before: charge nothing to the dataset{own}" if self.repeated else f"charge: {self.cost!r}{own}"
-        )
+        charges = {title: charge for title, charge in self.charges.items() if charge != self.cost}
+        own = "".join(f", {charge_text(charge)} to {title}" for title, charge in charges.items())
+        return f"answered before: charge nothing to the dataset{own}" if self.repeated else f"charge: {self._cost}{own}"
+
+    @property
+    def _remaining(self) -> str:
+        return "unknown" if self.remaining is None else amount_text(self.remaining, ROUND_FLOOR)
+
+    @property
+    def _cost(self) -> str:
+        return "nothing" if self.cost is None else charge_text(self.cost)
 
 
 def previewed(recipe: Recipe, protection: Protection, name: str, confidence: float) -> tuple[float | None, str]:

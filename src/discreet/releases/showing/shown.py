@@ -12,7 +12,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import counted, shown
 from discreet.releases.showing.pictures import bars, intervals
-from discreet.releases.showing.texts import cell_text, html_table
+from discreet.releases.showing.texts import cell_text, charge_text, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -203,12 +203,14 @@ class ShownAnswer(ABC):
             made = f", made of {self.combined} releases" if self.combined > 1 else ""
             return f"answered before{made}: nothing charged to the dataset{self._own_charges}"
         with_others = f", combined with {self.combined - 1} earlier" if self.combined > 1 else ""
-        return f"charged {self.cost!r}{self._own_charges}{with_others}"
+        return f"charged {charge_text(self.cost)}{self._own_charges}{with_others}"
 
     @property
     def _own_charges(self) -> str:
         """What was charged to the asker's own budgets, where it differs from what the dataset was charged."""
-        return "".join(f", {charge!r} to {title}" for title, charge in self.charges.items() if charge != self.cost)
+        return "".join(
+            f", {charge_text(charge)} to {title}" for title, charge in self.charges.items() if charge != self.cost
+        )
 
 
 def _error_name(name: str, columns: Sequence[str]) -> str:

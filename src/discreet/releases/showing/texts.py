@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["cell_text", "html_table", "rounded_up"]
+    from discreet.privacy.costs import Amount
+
+__all__ = ["SYMBOLS", "amount_text", "cell_text", "charge_text", "html_table", "rounded_up"]
+
+SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+"""What people read of an amount, in the letters that they know; other certificates are for programs and the log."""
 
 
 def rounded_up(error: float, digits: int) -> str:
@@ -76,3 +81,30 @@ def html_table(
         f'<table><caption style="caption-side:bottom;text-align:left">{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}{rest}</tbody></table>"
     )
+
+
+def charge_text(cost: Amount) -> str:
+    """Write what was charged in symbols, rounded up to four digits.
+
+    >>> from discreet.privacy import ZCDP, Pure
+    >>> charge_text(ZCDP("0.12245933", delta="5e-10")), charge_text(Pure(1))
+    ('ρ = 0.1225, δ = 5e-10', 'ε = 1')
+    """
+    return amount_text(cost, ROUND_CEILING)
+
+
+def amount_text(amount: Amount, rounding: str) -> str:
+    """Write an amount in symbols, rounded to four digits.
+
+    >>> from discreet.privacy import Pure
+    >>> amount_text(Pure("0.99999"), "ROUND_FLOOR")
+    'ε = 0.9999'
+    """
+    context = Context(prec=4, rounding=rounding)
+    parts = []
+    for name, value in amount.fields().items():
+        if name in SYMBOLS and (value or name != "delta"):
+            exact = Fraction(str(value))
+            rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+            parts.append(f"{SYMBOLS[name]} = {float(rounded):.4g}")
+    return ", ".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +11,10 @@ from rich.markup import escape
 
 from discreet.apps.cli.options import Json, Picture, print_json, save_picture
 from discreet.apps.cli.screen import screen, table, working
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.checks.anonymity import Anonymity
+    from discreet.checks.anonymity import Anonymity, Hierarchy
 
 __all__ = ["SECTION", "app"]
 
@@ -36,6 +38,14 @@ Population = Annotated[
 Ordered = Annotated[
     bool, typer.Option("--ordered", help="Sensitive values lie on a line; without it, all are equally far apart.")
 ]
+Tree = Annotated[
+    Path | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="FILE",
+        help="A CSV file without a head: each sensitive value, then what it is called ever more generally.",
+    ),
+]
 
 
 @app.command()
@@ -46,6 +56,7 @@ def anonymity(
     sensitive: Annotated[str | None, typer.Option(metavar="COLUMN", help="What they should not learn.")] = None,
     level: Annotated[int, typer.Option(metavar="L", help="The l of recursive (c, l)-diversity.")] = 2,
     ordered: Ordered = False,
+    tree: Tree = None,
     population: Population = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="The most to hold at once, such as 1GB.")] = None,
     as_json: Json = False,
@@ -61,13 +72,17 @@ def anonymity(
     """
     from discreet.checks.anonymity import anonymity as measure
 
+    if ordered and tree is not None:
+        message = "--ordered and --hierarchy are two distances; give one of them."
+        raise ParameterError(message)
+    by_tree = None if tree is None else _read_tree(tree)
     with working("reading all rows"):
         facts = measure(
             data,
             [name.strip() for name in quasi.split(",")],
             sensitive,
             level=level,
-            distance="ordered" if ordered else "equal",
+            distance=by_tree or ("ordered" if ordered else "equal"),
             population=population,
             memory=memory,
         )
@@ -77,6 +92,17 @@ def anonymity(
         print_json(facts.record())
     else:
         _show(facts)
+
+
+def _read_tree(file: Path) -> Hierarchy:
+    """Read a hierarchy, a value and its way upward in each line."""
+    try:
+        with file.open(newline="", encoding="utf-8") as lines:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if row]
+    except (OSError, UnicodeError, csv.Error):
+        message = f"--hierarchy {str(file)!r} cannot be read; it must be a CSV file, such as: flu,lungs,illness."
+        raise ParameterError(message) from None
+    return {row[0]: row[1:] for row in rows}
 
 
 def _show(facts: Anonymity) -> None:

@@ -16,7 +16,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from discreet.apps.cli.demonstration import Step
+    from discreet.apps.cli.demonstration import Scene
 
 __all__ = ["SECTION", "app"]
 
@@ -50,7 +50,7 @@ def demo(*, folder: Folder = None, as_json: Json = False) -> None:
             _show(steps, folder)
 
 
-def _show(steps: Iterable[Step], folder: Path | None) -> None:
+def _show(steps: Iterable[Scene], folder: Path | None) -> None:
     """Tell the story to a person, step by step."""
     from discreet.apps.cli.demonstration import CANCER
 

@@ -50,6 +50,9 @@ Header = Annotated[bool, typer.Option("--header", help="The first line holds nam
 Public = Annotated[
     bool, typer.Option("--public", help="The data are public: read values, and declare the tables public.")
 ]
+PublicTable = Annotated[
+    list[str] | None, typer.Option("--public-table", metavar="TABLE", help="A table that protects nobody; repeatable.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 
 
@@ -68,6 +71,7 @@ def init(
     dictionary: Book = None,
     header: Header = False,
     public: Public = False,
+    public_table: PublicTable = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -108,6 +112,7 @@ def init(
                 url=url,
                 file=target,
                 header=header,
+                public=public_table or (),
                 watch=watch,
             )
     target.write_text(proposal.text, encoding="utf-8")

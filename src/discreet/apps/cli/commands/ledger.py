@@ -1,4 +1,4 @@
-"""`discreet ledger`: export the ledger as lines of JSON, or make it from them."""
+"""`discreet ledger`: export it, make it from an export, or change its filter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ SECTION = "Own"
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Export the ledger of a policy, or make it from an export. Ledgers are never merged.\n\n"
+    help="Export the ledger of a policy, make it from an export, or let it go on by several certificates. Ledgers are "
+    "never merged.\n\n"
     "Example: discreet ledger export hospital.toml hospital.jsonl",
 )
 
@@ -79,6 +80,30 @@ def import_lines(policy: PolicyFile, file: Source, *, as_json: Json = False) -> 
         print_json({"file": str(file), "dataset": stated.dataset, "entries": count, "head": str(head)})
     else:
         typer.echo(f"the ledger of {stated.dataset} has {counted(count, 'entry')}; {used}; head {head}")
+
+
+@app.command("upgrade")
+def upgrade_filter(policy: PolicyFile, *, as_json: Json = False) -> None:
+    """Let a ledger that began under one filter go on by the best of several certificates.
+
+    What was spent is counted anew, from the curves on record. What was shown before keeps the promise of the old
+    filter, so the policy's delta must cover that and the certificates: of a zcdp or approximate budget with delta =
+    1e-6, write delta = 2e-6 first. A pure one needs any delta. Where it is not covered, nothing is changed, and the
+    reason is said.
+
+    Example: discreet ledger upgrade hospital.toml
+    """
+    from discreet.ledgers import upgrade_ledger
+
+    stated = read_policy(policy)
+    with working("counting what was spent anew"), upgrade_ledger(stated, file=policy) as ledger:
+        head, used = ledger.head, ledger.usage(None, None)
+    if as_json:
+        print_json({"dataset": stated.dataset, "filter": "best", "used": used.share, "head": str(head)})
+    else:
+        typer.echo(
+            f"the ledger of {stated.dataset} is kept by the best of several certificates now; {used}; head {head}"
+        )
 
 
 def _head_of(end: str) -> str:

@@ -1,0 +1,17 @@
+/* answered postgres */ SELECT floor(extract(epoch from ordered_at)/86400)*86400 AS "time", count(*) AS "value" FROM orders WHERE ordered_at BETWEEN '2024-06-01T00:00:00Z' AND '2024-06-08T00:00:00Z' GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT date_trunc('hour', ordered_at) AS time, sum(total) FROM orders WHERE ordered_at >= '2024-06-01 00:00:00' AND ordered_at < '2024-06-03 00:00:00' GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT time_bucket('15 minutes', ordered_at) AS time, count(*) FROM orders WHERE ordered_at >= '2024-06-01' AND ordered_at < '2024-06-02' GROUP BY time ORDER BY time;
+/* answered duckdb */ SELECT time_bucket(INTERVAL '1 hour', ordered_at) AS t, avg(total) AS v FROM orders WHERE ordered_at >= TIMESTAMP '2024-06-01' AND ordered_at < TIMESTAMP '2024-06-02' GROUP BY t ORDER BY t;
+/* answered postgres */ SELECT date_bin('6 hours', ordered_at, TIMESTAMP '2000-01-03') AS t, count(*) FROM orders WHERE ordered_at >= '2024-06-01' AND ordered_at < '2024-06-08' GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT status AS metric, count(*) AS value FROM orders WHERE ordered_at > now() - interval '30 days' GROUP BY metric ORDER BY value DESC;
+/* answered postgres */ SELECT count(*) FILTER (WHERE status = 'cancelled')::float / NULLIF(count(*), 0) AS rate FROM orders WHERE ordered_at >= now() - interval '1 year';
+/* answered postgres */ SELECT date_trunc('day', ordered_at) AS time, percentile_cont(0.5) WITHIN GROUP (ORDER BY total) AS p50, percentile_cont(0.9) WITHIN GROUP (ORDER BY total) AS p90 FROM orders WHERE ordered_at >= '2024-06-01' AND ordered_at < '2024-06-08' GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT extract(hour from ordered_at) AS hour, count(*) FROM orders GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT count(*) FROM orders WHERE ordered_at::time BETWEEN '08:00' AND '18:00';
+/* answered postgres */ SELECT to_char(ordered_at, 'HH24') AS h, count(*) FROM orders GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT avg(extract(epoch from shipped_at - ordered_at)) FROM orders WHERE extract(epoch from shipped_at - ordered_at) BETWEEN 0 AND 864000;
+/* shell postgres */ SELECT date_trunc('month', ordered_at) AS time, sum(count(*)) OVER (ORDER BY date_trunc('month', ordered_at)) AS total FROM orders GROUP BY 1 ORDER BY 1;
+/* shell postgres */ SELECT time, value - lag(value) OVER (ORDER BY time) AS delta FROM (SELECT date_trunc('month', ordered_at) AS time, count(*) AS value FROM orders GROUP BY 1) t;
+/* answered postgres */ SELECT width_bucket(total, 0, 500, 10) AS b, count(*) FROM orders GROUP BY b ORDER BY b;
+/* answered postgres */ SELECT count(DISTINCT customer_id) AS users FROM orders WHERE ordered_at >= date_trunc('month', now()) - interval '1 month';
+/* answered postgres */ SELECT extract(dow from order_date) AS d, extract(hour from ordered_at) AS h, count(*) FROM orders GROUP BY d, h;

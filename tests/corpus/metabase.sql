@@ -1,0 +1,25 @@
+/* answered duckdb */ SELECT COUNT(*) AS "count" FROM "public"."orders";
+/* answered duckdb */ SELECT "public"."orders"."status" AS "status", COUNT(*) AS "count" FROM "public"."orders" GROUP BY "public"."orders"."status" ORDER BY "public"."orders"."status" ASC;
+/* answered duckdb */ SELECT DATE_TRUNC('month', "public"."orders"."order_date") AS "order_date", SUM("public"."orders"."total") AS "sum" FROM "public"."orders" GROUP BY DATE_TRUNC('month', "public"."orders"."order_date") ORDER BY DATE_TRUNC('month', "public"."orders"."order_date") ASC;
+/* answered postgres */ SELECT CAST(DATE_TRUNC('month', "public"."orders"."ordered_at") AS DATE) AS "ordered_at", COUNT(*) AS "count" FROM "public"."orders" GROUP BY CAST(DATE_TRUNC('month', "public"."orders"."ordered_at") AS DATE) ORDER BY 1;
+/* answered duckdb */ SELECT "source"."state" AS "state", AVG("source"."age") AS "avg" FROM (SELECT "main"."customers"."state" AS "state", "main"."customers"."age" AS "age" FROM "main"."customers") AS "source" GROUP BY "source"."state" ORDER BY "source"."state";
+/* answered postgres */ SELECT COUNT(distinct "public"."orders"."customer_id") AS "count" FROM "public"."orders" WHERE "public"."orders"."status" = 'shipped';
+/* answered postgres */ SELECT "public"."orders"."status" AS "status", SUM(CASE WHEN "public"."orders"."total" > 100 THEN 1 ELSE 0.0 END) AS "big" FROM "public"."orders" GROUP BY "public"."orders"."status";
+/* answered postgres */ SELECT COUNT(*) AS "count" FROM "public"."orders" WHERE ("public"."orders"."ordered_at" >= DATE_TRUNC('month', NOW() + INTERVAL '-3 month')) AND ("public"."orders"."ordered_at" < DATE_TRUNC('month', NOW()));
+/* answered postgres */ SELECT COUNT(*) AS "count" FROM "public"."customers" WHERE (LOWER("public"."customers"."email") LIKE '%mail%');
+/* answered postgres */ SELECT "Customers"."state" AS "Customers__state", COUNT(*) AS "count" FROM "public"."orders" LEFT JOIN "public"."customers" AS "Customers" ON "public"."orders"."customer_id" = "Customers"."customer_id" GROUP BY "Customers"."state" ORDER BY "Customers"."state" ASC;
+/* answered postgres */ SELECT FLOOR(("public"."customers"."age" / 10.0)) * 10 AS "age", COUNT(*) AS "count" FROM "public"."customers" GROUP BY FLOOR(("public"."customers"."age" / 10.0)) * 10 ORDER BY 1 ASC;
+/* answered postgres */ -- Metabase:: userID: 1 queryType: MBQL
+SELECT COUNT(*) AS "count" FROM "public"."customers";
+/* answered postgres */ SELECT EXTRACT(month FROM "public"."orders"."order_date") AS "m", COUNT(*) AS "count" FROM "public"."orders" GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT ((EXTRACT(dow FROM "public"."orders"."order_date") + 1)) AS "day", COUNT(*) AS "count" FROM "public"."orders" GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT "public"."customers"."plan" AS "plan" FROM "public"."customers" GROUP BY "public"."customers"."plan" ORDER BY "public"."customers"."plan" ASC LIMIT 1000;
+/* answered postgres */ SELECT DISTINCT "public"."customers"."state" FROM "public"."customers";
+/* answered postgres */ SELECT COUNT(*) AS "count", SUM("public"."orders"."total") / NULLIF(COUNT(*), 0) AS "per" FROM "public"."orders";
+/* answered postgres */ SELECT "public"."orders"."priority" AS "priority", MIN("public"."orders"."total") AS "min", MAX("public"."orders"."total") AS "max" FROM "public"."orders" GROUP BY 1;
+/* answered postgres */ SELECT COUNT(*) AS "count" FROM "public"."orders" WHERE "public"."orders"."shipped_at" IS NULL;
+/* answered postgres */ SELECT COUNT(*) FROM "public"."customers" WHERE ("public"."customers"."state" <> 'CA' OR "public"."customers"."state" IS NULL);
+/* answered postgres */ SELECT CAST("public"."orders"."ordered_at" AS date) AS "day", COUNT(*) AS "count" FROM "public"."orders" WHERE "public"."orders"."ordered_at" BETWEEN timestamp with time zone '2024-01-01 00:00:00Z' AND timestamp with time zone '2024-02-01 00:00:00Z' GROUP BY 1;
+/* shell postgres */ SELECT "source"."status", "source"."count" FROM (SELECT "public"."orders"."status" AS "status", COUNT(*) AS "count" FROM "public"."orders" GROUP BY 1) AS "source" WHERE "source"."count" > 10;
+/* answered postgres */ SELECT PERCENTILE_CONT(0.5) within group (order by "public"."orders"."total") AS "median" FROM "public"."orders";
+/* answered postgres */ SELECT "public"."orders"."status" AS "status", STDDEV_POP("public"."orders"."total") AS "stddev" FROM "public"."orders" GROUP BY "public"."orders"."status";
