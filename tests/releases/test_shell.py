@@ -327,7 +327,7 @@ def test_an_answer_looks_like_any_other(db: Database) -> None:
     text = str(answer)
     assert "the ± of share is estimated" in text
     assert "r has no ±: a rank jumps" in text
-    assert "ε = 1; charged Pure(epsilon=1)" in text
+    assert "ε = 1; charged ε = 1" in text
     assert "<table>" in answer._repr_html_()
     assert len(json.loads(answer.to_json())["cores"]) == 1
     assert answer.plot("share") is not None

@@ -58,7 +58,7 @@ class ShellQuestion:
     ...     print(db.sql(asked).preview(epsilon=1))
     n ± 3
     s: it is computed from what is released; its ± is told then, from the released values.
-    promise: ε = 1; charge: Pure(epsilon=1); used 0 % of ε = 1; about 1 more question like this one
+    promise: ε = 1; charge: ε = 1; used 0 % of ε = 1; about 1 more question like this one
     """
 
     shell: Shell
