@@ -6,9 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.apps.cli import app
+from discreet.apps.cli import main
 from discreet.plans.sql.several import statements_in
 
 if TYPE_CHECKING:
@@ -36,26 +35,23 @@ def town(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(town: Path, *options: str) -> str:
-    result = CliRunner().invoke(
-        app, ["workload", str(town / "town.toml"), str(town / "questions.sql"), *options], catch_exceptions=False
-    )
-    assert result.exit_code == 0, result.output
-    return result.output
+def run(town: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    assert main(["workload", str(town / "town.toml"), str(town / "questions.sql"), *options]) == 0
+    return capsys.readouterr().out
 
 
-def test_a_preview_is_free_and_a_release_is_charged(town: Path) -> None:
-    said = run(town, "--epsilon", "1")
+def test_a_preview_is_free_and_a_release_is_charged(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = run(town, capsys, "--epsilon", "1")
     assert "promise ε = 1" in said
     assert "charge: Pure(epsilon=1)" in said
-    preview = json.loads(run(town, "--epsilon", "1", "--json"))
+    preview = json.loads(run(town, capsys, "--epsilon", "1", "--json"))
     assert preview["fits"] is True
     assert set(preview["errors"]) == set(statements_in(QUESTIONS))
-    assert "charged Pure(epsilon=4)" in run(town, "--epsilon", "4", "--release")
-    answers = json.loads(run(town, "--epsilon", "4", "--release", "--json"))["answers"]
+    assert "charged Pure(epsilon=4)" in run(town, capsys, "--epsilon", "4", "--release")
+    answers = json.loads(run(town, capsys, "--epsilon", "4", "--release", "--json"))["answers"]
     rows = answers[0]["rows"]
     assert rows[0]["n"] + rows[1]["n"] == rows[2]["n"]
-    assert json.loads(run(town, "--epsilon", "2", "--json"))["fits"] is False
+    assert json.loads(run(town, capsys, "--epsilon", "2", "--json"))["fits"] is False
 
 
 def test_a_file_is_parted_at_its_semicolons() -> None:

@@ -15,7 +15,7 @@ from tests.corpus.reading import POLICY
 from tests.corpus.shop import tables
 
 if TYPE_CHECKING:
-    from discreet.releases.showing.answer import Answer
+    from discreet.releases.showing.shown import ShownAnswer
     from tests.corpus.reading import Statement
 
 _SLACK = 1e-6
@@ -49,7 +49,7 @@ class Plain:
             return None
 
 
-def differences(answer: Answer, true: list[tuple[Any, ...]]) -> list[str]:
+def differences(answer: ShownAnswer, true: list[tuple[Any, ...]]) -> list[str]:
     """Tell how an answer differs from the true rows by more than its ±; rows are matched by their exact cells."""
     cells = answer.cells(1 - 1e-6)
     names = list(cells[0]) if cells else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -63,7 +64,7 @@ def test_every_row_that_may_be_there_is_in_a_group_that_is_shown() -> None:
     expressions = [dict(plan._computed.columns)[name] for name in order]
     assert sorted(names) == sorted(order)
     for day, age in itertools.product(DAYS[::7] + DAYS[-3:], range(40)):
-        row = {"day": day, "age": age}
+        row: dict[str, Any] = {"day": day, "age": age}
         assert plan.possible(tuple(expression.evaluate(row) for expression in expressions))
 
 

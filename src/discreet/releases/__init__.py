@@ -5,6 +5,8 @@ from __future__ import annotations
 from discreet.releases.asking.question import Question
 from discreet.releases.asking.questions import Questions
 from discreet.releases.measures.measure import Cell
+from discreet.releases.shell.answer import ShellAnswer
+from discreet.releases.shell.question import ShellQuestion
 from discreet.releases.showing.answer import Answer
 from discreet.releases.showing.preview import Preview
 
@@ -14,4 +16,6 @@ __all__ = [
     "Preview",
     "Question",
     "Questions",
+    "ShellAnswer",
+    "ShellQuestion",
 ]

@@ -12,6 +12,7 @@ from discreet.errors import ParameterError
 from discreet.methods.adaptive import chi_square_test, mean_test, proportion_test
 from discreet.methods.adaptive.private_tests import _chernoff, _Noise, _Noises
 from discreet.privacy import NeighborRelation, Pure
+from discreet.releases import Answer
 from discreet.tables import Column, Policy, Table
 
 FALSE_ALARM = 1e-9
@@ -104,6 +105,7 @@ def test_noise_makes_p_values_larger_and_never_smaller() -> None:
         Policy([TABLE], epsilon=10**6), {"t": pa.table({"x": [10] * 560 + [0] * 440, "ward": ["a"] * 1000})}
     ) as db:
         answer = db.sql(HITS).release("0.05")
+        assert isinstance(answer, Answer)
         noise = _Noise(_Noises(answer), 0, "hits")
         seen = proportion_test(answer, chance="1/2", rows=None).p_value
         exact = float(stats.binom.sf(noise.value - 1, 1000, 0.5))
@@ -115,7 +117,9 @@ def test_noise_makes_p_values_larger_and_never_smaller() -> None:
 def test_the_bound_on_the_noise_is_its_law_from_above() -> None:
     """E[g(|Z|)] for discrete Laplace noise and a function that grows: at least, and by no more than a tenth."""
     with Database(Policy([TABLE], epsilon=10**6), {"t": pa.table({"x": [1], "ward": ["a"]})}) as db:
-        noise = _Noise(_Noises(db.sql("SELECT COUNT(*) AS n FROM t").release("0.1")), 0, "n")
+        answer = db.sql("SELECT COUNT(*) AS n FROM t").release("0.1")
+        assert isinstance(answer, Answer)
+        noise = _Noise(_Noises(answer), 0, "n")
     places = np.arange(-3000, 3001)
     law = np.exp(-np.abs(places) / 10)
     law /= law.sum()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pyarrow as pa
 import pytest
 
@@ -10,6 +12,9 @@ from discreet.errors import BudgetError, ParameterError, QueryRefused
 from discreet.plans.sql.grouping_sets import grouping_sets
 from discreet.privacy import NeighborRelation, Pure
 from discreet.tables import Analyst, Column, Policy, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 COLUMNS = [
     Column("ward", keys=["a", "b"]),
@@ -53,7 +58,7 @@ ALONE = [
 ]
 
 
-def by_groups(rows: list[dict[str, object]]) -> dict[tuple[str, ...], int]:
+def by_groups(rows: Sequence[Mapping[str, object]]) -> dict[tuple[str, ...], int]:
     """Counts, rounded, by what else stands in a row."""
     return {
         tuple(sorted(f"{name}={value}" for name, value in row.items() if name != "n")): round(float(str(row["n"])))
@@ -79,7 +84,7 @@ def test_conditions_on_unlisted_values_count_them(text: str) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"delta": 1e-6}, {"neighbors": NeighborRelation.CHANGE_ONE}])
 @pytest.mark.parametrize("others", [[], ["SELECT COUNT(*) AS n FROM visits WHERE cost < 9"]])
-def test_totals_are_exactly_the_sums_of_their_parts(settings: dict[str, object], others: list[str]) -> None:
+def test_totals_are_exactly_the_sums_of_their_parts(settings: dict[str, Any], others: list[str]) -> None:
     text = "SELECT ward, sex, age, COUNT(*) AS n FROM visits GROUP BY CUBE (ward, sex, age)"
     with database(**settings) as db:
         rows = db.workload([text, *others]).release(epsilon=1)[0].to_dicts()

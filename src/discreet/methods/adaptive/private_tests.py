@@ -16,7 +16,7 @@ from discreet.exact.rational import read_choice
 from discreet.noise.sealed import SealedBits
 from discreet.plans.aggregates import Count, Sum
 from discreet.plans.expressions import Column
-from discreet.releases import Answer, Question
+from discreet.releases import Answer, Question, ShellAnswer, ShellQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivateTest", "Side", "chi_square_test", "mean_test", "proportion_test"]
 
-Asked: TypeAlias = "Question | Answer"
+Asked: TypeAlias = "Question | Answer | ShellQuestion | ShellAnswer"
 """A question, which is released for a price, or the answer to one, which was paid for."""
 
 _LADDER = 2.0 ** (-np.arange(1, 321) / 8)  # down to 2**-40

@@ -49,6 +49,7 @@ def respelled(statement: exp.Expression) -> exp.Expression:
 def dated(statement: exp.Expression, today: dt.date) -> bool:
     """Write the day that the policy declares for CURRENT_DATE, and its midnight for NOW(); tell whether one was asked.
 
+    >>> import datetime as dt
     >>> from sqlglot import parse_one
     >>> asked = parse_one("SELECT CURRENT_DATE - born FROM t")
     >>> dated(asked, dt.date(2024, 7, 1)), asked.sql(dialect="duckdb")

@@ -1,4 +1,4 @@
-"""`discreet audit`: attack the promise of a mechanism or of a question with its own releases."""
+"""`discreet audit`: attack the promise of a mechanism or a question with its releases."""
 
 from __future__ import annotations
 

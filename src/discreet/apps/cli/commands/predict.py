@@ -1,4 +1,4 @@
-"""`discreet predict`: what a trained model says of rows; free, as nothing private is read."""
+"""`discreet predict`: what a trained model says of rows, for nothing."""
 
 from __future__ import annotations
 

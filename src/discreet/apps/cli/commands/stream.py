@@ -1,4 +1,4 @@
-"""`discreet stream`: count a table that grows, period after period."""
+"""`discreet stream`: count a table that grows, day after day."""
 
 from __future__ import annotations
 
