@@ -23,7 +23,7 @@ MEDIAN = "SELECT ward, MEDIAN(cost) FROM visits GROUP BY ward"
 LANES = ["database", "plans", "releases", "ledgers", "engines", "mechanisms", "noise"]
 STATIONS = {
     "Database.sql": "a text, and who asks",
-    "plan_sql": "parsed, or refused",
+    "read_sql": "parsed, or refused",
     "Plan.aggregate": "what one unit can change",
     "Recipe.of": "blocks that get noise together",
     "pair": "a count and a sum: two parts",

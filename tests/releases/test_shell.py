@@ -21,6 +21,8 @@ from discreet.mechanisms.adding import sums
 from discreet.noise import SYSTEM
 from discreet.privacy import Pure
 from discreet.releases import Answer
+from discreet.releases.noise.protection import Price, Protection
+from discreet.releases.noise.recipe import Recipe
 from discreet.releases.shell import ShellAnswer, ShellQuestion, simulation
 from discreet.releases.shell import tables as shell_tables
 from discreet.tables import Analyst, Column, Policy, Table
@@ -92,6 +94,26 @@ AS_PLAIN = [
     f"SELECT ward, n FROM {BY_WARD} AS q UNION ALL SELECT 'all', COUNT(*) FROM visits ORDER BY n DESC, ward OFFSET 3",
     f"SELECT b.ward, q.n / b.n AS per FROM beds AS b JOIN {BY_WARD} AS q USING (ward) WHERE b.n > 30 ORDER BY per, 1",
     "SELECT ward, n FROM beds WHERE n % 7 = 3 ORDER BY n DESC",
+    (
+        "SELECT k, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS s FROM "
+        "(SELECT patient, COUNT(*) AS k FROM visits GROUP BY patient) AS q GROUP BY k"
+    ),
+    (
+        f"SELECT ward, COUNT(*) AS n FROM visits WHERE ward IN "
+        f"(SELECT ward FROM {BY_WARD} AS q ORDER BY n, ward LIMIT 2) GROUP BY ward ORDER BY ward"
+    ),
+    (
+        f"SELECT v.ward, v.half, COUNT(*) AS n FROM visits AS v JOIN (SELECT ward AS w, n FROM {BY_WARD} AS q "
+        "ORDER BY n DESC, ward LIMIT 2) AS top ON v.ward = top.w GROUP BY 1, 2 ORDER BY 1, 2"
+    ),
+    (
+        f"WITH top AS (SELECT ward FROM {BY_WARD} AS q WHERE n > 780) SELECT ward, SUM(cost) > 0 AS y FROM visits "
+        "JOIN top USING (ward) GROUP BY ward ORDER BY ward"
+    ),
+    (
+        f"SELECT ward, COUNT(*) AS n FROM visits WHERE ward NOT IN (SELECT ward FROM {BY_WARD} AS q WHERE n > 760) "
+        "GROUP BY ward ORDER BY n, ward"
+    ),
     "SELECT ward, CASE WHEN COUNT(*) > 750 THEN 'many' ELSE 'few' END AS size FROM visits GROUP BY ward ORDER BY 1",
     f"SELECT ward, n FROM {BY_WARD} AS q QUALIFY ROW_NUMBER() OVER (ORDER BY n DESC, ward) <= 3 ORDER BY n DESC, ward",
     f"WITH t AS {BY_WARD}, s AS (SELECT SUM(n) AS s FROM t) SELECT ward, n / s AS share FROM t, s ORDER BY 1 LIMIT 5",
@@ -153,6 +175,34 @@ def test_the_constant_of_a_subquery_decides_no_bounds_noise_or_price(db: Databas
     assert isinstance(narrowed, Answer)
     assert narrowed.parts[0].noises[0] != noise
     assert first.plan.key != second.plan.key
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "SUM(GREATEST(LEAST({}, 500), 0))",
+        "COUNT(*) FILTER (WHERE cost = {})",
+        "SUM(CASE WHEN cost < {} THEN cost END)",
+        "COUNT(DISTINCT CASE WHEN cost > {} THEN patient END)",
+    ],
+)
+def test_every_constant_has_the_plan_of_every_other(opened: Database, value: str) -> None:
+    """Grids, how far a unit moves each number, groups and noise: all are fixed before the constant is there."""
+    text = f"SELECT half, {value.format('(SELECT AVG(cost) FROM visits)')} AS s FROM visits GROUP BY half"
+    question = opened.sql(text)
+    assert isinstance(question, ShellQuestion)
+    core, before = question.shell.cores[1], question.cores[1]
+    price = Price.read(POLICY, epsilon=1)
+    for constant in (None, -1e9, 0.0, 0.5, 250.0, 499.9, 1e9):
+        plan = core.filled({core.holes[0].name: constant})
+        recipe = Recipe.of(plan)
+        assert plan.aggregate.groups == before.plan.aggregate.groups
+        assert recipe.blocks == before.recipe.blocks
+        moves = [block.sensitivity(plan.aggregate, POLICY.budget.neighbors) for block in recipe.blocks]
+        assert moves == [block.sensitivity(before.plan.aggregate, POLICY.budget.neighbors) for block in recipe.blocks]
+        assert Protection.of(recipe, price).noises == Protection.of(before.recipe, price).noises
+        bounds = [facts.bounds for facts in plan.row_schema.values()]
+        assert bounds == [facts.bounds for facts in before.plan.row_schema.values()]
 
 
 def test_different_constants_are_different_questions(db: Database) -> None:

@@ -7,9 +7,11 @@ what was released and what is public, whatever a statement says.
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -43,6 +45,8 @@ _SETTINGS: dict[str, Any] = {
     "threads": 2,
 }
 _SECONDS = 20
+_QUICKLY = 5
+"""So many seconds may the copies of a simulation take: without them there is an answer, only no ±."""
 _TYPES = {
     Kind.BOOLEAN: "BOOLEAN",
     Kind.INTEGER: "BIGINT",
@@ -72,6 +76,7 @@ _KINDS = dict.fromkeys(_WHOLE, Kind.INTEGER) | {
     "TIMESTAMP": Kind.TIMESTAMP,
     '"NULL"': Kind.INTEGER,
 }
+_WIDE = 2**63
 _BIT = "the shell of this question"
 
 ColumnType: TypeAlias = "tuple[Kind, bool]"
@@ -126,6 +131,7 @@ class Sealed:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owner = 0
+        self._inherited: list[DuckDBPyConnection | None] = []
         self._database: DuckDBPyConnection | None = None
 
     def planned(self, text: str, tables: Sequence[ShellTable]) -> Result:
@@ -141,7 +147,7 @@ class Sealed:
         import duckdb
 
         try:
-            with self._connected(tables) as connection, _limited(connection):
+            with self._connected(tables) as connection, _limited(connection, _SECONDS):
                 result = connection.execute(text)
                 described = result.description or []
                 kinds = tuple(_kind(str(name), str(kind)) for name, kind, *_ in described)
@@ -151,14 +157,14 @@ class Sealed:
         if len(rows) > MOST_ROWS:
             msg = f"{_BIT} failed: it gives more than {MOST_ROWS:,} rows; LIMIT gives fewer."
             raise EngineError(msg)
-        return Result(tuple(str(name) for name, *_ in described), kinds, _plain(rows, kinds))
+        return _read(tuple(str(name) for name, *_ in described), kinds, rows)
 
     def arrays(self, text: str, tables: Sequence[ShellTable]) -> dict[str, np.ndarray[Any, Any]]:
         """Run a shell whose result is read by columns, masked where it is NULL."""
         import duckdb
 
         try:
-            with self._connected(tables) as connection, _limited(connection):
+            with self._connected(tables) as connection, _limited(connection, _QUICKLY):
                 found: dict[str, np.ndarray[Any, Any]] = connection.execute(text).fetchnumpy()
                 return found
         except duckdb.Error as error:
@@ -169,6 +175,7 @@ class Sealed:
         """Give a connection that holds these tables, as long as it lasts."""
         with self._lock:
             if self._database is None or self._owner != os.getpid():
+                self._inherited.append(self._database)  # a forked child must not close what its parent uses
                 self._database, self._owner = _opened(), os.getpid()
             connection = self._database.cursor()
         try:
@@ -211,9 +218,9 @@ def _numbered(types: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, str]]]
 
 
 @contextmanager
-def _limited(connection: DuckDBPyConnection) -> Iterator[None]:
+def _limited(connection: DuckDBPyConnection, seconds: float) -> Iterator[None]:
     """Interrupt what runs inside if it takes too long."""
-    timer = threading.Timer(_SECONDS, connection.interrupt)
+    timer = threading.Timer(seconds, connection.interrupt)
     timer.daemon = True
     timer.start()
     try:
@@ -245,20 +252,20 @@ def _kind(name: str, stored: str) -> ColumnType:
     return kind, is_list
 
 
-def _plain(rows: list[tuple[Any, ...]], kinds: Sequence[ColumnType]) -> list[tuple[Any, ...]]:
-    """Write decimals as floats, and what is no number as NULL."""
-    floats = [place for place, (kind, is_list) in enumerate(kinds) if kind is Kind.FLOAT and not is_list]
-    if not floats:
-        return rows
-    changed = []
-    for row in rows:
-        cells = list(row)
-        for place in floats:
-            with suppress(TypeError):
-                number = float(cells[place])
-                cells[place] = number if np.isfinite(number) else None
-        changed.append(tuple(cells))
-    return changed
+def _read(names: tuple[str, ...], kinds: tuple[ColumnType, ...], rows: list[tuple[Any, ...]]) -> Result:
+    """Write decimals and what has more than 64 bits as floats, and as NULL what is no number or no day."""
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
+    read: list[ColumnType] = []
+    for place, (kind, is_list) in enumerate(kinds):
+        cells = columns[place]
+        wide = kind is Kind.INTEGER and not is_list and any(cell is not None and abs(cell) >= _WIDE for cell in cells)
+        if (kind is Kind.FLOAT or wide) and not is_list:
+            numbers = [None if cell is None else float(cell) for cell in cells]
+            columns[place] = [cell if cell is not None and math.isfinite(cell) else None for cell in numbers]
+        elif kind.temporal and not is_list:
+            columns[place] = [cell if isinstance(cell, dt.date) else None for cell in cells]
+        read.append((Kind.FLOAT if wide else kind, is_list))
+    return Result(names, tuple(read), list(zip(*columns, strict=True)) if rows else [])
 
 
 def _quoted(name: str) -> str:

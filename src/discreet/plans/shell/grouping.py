@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.plans.shell.relations import Private, aggregates_of, found, source_name, windowed_by
 from discreet.plans.sql.grouped import alias_of, output_name
-from discreet.plans.sql.reading import matching, part, refuse_part
+from discreet.plans.sql.reading import matching, only, part, refuse_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Grouping"]
 
+_BELOW = ("expressions", "from_", "joins", "where", "group", "with_")
+_ABOVE = ("having", "qualify", "windows", "distinct", "order", "limit", "offset")
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal)
 
 
@@ -35,6 +37,7 @@ class Grouping:
     """
 
     def __init__(self, select: exp.Select, read: Mapping[str, Relation]) -> None:
+        only(select, *_BELOW, *_ABOVE)
         self.select = select
         self.read = read
         self._items = [alias_of(item) for item in select.expressions]
@@ -53,6 +56,10 @@ class Grouping:
         if distinct and not self._key_nodes and not aggregates:
             return False
         return (aggregates or bool(self._key_nodes)) and not units
+
+    def is_key(self, node: exp.Expression) -> bool:
+        """Whether an expression is one of the keys of the groups."""
+        return self.form(node) in {self.form(key) for key in self._key_nodes}
 
     @property
     def columns(self) -> dict[str, bool]:
@@ -215,6 +222,7 @@ class Grouping:
         group = self.select.args.get("group")
         if group is None:
             return
+        only(group, "expressions", "all")
         if group.args.get("all"):
             yield from (node for node, _ in self._items if not any(aggregates_of(node)))
             return

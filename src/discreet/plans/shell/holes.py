@@ -30,9 +30,10 @@ def scalar_subqueries(statement: exp.Expression) -> list[exp.Subquery]:
     """Give the outermost subqueries that stand for one value: not those in FROM or WITH, nor of IN and EXISTS.
 
     >>> from discreet.plans.sql.reading import read_statement
-    >>> statement = read_statement("SELECT 1 FROM (SELECT 2) AS t WHERE x > (SELECT MAX(n) FROM u) AND y IN (SELECT 4)")
+    >>> text = "SELECT 1 FROM (SELECT a FROM s) AS t WHERE x > (SELECT b FROM s) AND y IN (SELECT c FROM s)"
+    >>> statement = read_statement(text)
     >>> [found.sql() for found in scalar_subqueries(statement)]
-    ['(SELECT MAX(n) FROM u)']
+    ['(SELECT b FROM s)']
     """
     found: list[exp.Subquery] = []
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.plans.expressions import Column
 from discreet.plans.shell.allowed import require_allowed
+from discreet.plans.shell.choosing import chosen_afterwards
 from discreet.plans.shell.grouping import Grouping
 from discreet.plans.shell.holes import correlated, filled, known_groups, placed, scalar_subqueries
 from discreet.plans.shell.lineage import EXACT, NOISY, Lineage, Sources, lineage_of
@@ -333,6 +334,12 @@ class _Splitter:
         grouping = Grouping(node, read)
         if not grouping.is_core:
             return node, Private(grouping.columns)
+        chosen = chosen_afterwards(node, read, grouping.is_key, lambda query: self._is_released(query, names))
+        if chosen is not node:
+            left = {source_name(place) for place in _places(chosen)}
+            chosen.meta.update(node.root().meta)
+            node, read = chosen, {name: relation for name, relation in read.items() if name in left}
+            grouping = Grouping(node, read)
         keyed, self._keyed = self._keyed, None  # it is about this SELECT, and none within it
         rest, pairs = correlated(node, read)
         if pairs:
@@ -358,6 +365,14 @@ class _Splitter:
         known = {} if pairs else dict(zip(grouping.places(core), relation.columns, strict=False))
         exact = {column: Lineage(source=(core.name, output)) for output, column in known.items() if output}
         return select, Free({**relation.columns, **exact}, public=False)
+
+    def _is_released(self, query: exp.Expression, names: Mapping[str, Known]) -> bool:
+        """Whether a query reads what cores release; its cores are planned here, and found again later."""
+        try:
+            _, relation = self.query(query, names, None)
+        except QueryRefused:
+            return False
+        return isinstance(relation, Free) and not relation.public
 
     def _core(self, grouping: Grouping, node: exp.Select, names: Mapping[str, Known]) -> Core:
         """Plan the core of a SELECT; the same one twice is one core."""

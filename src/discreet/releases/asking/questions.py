@@ -210,7 +210,12 @@ class Questions:
                     [(core, protections[place]) for place, core in asked],
                     [(cores[place], protections[place]) for place in later],
                 )
-            made = pay_all([(core, protections[place]) for place, core in asked], key, request)
+            # A core with its constants has the noise that was foreseen; if not, that of its own plan is the right one.
+            due = [
+                (core, protections[place] if core is cores[place] else Protection.of(core.recipe, parts[place]))
+                for place, core in asked
+            ]
+            made = pay_all(due, key, request)
             answers |= {place: answer for (place, _), answer in zip(asked, made, strict=True)}
         return [answers[place] for place in range(len(cores))]
 

@@ -1,0 +1,112 @@
+"""Conditions that choose whole groups by what is released: they hold after the groups as well as before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from discreet.plans.shell.relations import Free, found, source_name
+from discreet.plans.sql.conditions import conjuncts
+from discreet.plans.sql.reading import matching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.plans.shell.relations import Relation
+
+__all__ = ["chosen_afterwards"]
+
+
+def chosen_afterwards(
+    select: exp.Select,
+    read: Mapping[str, Relation],
+    is_key: Callable[[exp.Expression], bool],
+    is_released: Callable[[exp.Expression], bool],
+) -> exp.Select:
+    """Move what chooses groups by their key from WHERE and JOIN to HAVING: `key IN (SELECT …)` of what is released.
+
+    A group has one key, so all of its rows fulfill such a condition or none. A join with a released table of one key
+    for each row, on that key, and with no other of its columns, is such a condition too.
+
+    >>> from discreet.plans.sql.reading import read_statement
+    >>> text = "SELECT ward, COUNT(*) AS n FROM visits WHERE ward IN (SELECT ward FROM top) AND cost > 0 GROUP BY ward"
+    >>> moved = chosen_afterwards(read_statement(text), {}, lambda node: node.name == "ward", lambda query: True)
+    >>> moved.args["where"].sql(), moved.args["having"].sql()
+    ('WHERE cost > 0', 'HAVING ward IN (SELECT ward FROM top)')
+    """
+    copy = select.copy()
+    moved = [*_of_where(copy, is_key, is_released), *_of_joins(copy, read, is_key)]
+    if not moved:
+        return select
+    having = copy.args.get("having")
+    parts = [*([having.this] if having is not None else []), *moved]
+    copy.set("having", exp.Having(this=exp.and_(*parts, copy=False)))
+    return copy
+
+
+def _of_where(
+    select: exp.Select, is_key: Callable[[exp.Expression], bool], is_released: Callable[[exp.Expression], bool]
+) -> list[exp.Expression]:
+    where = select.args.get("where")
+    if where is None:
+        return []
+    moved: list[exp.Expression] = []
+    kept: list[exp.Expression] = []
+    for part in conjuncts(where.this):
+        inner = part.this if isinstance(part, exp.Not) else part
+        query = inner.args.get("query") if isinstance(inner, exp.In) else None
+        chooses = query is not None and is_key(inner.this) and is_released(query)
+        (moved if chooses else kept).append(part)
+    if moved:
+        select.set("where", exp.Where(this=exp.and_(*kept, copy=False)) if kept else None)
+    return moved
+
+
+def _of_joins(
+    select: exp.Select, read: Mapping[str, Relation], is_key: Callable[[exp.Expression], bool]
+) -> list[exp.Expression]:
+    moved: list[exp.Expression] = []
+    kept: list[exp.Expression] = []
+    for join in select.args.get("joins") or []:
+        name = source_name(join.this)
+        relation = read.get(name)
+        released = isinstance(relation, Free) and not relation.public
+        pair = _pair(join, name, relation, is_key) if isinstance(relation, Free) and released else None
+        if pair is None or _is_used(select, name, join):
+            kept.append(join)
+            continue
+        key, column = pair
+        query = exp.Select(expressions=[exp.column(exp.to_identifier(column, quoted=True))])
+        query.set("from_", exp.From(this=join.this.copy()))
+        moved.append(exp.In(this=key.copy(), query=exp.Subquery(this=query)))
+    if moved:
+        select.set("joins", kept or None)
+    return moved
+
+
+def _pair(
+    join: exp.Join, name: str, relation: Free, is_key: Callable[[exp.Expression], bool]
+) -> tuple[exp.Expression, str] | None:
+    """The group's key and the released table's one key that an inner join says are equal."""
+    if join.side or join.kind not in {"", "INNER"} or join.args.get("method"):
+        return None
+    keys = [column for column, lineage in relation.columns.items() if lineage.exact]
+    using, on = join.args.get("using") or [], join.args.get("on")
+    if len(using) == 1 and on is None:
+        column = exp.column(using[0].copy())
+        return (column, keys[0]) if is_key(column) and keys == [found(using[0], relation)] else None
+    if not isinstance(on, exp.EQ):
+        return None
+    for theirs, ours in ((on.this, on.expression), (on.expression, on.this)):
+        table = theirs.args.get("table") if isinstance(theirs, exp.Column) else None
+        if table is not None and matching(table, [name]) and keys == [found(theirs.this, relation)] and is_key(ours):
+            return ours, keys[0]
+    return None
+
+
+def _is_used(select: exp.Select, name: str, join: exp.Join) -> bool:
+    """Whether columns of a source are named anywhere but in its own join."""
+    inside = {id(part) for part in join.walk()}
+    columns = (column for column in select.find_all(exp.Column) if id(column) not in inside)
+    return any(column.args.get("table") is not None and matching(column.args["table"], [name]) for column in columns)
