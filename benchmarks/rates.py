@@ -41,7 +41,8 @@ def rates() -> None:
     drawn = np.array([shaped.release(four).value for _ in range(200)])
     plain = DiscreteLaplace(3, epsilon=1)
     print(
-        f"3 queries of 4 cells, root mean squared error: K-norm noise {np.sqrt(np.mean((drawn - few @ four) ** 2)):.2f}, "
+        "3 queries of 4 cells, root mean squared error: "
+        f"K-norm noise {np.sqrt(np.mean((drawn - few @ four) ** 2)):.2f}, "
         f"Laplace {float(np.sqrt(2) * plain.scale):.2f}"
     )
     search = BlumLigettRoth(few, size=8, population=_ROWS, epsilon=1)

@@ -35,7 +35,7 @@ DATA = pa.table(
 SURE = 400  # epsilon: noise of more than 1 has a chance below 1e-80
 
 
-def database(rows: int = 1, **settings: Any) -> Database:
+def database(rows: int = 1, **settings: Any) -> Database:  # noqa: ANN401 - as a policy takes them
     visits = Table("visits", unit="id", rows_per_unit=rows, columns=COLUMNS)
     chosen: dict[str, Any] = {"epsilon": 10**5, **settings}
     return Database(Policy([visits], **chosen), {"visits": DATA})
@@ -112,7 +112,7 @@ def test_a_cube_costs_what_its_finest_groups_cost_and_errs_no_more() -> None:
 
 
 def test_rows_per_unit_and_relations_scale_the_noise() -> None:
-    def scale(rows: int, **settings: Any) -> float:
+    def scale(rows: int, **settings: Any) -> float:  # noqa: ANN401 - as a policy takes them
         with database(rows=rows, **settings) as db:
             found = db.workload(SINGLE[:2]).plan(1)
             return float(found.noise.scale)  # type: ignore[union-attr]
