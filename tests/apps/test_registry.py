@@ -198,7 +198,7 @@ TROUBLES: dict[str, Callable[[Path], object]] = {
 # What a command has no need to read does not stop it; an edited entry is for `verify` and `log` to meet.
 HARMLESS = {
     "no data": {"budget", "ledger", "log", "verify", "version"},
-    "an edited ledger": {"budget", "check", "preview", "query", "version"},
+    "an edited ledger": {"budget", "check", "preview", "query", "version", "workload"},
     "another unit": {"ledger", "verify"},
 }
 

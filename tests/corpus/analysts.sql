@@ -97,7 +97,7 @@
 /* answered duckdb */ select orders.status, count(*) from orders group by orders.status order by count(*) desc limit 2;
 /* answered duckdb */ select covar_pop(total, quantity) from orders;
 /* answered duckdb */ select greatest(min(total), 1) as lo, least(max(total), 400) as hi from orders;
-/* answered duckdb */ select nullif(count(*), 0) from orders where status = 'cancelled';
+/* answered duckdb */ select nullif(count(*), 0) from orders where status = 'canceled';
 /* answered duckdb */ select if(active, 'yes', 'no') as a, count(*) from customers group by a;
 /* answered duckdb */ select count(*) from customers where length(email) > 15 and starts_with(email, 'u');
 /* answered duckdb */ select epoch(ordered_at) // 86400 * 86400 as day, count(*) from orders where ordered_at >= '2024-06-20' group by day;

@@ -4,7 +4,7 @@
 /* answered duckdb */ SELECT time_bucket(INTERVAL '1 hour', ordered_at) AS t, avg(total) AS v FROM orders WHERE ordered_at >= TIMESTAMP '2024-06-01' AND ordered_at < TIMESTAMP '2024-06-02' GROUP BY t ORDER BY t;
 /* answered postgres */ SELECT date_bin('6 hours', ordered_at, TIMESTAMP '2000-01-03') AS t, count(*) FROM orders WHERE ordered_at >= '2024-06-01' AND ordered_at < '2024-06-08' GROUP BY 1 ORDER BY 1;
 /* answered postgres */ SELECT status AS metric, count(*) AS value FROM orders WHERE ordered_at > now() - interval '30 days' GROUP BY metric ORDER BY value DESC;
-/* answered postgres */ SELECT count(*) FILTER (WHERE status = 'cancelled')::float / NULLIF(count(*), 0) AS rate FROM orders WHERE ordered_at >= now() - interval '1 year';
+/* answered postgres */ SELECT count(*) FILTER (WHERE status = 'canceled')::float / NULLIF(count(*), 0) AS rate FROM orders WHERE ordered_at >= now() - interval '1 year';
 /* answered postgres */ SELECT date_trunc('day', ordered_at) AS time, percentile_cont(0.5) WITHIN GROUP (ORDER BY total) AS p50, percentile_cont(0.9) WITHIN GROUP (ORDER BY total) AS p90 FROM orders WHERE ordered_at >= '2024-06-01' AND ordered_at < '2024-06-08' GROUP BY 1 ORDER BY 1;
 /* answered postgres */ SELECT extract(hour from ordered_at) AS hour, count(*) FROM orders GROUP BY 1 ORDER BY 1;
 /* answered postgres */ SELECT count(*) FROM orders WHERE ordered_at::time BETWEEN '08:00' AND '18:00';

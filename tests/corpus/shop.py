@@ -72,7 +72,7 @@ def _order(random: Random, number: int, customer: int) -> dict[str, Any]:
         "order_date": ordered.date(),
         "ordered_at": ordered,
         "shipped_at": None if random.random() < 0.2 else shipped,
-        "status": _one(random, ("placed", "shipped", "shipped", "returned", "cancelled")),
+        "status": _one(random, ("placed", "shipped", "shipped", "returned", "canceled")),
         "channel": _one(random, _CHANNELS),
         "total": round(random.random() * 500, 2),
         "quantity": 1 + random.randrange(20),
