@@ -14,6 +14,7 @@ from discreet.checks.audits.result import Assumed, Audit
 from discreet.errors import DiscreetError, ParameterError
 from discreet.exact import integer, shown
 from discreet.noise import SYSTEM, BitSource
+from discreet.privacy.curve import Curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.checks.audits.one_run import Run
     from discreet.exact import Number
     from discreet.ledgers import Ledger
-    from discreet.privacy import Curve
 
 __all__ = ["Canaries", "audit"]
 
@@ -184,7 +184,11 @@ def _claim(claim: Curve | None, own: Curve | None) -> Curve:
     if claim is None and own is None:
         msg = "claim is missing, and the target makes none of its own; say what it promises, such as p.pure(epsilon=1)."
         raise ParameterError(msg)
-    return cast("Curve", own if claim is None else claim)
+    held = own if claim is None else claim
+    if not isinstance(held, Curve):
+        msg = f"claim is {shown(held)}; it must be a curve, such as p.pure(epsilon=1) of discreet.privacy."
+        raise ParameterError(msg)
+    return held
 
 
 def _on_two(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from discreet.checks.audits.black_box import LEAST_DRAWS, audit_releases
+from discreet.checks.audits.black_box import LEAST_DRAWS, LOOKED_AT, audit_releases
 from discreet.checks.audits.made_up import made_up_neighbors, write_tables
 from discreet.exact import integer
 from discreet.noise import SYSTEM, BitSource
@@ -110,9 +110,10 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
         best = max(sides, key=lambda both: _told_apart(both[0].cells(PILOT), both[1].cells(PILOT)))
         rows = _as_rows(best[0].cells(count), best[1].cells(count))
         paid = best[0].answer
+    first, second = _narrowed(rows, count // LOOKED_AT)
     return audit_releases(
-        lambda *_: _narrowed(rows)[0],
-        lambda *_: _narrowed(rows)[1],
+        lambda *_: first,
+        lambda *_: second,
         claim=paid.privacy if claim is None else claim,
         delta=paid.parts[0].delta if claim is None else 0,
         draws=count,
@@ -172,9 +173,9 @@ def _as_rows(first: Sequence[Cells], second: Sequence[Cells]) -> list[NDArray[np
     return rows
 
 
-def _narrowed(rows: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """Leave out what is the same in all answers; one column alone is no row."""
-    both = np.concatenate(rows)
+def _narrowed(rows: Sequence[NDArray[np.float64]], looked: int) -> list[NDArray[np.float64]]:
+    """Leave out what is the same in all answers that are looked at to choose the event; one column alone is no row."""
+    both = np.concatenate([side[:looked] for side in rows])
     same = ((both == both[0]) | (np.isnan(both) & np.isnan(both[0]))).all(axis=0)
     kept = np.flatnonzero(~same) if not same.all() else np.zeros(1, dtype=np.intp)
     return [side[:, kept[0]] if len(kept) == 1 else side[:, kept] for side in rows]

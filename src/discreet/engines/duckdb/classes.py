@@ -136,6 +136,10 @@ def measure_presence(table: OwnedTable, population: object, quasi: Sequence[str]
     `count_classes` has made the table's classes.
     """
     table.attach("population", population)
+    lacking = [column for column in quasi if column not in table.names("population")]
+    if lacking:
+        msg = f"population lacks the column {lacking[0]!r}; it must have the same quasi-identifiers as the table."
+        raise ParameterError(msg)
     same = " AND ".join(
         f"ours.q{place}::VARCHAR IS NOT DISTINCT FROM theirs.q{place}::VARCHAR" for place in range(len(quasi))
     )
@@ -155,6 +159,11 @@ def keep_known(table: OwnedTable, columns: Sequence[str], errors: Mapping[str, f
         else f"(dense_rank() OVER (ORDER BY {quoted(name)}))::INTEGER AS {quoted(name)}"
         for name in columns
     )
+    for name in map(quoted, errors):
+        unread = f"SELECT count({name}) - count(TRY_CAST({name} AS DOUBLE)) FROM owned"  # noqa: S608 - quoted
+        if table.ask(unread)[0][0]:
+            msg = f"errors names {name}, whose cells are not all numbers; only numbers can be off by a number."
+            raise ParameterError(msg)
     table.ask(f"CREATE OR REPLACE TEMP TABLE known AS SELECT {cells} FROM owned")  # noqa: S608 - quoted
     return int(table.ask("SELECT count(*) FROM known")[0][0])
 
