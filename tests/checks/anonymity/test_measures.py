@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import random
 from collections import Counter, defaultdict
@@ -157,6 +158,13 @@ def test_numbers_in_a_file_are_ordered_by_their_size(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("z,pay\n" + "".join(f"{pay < 10},{pay}\n" for pay in (8, 9, 10, 11)))
     assert anonymity(file, ["z"], "pay", distance="ordered").closeness == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("values", [[True, False], [1, 2], [0.5, 1e20], [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]])
+def test_a_hierarchy_names_values_of_any_type(values: list[Any]) -> None:
+    table = pa.table({"zip": [1, 1, 2], "ill": [*values, None]})
+    tree = {value: (place,) for place, value in enumerate([*values, None])}
+    assert anonymity(table, ["zip"], "ill", distance=tree).closeness == pytest.approx(2 / 3)
 
 
 def test_less_memory_gives_the_same() -> None:

@@ -125,15 +125,16 @@ def audit(  # noqa: PLR0913  all but what is audited on what are named
     >>> audit(noisy, Canaries(500), claim=p.pure(epsilon=1), confidence="0.999999999").refuted
     False
     """
-    from discreet.releases import Question
+    from discreet.releases import Question, ShellQuestion
 
-    one_at_a_time = not isinstance(target, Question) and not isinstance(neighbors, Canaries) and not callable(neighbors)
+    asked = isinstance(target, Question | ShellQuestion)
+    one_at_a_time = not asked and not isinstance(neighbors, Canaries) and not callable(neighbors)
     if look is not None and not one_at_a_time:
         msg = "look is for targets that release one output at a time; look at it inside the target."
         raise ParameterError(msg)
     held: dict[str, Any] = {"confidence": confidence, "assuming": assuming, "name": name, "bits": bits}
     found: Audit | OneRun
-    if isinstance(target, Question):
+    if asked:
         found = _question(target, neighbors, claim, epsilon, rho, delta, draws, held)
     else:
         if epsilon is not None or rho is not None:

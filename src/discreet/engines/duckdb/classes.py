@@ -114,11 +114,17 @@ def _reading(quasi: Sequence[str]) -> str:
 
 def _levels(table: OwnedTable, hierarchy: Mapping[Any, Sequence[object]]) -> str:
     """Give each value its nodes of a hierarchy, and return the mean distance over its levels below the root."""
-    table.ask("CREATE OR REPLACE TEMP TABLE tree (s VARCHAR, depth INTEGER, node VARCHAR)")
-    for value, above in hierarchy.items():
-        for depth in range(len(above) + 1):
-            # A node is told by its whole way to the root: two branches may use one word.
-            table.ask("INSERT INTO tree VALUES ($1, $2, $3)", [value, depth, repr((value, *above)[depth:])])
+    # A node is told by its whole way to the root: two branches may use one word.
+    nodes = [
+        (_as_text(value), depth, repr((value, *above)[depth:]))
+        for value, above in hierarchy.items()
+        for depth in range(len(above) + 1)
+    ]
+    table.ask(
+        "CREATE OR REPLACE TEMP TABLE tree AS "
+        "SELECT unnest($1::VARCHAR[]) AS s, unnest($2::INTEGER[]) AS depth, unnest($3::VARCHAR[]) AS node",
+        [list(column) for column in zip(*nodes, strict=True)],
+    )
     table.ask(
         "CREATE OR REPLACE TEMP TABLE nodes AS SELECT rank, share, depth, node FROM whole LEFT JOIN tree "
         "ON whole.s::VARCHAR IS NOT DISTINCT FROM tree.s"
@@ -128,6 +134,12 @@ def _levels(table: OwnedTable, hierarchy: Mapping[Any, Sequence[object]]) -> str
         msg = f"distance is a hierarchy that lacks {missing} of the sensitive column's values; name every one of them."
         raise ParameterError(msg)
     return _LEVELS
+
+
+def _as_text(value: object) -> str | None:
+    """Write a cell as DuckDB casts it to text."""
+    text = None if value is None else str(value)
+    return text.lower() if text is not None and isinstance(value, bool) else text
 
 
 def measure_presence(table: OwnedTable, population: object, quasi: Sequence[str]) -> tuple[float, float] | None:
