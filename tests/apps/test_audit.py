@@ -63,7 +63,7 @@ def test_a_statement_with_one_core_is_audited_too(tmp_path: Path, capsys: pytest
     policy = tmp_path / "town.toml"
     policy.write_text(POLICY)
     shell = f"SELECT s, RANK() OVER (ORDER BY s) AS r FROM ({SQL})"
-    assert main(["audit", str(policy), shell, "--epsilon", "3", "--draws", "200", *SURE]) == 0
+    assert main(["audit", str(policy), shell, "--epsilon", "3", "--draws", "100", *SURE]) == 0
     assert "claimed 3.000" in capsys.readouterr().out
 
 

@@ -75,8 +75,8 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
     opened with a ledger in memory; the question is paid for there, and answered `draws` times as it was paid: planned,
     computed by DuckDB, noised. Of `tries` pairs of neighbors the one is taken that a few answers tell apart best; those
     are not counted. Nothing is charged to the question's own ledger. A plan will do for a question, with its text
-    and who asks it for what. Of a statement that is computed from a core, the core is audited, which alone sees rows; of
-    one with several, each by itself (`question.cores`).
+    and who asks it for what. Of a statement that is computed from a core, the core is audited: it alone sees rows.
+    Of one with several cores audit each by itself (`question.cores`).
 
     An answer is looked at as a row of numbers, one for each cell that is not always the same; see `audit_releases`.
 
