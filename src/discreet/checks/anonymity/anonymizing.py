@@ -148,8 +148,8 @@ def mondrian(  # noqa: PLR0913 - each is a thing of its own
     LeFevre, DeWitt, Ramakrishnan 2006, "Mondrian multidimensional k-anonymity", ICDE, strict partitioning: the widest
     column that can be cut is cut, numbers at their median, values with a hierarchy into the branches below what covers
     them. A column of texts without a hierarchy, or of numbers some of which are missing or infinite, keeps a value or
-    shows "*". Branches that are too small may be left out, up to the share `suppress` of all rows. The columns that are returned are the quasi-identifiers and the sensitive
-    one.
+    shows "*". Branches that are too small may be left out, up to the share `suppress` of all rows. The columns that are
+    returned are the quasi-identifiers and the sensitive one.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [21, 22, 35, 38], "ill": ["flu", "cold", "flu", "flu"]})
