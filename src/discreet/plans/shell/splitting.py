@@ -10,6 +10,7 @@ from discreet.errors import QueryRefused
 from discreet.plans.expressions import Column
 from discreet.plans.shell.allowed import require_allowed
 from discreet.plans.shell.choosing import chosen_afterwards
+from discreet.plans.shell.comparing import require_released_keys
 from discreet.plans.shell.grouping import Grouping
 from discreet.plans.shell.holes import correlated, filled, known_groups, placed, scalar_subqueries
 from discreet.plans.shell.lineage import EXACT, NOISY, Lineage, Sources, lineage_of
@@ -274,6 +275,7 @@ class _Splitter:
                 )
             public = public and relation.public
             subquery.replace(inner)
+        require_released_keys(select, sources, {core.name: core for core in self.cores})
         columns: dict[str, Lineage] = {}
         for place, item in enumerate(select.expressions):
             node = item.this if isinstance(item, exp.Alias) else item
