@@ -42,6 +42,8 @@ __all__ = [
     "cost_of",
     "fitting",
     "holding",
+    "lacking",
+    "largest_fitting",
     "total",
     "units_of",
     "used_of",
@@ -417,11 +419,50 @@ def used_of(limits: Cost, sums: Cost) -> Fraction:
     >>> used_of(units_of(Pure(1)), units_of(Pure("0.25")))
     Fraction(1, 4)
     """
+    return min(_shares(limits, sums))
+
+
+def lacking(limits: Cost, sums: Cost, cost: Cost) -> tuple[Fraction, Fraction]:
+    """What a cost that does not fit needs of a budget, and what is used: both by the certificate that lacks least.
+
+    Parts by different certificates would not add up: half by one and half by another is no whole.
+
+    >>> [float(part) for part in lacking(units_of(Pure(1)), units_of(Pure("0.75")), units_of(Pure("0.5")))]
+    [0.5, 0.75]
+    """
+    needs, used, both = (_shares(limits, part) for part in (cost, sums, sums + cost))
+    place = min(range(len(both)), key=both.__getitem__)
+    return needs[place], used[place]
+
+
+def largest_fitting(certificates: Certificates, sums: Cost) -> Fraction:
+    """The largest epsilon that still fits at once, whatever is asked for it without a delta; a thousandth at most less.
+
+    >>> certificates = Certificates.of(Budget(3, 1e-6))
+    >>> str(largest_fitting(certificates, cost_of(Pure("0.5").curve(), certificates)))
+    '5/2'
+    """
+    limits, budget, steps = certificates.limits, certificates.budget, 1000
+
+    def fits(epsilon: Fraction) -> bool:
+        cost = cost_of(Pure(epsilon, neighbors=budget.neighbors).curve(), certificates)
+        return any(holding(limits, sums + cost))
+
+    low, high = 0, steps + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(budget.epsilon * middle / steps) else (low, middle)
+    left = Fraction(max(limits.losses[0] - sums.losses[0], 0), LOSS_UNITS)
+    return max(left if fits(left) else Fraction(0), budget.epsilon * low / steps)
+
+
+def _shares(limits: Cost, sums: Cost) -> list[Fraction]:
+    """How much of its limits each certificate uses: of its loss or of a delta that it rests on, whichever is more."""
     shares = []
     for numbers in _by_certificate(sums, limits):
         used = [Fraction(part, whole) if whole else Fraction(1) for part, whole in numbers if part or whole]
         shares.append(max(used, default=Fraction(1)))
-    return min(shares)
+    return shares
 
 
 def fitting(limits: Cost, sums: Cost, cost: Cost) -> int:
