@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from discreet import privacy as p
 from discreet.errors import BudgetError, ParameterError
 from discreet.privacy import AnyOf, Budget, Curve, NeighborRelation
-from discreet.privacy.costs import DELTA_UNITS, INFINITE, LOSS_UNITS, Certificates, Cost, cost_of
+from discreet.privacy.costs import DELTA_UNITS, INFINITE, LOSS_UNITS, Certificates, Cost, cost_of, lacking
 
 BUDGET = Budget(3, "1e-6")
 GRID = Fraction(1, 8)
@@ -105,6 +105,14 @@ def test_a_refusal_says_what_was_asked_for_and_what_would_fit() -> None:
     assert needs + used > 100
     assert trained.admits(cost_of(p.pure(words[3]), start.certificates))
     assert not trained.admits(cost_of(p.pure(largest + 0.003), start.certificates))
+
+
+def test_a_certificate_that_never_holds_says_nothing_of_a_refusal() -> None:
+    """Somebody's own small budget leaves nothing for divergences: what is told is told by sums."""
+    certificates = Certificates.of(p.Budget(3, "1e-6")).of_budget(p.Budget("0.5", "1e-6"))
+    spent, cost = (cost_of(p.pure(epsilon), certificates) for epsilon in ("0.4", "0.3"))
+    assert certificates.limits.losses[1] == 0
+    assert lacking(certificates.limits, spent, cost) == (Fraction(3, 5), Fraction(4, 5))
 
 
 def test_failures_count_once_and_for_every_certificate() -> None:

@@ -431,7 +431,7 @@ def lacking(limits: Cost, sums: Cost, cost: Cost) -> tuple[Fraction, Fraction]:
     [0.5, 0.75]
     """
     needs, used, both = (_shares(limits, part) for part in (cost, sums, sums + cost))
-    place = min(range(len(both)), key=both.__getitem__)
+    place = min(range(len(both)), key=lambda place: (not limits.losses[place], both[place]))
     return needs[place], used[place]
 
 
