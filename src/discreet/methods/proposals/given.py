@@ -30,6 +30,8 @@ class Proposal:
     >>> import pyarrow as pa
     >>> from discreet.methods.proposals import propose
     >>> proposal = propose(pa.table({"patient_id": [1], "age": [31], "cost": [12.5]}), table="visits")
+    >>> proposal
+    Proposal(paid ε = 0, 2 left to fill in; print it)
     >>> proposal.fill
     ('tables.visits.columns.cost: bounds (or keys, to group by it)', 'tables.visits.rows_per_unit')
     >>> proposal.policy.table("visits").column("age").bounds
@@ -45,6 +47,12 @@ class Proposal:
     def policy(self) -> Policy:
         """The policy, without what is left to fill in."""
         return Policy.from_toml(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Proposal(paid ε = {float(sum(self.paid.values())):g}, {len(self.fill)} left to fill in; print it)"
 
 
 @dataclass(frozen=True, slots=True)
