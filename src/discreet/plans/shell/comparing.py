@@ -14,7 +14,7 @@ from discreet.plans.sql.constants import constant
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from discreet.plans.expressions import Literal
+    from discreet.plans.expressions import Literal, Operation
     from discreet.plans.expressions.expression import Facts
     from discreet.plans.shell.lineage import Sources
     from discreet.plans.shell.shell import Core
@@ -39,14 +39,13 @@ def require_released_keys(select: exp.Select, sources: Sources, cores: Mapping[s
     discreet.errors.QueryRefused: 'surgary': It is compared with a column that has keys, and is none of them. Write \
 instead: 'surgery'; the keys are 'cardiology', 'surgery'.
     """
-    for node, column, other in _compared(select):
+    for kind, column, other in _compared(select):
         facts, value = _key(column, sources, cores), _constant(other)
         if facts is not None and value is not None:
-            kind = NotEqual if isinstance(node, exp.NEQ) else Equal
             aligned(kind((Column("key"), value)), {"key": facts})
 
 
-def _compared(select: exp.Select) -> Iterator[tuple[exp.Expression, exp.Expression, exp.Expression]]:
+def _compared(select: exp.Select) -> Iterator[tuple[type[Operation], exp.Expression, exp.Expression]]:
     """Give the comparisons for equality of a SELECT, without those of its subqueries: each with its two sides."""
     for node in select.walk(prune=lambda part: isinstance(part, exp.Query) and part is not select):
         sides: list[tuple[exp.Expression, exp.Expression]] = []
@@ -56,15 +55,15 @@ def _compared(select: exp.Select) -> Iterator[tuple[exp.Expression, exp.Expressi
             sides = [(node.this, choice) for choice in node.expressions]
         elif isinstance(node, exp.Case) and node.this is not None:
             sides = [(node.this, branch.this) for branch in node.args["ifs"]]
-        yield from ((node, column, other) for column, other in sides)
+        kind = NotEqual if isinstance(node, exp.NEQ) else Equal
+        yield from ((kind, column, other) for column, other in sides)
 
 
 def _key(node: exp.Expression, sources: Sources, cores: Mapping[str, Core]) -> Facts | None:
     """What is known of a key that a core released, if the node is nothing but that."""
-    source = sources.find(node.unnest()).source if isinstance(node.unnest(), exp.Column) else None
-    if source is None or source[0] not in cores:
-        return None
-    return cores[source[0]].plan.columns.get(source[1])
+    column = node.unnest()
+    source = sources.find(column).source if isinstance(column, exp.Column) else None
+    return None if source is None or source[0] not in cores else cores[source[0]].plan.columns.get(source[1])
 
 
 def _constant(node: exp.Expression) -> Literal | None:

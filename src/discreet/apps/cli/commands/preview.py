@@ -51,8 +51,8 @@ def _show(preview: Preview, plan: str | None) -> None:
 
     if plan is not None:
         typer.echo(f"{plan}\n")
-        for title, charge in preview.charges.items():
-            typer.echo(f"charge to {title}: {whole_text(charge)}")
+        for title, amount in preview.charges.items():
+            typer.echo(f"charge to {title}: {whole_text(amount)}")
     for name, error in preview.errors.items():
         if error is not None:
             typer.echo(f"{name} ± {cost_text(error, 4)}")
