@@ -44,6 +44,7 @@ __all__ = [
     "holding",
     "lacking",
     "largest_fitting",
+    "share_text",
     "total",
     "units_of",
     "used_of",
@@ -66,6 +67,9 @@ FAILURES_SHARE = Fraction(1, 20)
 
 STEPS = 200
 """A spend without a largest loss takes one of so many parts of the delta of sums."""
+
+_FAR = 100
+"""So many times a budget, and more, is told in words."""
 
 NEAR_BEST = Fraction(98, 100)
 """Of the orders that give a budget nearly its largest rho, the least is taken: sampled noise prefers low orders."""
@@ -430,9 +434,18 @@ def lacking(limits: Cost, sums: Cost, cost: Cost) -> tuple[Fraction, Fraction]:
     >>> [float(part) for part in lacking(units_of(Pure(1)), units_of(Pure("0.75")), units_of(Pure("0.5")))]
     [0.5, 0.75]
     """
-    needs, used, both = (_shares(limits, part) for part in (cost, sums, sums + cost))
+    needs, used, both = (_shares(limits, part, of_nothing=INFINITE) for part in (cost, sums, sums + cost))
     place = min(range(len(both)), key=lambda place: (not limits.losses[place], both[place]))
     return needs[place], used[place]
+
+
+def share_text(part: Fraction) -> str:
+    """Write a share of a budget in percent; one that is no share any more in words.
+
+    >>> share_text(Fraction(2, 3)), share_text(Fraction(INFINITE))
+    ('66.7 %', 'far more than all')
+    """
+    return f"{float(100 * part):.3g} %" if part < _FAR else "far more than all"
 
 
 def largest_fitting(certificates: Certificates, sums: Cost) -> Fraction:
@@ -456,11 +469,11 @@ def largest_fitting(certificates: Certificates, sums: Cost) -> Fraction:
     return max(left if fits(left) else Fraction(0), budget.epsilon * low / steps)
 
 
-def _shares(limits: Cost, sums: Cost) -> list[Fraction]:
+def _shares(limits: Cost, sums: Cost, *, of_nothing: int = 1) -> list[Fraction]:
     """How much of its limits each certificate uses: of its loss or of a delta that it rests on, whichever is more."""
     shares = []
     for numbers in _by_certificate(sums, limits):
-        used = [Fraction(part, whole) if whole else Fraction(1) for part, whole in numbers if part or whole]
+        used = [Fraction(part, whole) if whole else Fraction(of_nothing) for part, whole in numbers if part or whole]
         shares.append(max(used, default=Fraction(1)))
     return shares
 
