@@ -76,7 +76,7 @@ def test_what_is_to_be_written_instead_is_answered() -> None:
 
 @pytest.mark.parametrize(
     "name, instead",
-    [("query", "db.sql("), ("t", "db.table('t')"), ("tabel", "Did you mean 'table'?"), ("_x", "no _x.")],
+    [("query", "db.sql("), ("t", "db.table('t')"), ("table_", "Did you mean 'table'?"), ("_x", "no _x.")],
 )
 def test_a_database_says_what_to_write_for_what_it_has_not(name: str, instead: str) -> None:
     with Database(POLICY, {"t": DATA}) as db, pytest.raises(AttributeError, match=re.escape(instead)):
