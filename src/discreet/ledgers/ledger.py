@@ -10,23 +10,19 @@ from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.exact import shown
 from discreet.ledgers.book import Book
 from discreet.ledgers.line import Draft, Line, covers, read_sums
-from discreet.ledgers.purse import (
-    Entry,
-    Repeat,
-    Reservation,
-    require_costs,
-    require_entry,
-    require_repeats,
-    require_reservation,
-)
+from discreet.ledgers.purse import Entry, Repeat, Reservation
 from discreet.ledgers.records import (
     about,
     plain,
     released_record,
     repeat_of,
     require_analyst,
+    require_costs,
+    require_entry,
     require_name,
     require_purpose,
+    require_repeats,
+    require_reservation,
     require_right,
     require_texts,
     scopes,

@@ -13,15 +13,17 @@ from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.exact import integer, shown
 from discreet.ledgers.charging import charged
 from discreet.ledgers.line import Draft, canonical, covers, now, read_amount, read_sums
-from discreet.ledgers.purse import (
-    Repeat,
-    Reservation,
+from discreet.ledgers.purse import Repeat, Reservation
+from discreet.ledgers.records import (
+    about,
+    plain,
+    released_record,
     require_costs,
     require_entry,
     require_repeats,
     require_reservation,
+    require_texts,
 )
-from discreet.ledgers.records import about, plain, released_record, require_texts
 from discreet.ledgers.rules import SESSIONS, session_fact, step_fact, steps_of
 from discreet.ledgers.vaults import open_sealed, sealed
 from discreet.mechanisms.release import Release
