@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
-from discreet.engines.duckdb.flat import flattened
 from discreet.engines.sql.dialect import LIMB, Dialect
 from discreet.engines.sql.words import (
     SQL,
@@ -67,10 +66,6 @@ class DuckDBDialect(Dialect):
     wide: ClassVar[str] = "HUGEINT"
     reads_late: ClassVar[bool] = True
     divides_whole: ClassVar[bool] = True
-
-    def layered(self, query: SQL) -> SQL:
-        """To read and bind layers takes longer than to answer a small question."""
-        return flattened(query)
 
     def float(self, value: float) -> SQL:
         """A number with an exponent is a double, read correctly rounded."""

@@ -134,10 +134,6 @@ class Dialect(ABC):
         """Write a statement, after the gate."""
         return written(statement, self.name, self.functions)
 
-    def layered(self, query: SQL) -> SQL:
-        """Write a query of a question with the layers that are best for the engine."""
-        return query
-
     def fenced(self, layer: exp.Select) -> exp.Select:
         """Keep an engine from writing a layer's columns out again where they are used."""
         return layer
