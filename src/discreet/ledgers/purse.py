@@ -179,10 +179,12 @@ class Purse(Protocol):
         """Give what the same request got under its key; None without a key, or when it is sent for the first time."""
 
     def reserve(self, cost: Amount, entry: Entry) -> Reservation:
-        """Take a cost before any data is touched, or refuse it; a refusal takes nothing."""
+        """Take a cost durably before any data is touched, or raise BudgetError and take nothing."""
+        return self.reserve_all([(cost, entry)])[0]
 
     def reserve_all(self, costs: Sequence[tuple[Amount, Entry]]) -> tuple[Reservation, ...]:
-        """Take several costs, all or none."""
+        """Take several costs durably, all or none."""
+        return self.take(costs, [])[0]
 
     def take(
         self, costs: Sequence[tuple[Amount, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
