@@ -25,7 +25,7 @@ from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.dialect import Binding, Cell, Unread
+    from discreet.engines.sql.dialect import Binding, TypedSQL, Unread
     from discreet.plans.expressions import Like, Matches
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
@@ -107,7 +107,7 @@ class DuckDBDialect(Dialect):
         """Within bounds the clamp is left out: were they wrong, TRY_CAST would give NULL, and no error."""
         return self.nearest(value) if bounds.within(_HALF) else Dialect.snapped(self, value, bounds, rows)
 
-    def steps(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:
+    def steps(self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:
         """Put a float on its grid first and clamp it there: most rows pass by the first branch.
 
         Rounding keeps the order, so round and clamp give what clamp, round and clamp would, with the ends taken along.
@@ -121,7 +121,7 @@ class DuckDBDialect(Dialect):
         x, below, top = stepped
         return case(*below, (negated(self.is_nan(x)), top))
 
-    def placed(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
+    def placed(self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
         """As `steps`; where the double itself tells NaN and NULL, the last branch need not: it is quicker to read."""
         stepped = self._stepped(cell, unread, factor, rows)
         if stepped is None:
@@ -130,7 +130,7 @@ class DuckDBDialect(Dialect):
         return case(*below, default=top), negated(self.is_nan(x))
 
     def _stepped(
-        self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding
+        self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding
     ) -> tuple[SQL, list[tuple[SQL, SQL]], SQL] | None:
         """Give a float, the branches for what is not above the grid, and its upper end; None if 53 bits are too few."""
         scale = float(1 / factor.step)
@@ -147,7 +147,7 @@ class DuckDBDialect(Dialect):
         middle = self.float(float(Fraction(low + high, 2) * factor.step))
         return x, [(inside, step), (binary("<=", x, middle), ends[0])], ends[1]
 
-    def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:
+    def short_key(self, cell: TypedSQL, known: tuple[Value, ...] | None) -> SQL | None:
         """Whole numbers of 8 bits: for them DuckDB groups by a table of all values instead of by hashing."""
         fits = cell.kind is Kind.INTEGER and all(type(key) is int and 0 <= key <= _BYTE for key in known or [None])
         return try_cast(cell.sql, "UTINYINT") if fits else None

@@ -19,7 +19,7 @@ from discreet.engines.keys import read_key
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.public import with_public_columns
 from discreet.engines.sql.relations import Emitter
-from discreet.engines.sql.running import Aside, SQLEngine, Watch
+from discreet.engines.sql.running import Aside, SQLEngine, TimeWatch
 from discreet.engines.sql.statements import BATCH, by_columns, listed_rows
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import integer, shown
@@ -97,7 +97,7 @@ class DuckDB(SQLEngine):
     ) -> None:
         super().__init__(policy, seconds)
         engine = weakref.ref(self)  # the watch must not keep alive an engine that nobody has any more
-        self._watch = Watch(self._seconds, lambda: _interrupt(engine(), late=True))
+        self._watch = TimeWatch(self._seconds, lambda: _interrupt(engine(), late=True))
         self._aside = Aside(lambda: _interrupt(engine()))
         self._opened = ExitStack()
         self._sound = 0

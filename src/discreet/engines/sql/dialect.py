@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
 
-__all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Binding", "Cell", "Dialect", "Unread", "Writing"]
+__all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Binding", "Dialect", "TypedSQL", "Unread", "Writing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TypedSQL:
     """An expression as SQL, with its facts."""
 
     sql: SQL
@@ -84,7 +84,7 @@ class Writing(Binding, Protocol):
     def shared(self, key: Hashable) -> SQL | None:
         """Give the column that was bound under a key, if there is one."""
 
-    def cell(self, expression: Expression) -> Cell:
+    def cell(self, expression: Expression) -> TypedSQL:
         """Give the SQL of an expression."""
 
     def unread(self, expression: Expression) -> Unread | None:
@@ -249,7 +249,7 @@ class Dialect(ABC):
         """Any settled double as the nearest 64-bit integer; beyond ±2**62 it becomes that."""
         return self.nearest(clamp(rows.bind(value), self.float(-(2.0**62)), self.float(2.0**62)))
 
-    def steps(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:  # noqa: ARG002
+    def steps(self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:  # noqa: ARG002
         """A float on its grid, clamped: any number that is not NULL or NaN has a place there."""
         x = rows.bind(cell.sql)
         if factor.step < SMALLEST_FLOAT:  # what a condition drops may be so large that the product is no double
@@ -260,7 +260,7 @@ class Dialect(ABC):
         ends = [self.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)]
         return clamp(rows.bind(self.snapped(scaled, bounds, rows)), *ends)
 
-    def placed(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
+    def placed(self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
         """What `steps` gives for rows that have a place on the grid, and the condition that leaves others out."""
         stepped = rows.bind(self.steps(cell, unread, factor, rows))
         return stepped, not_null(stepped)
@@ -366,7 +366,7 @@ class Dialect(ABC):
     def found(self, value: SQL, pattern: Matches) -> SQL:
         """Tell whether a part of a text matches a pattern, in no more steps than it says."""
 
-    def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:  # noqa: ARG002
+    def short_key(self, cell: TypedSQL, known: tuple[Value, ...] | None) -> SQL | None:  # noqa: ARG002
         """A key in so short a type that the groups which are not known are few; None if there is none for it."""
         return None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from discreet.engines.sql.dialect import Cell, Unread
+from discreet.engines.sql.dialect import TypedSQL, Unread
 from discreet.engines.sql.expressions import aligned
 from discreet.engines.sql.ranks import lead, rank
 from discreet.engines.sql.reading import conditions, read_cell, unread_cell
@@ -263,8 +263,8 @@ class Emitter:
         rows = self.rows(left)
         pairs = []
         for ours, theirs in node.on:
-            one = Cell(column(left.names[ours], "a"), left.schema[ours])
-            other = Cell(column(right.names[theirs], of), right.schema[theirs])
+            one = TypedSQL(column(left.names[ours], "a"), left.schema[ours])
+            other = TypedSQL(column(right.names[theirs], of), right.schema[theirs])
             pairs.append(aligned([one, other], rows))
         return pairs
 
@@ -361,9 +361,9 @@ class Emitter:
         query = select([*columns, alias(self.dialect.row_number(), UNIT)], relation.query)
         return Relation(query, relation.schema, Facts(Kind.INTEGER))
 
-    def _unit(self, relation: Relation) -> Cell:
+    def _unit(self, relation: Relation) -> TypedSQL:
         assert relation.unit is not None  # noqa: S101 - by `_with_unit`
-        return Cell(column(UNIT), relation.unit)
+        return TypedSQL(column(UNIT), relation.unit)
 
     def _per_unit(self, node: PerUnit) -> Relation:
         child = self._with_unit(node.child, "a result per unit")
@@ -444,7 +444,7 @@ class Emitter:
         ranked = alias(by("row", self._unit(child), self._ranked_cells(child, rows), self._key, rows), "r")
         return select([*(column(name) for name in child.columns), ranked], rows.computed())
 
-    def _ranked_cells(self, child: Relation, rows: Rows) -> list[Cell]:
+    def _ranked_cells(self, child: Relation, rows: Rows) -> list[TypedSQL]:
         """Give the cells that a row's rank depends on; the unit's column by the unit's name, to be weighed once."""
         unit = self._unit(child)
         names = child.names
@@ -454,7 +454,7 @@ class Emitter:
         """Number the rows of each key by all of their cells, keep the first, and join them with who has the key."""
         left, right = self.relation(node.left), self.relation(node.right)
         key, reference = (
-            Cell(column(left.names[node.parent_key], "a"), left.schema[node.parent_key]),
+            TypedSQL(column(left.names[node.parent_key], "a"), left.schema[node.parent_key]),
             right.names[node.reference],
         )
         order: list[SQL] = []
@@ -463,7 +463,7 @@ class Emitter:
         names = [column(name) for name in right.names.values()]
         numbered = select([*names, alias(over(call("row_number"), [column(reference)], order), "m")], right.query)
         first = select(names, numbered, where=binary("<=", column("m"), number(node.limit)))
-        pair = aligned([key, Cell(column(reference, "b"), right.schema[node.reference])], self.rows(left))
+        pair = aligned([key, TypedSQL(column(reference, "b"), right.schema[node.reference])], self.rows(left))
         columns = [alias(column(name, "b"), name) for name in right.names.values()]
         own = next(name for name, facts in node.left.schema.items() if facts.unit)
         columns.append(alias(column(left.names[own], "a"), f"c{len(right.names)}"))
