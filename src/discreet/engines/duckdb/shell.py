@@ -165,8 +165,8 @@ class SealedDatabase:
 
         try:
             with self._connected(tables) as connection, _limited(connection, _QUICKLY):
-                found: dict[str, np.ndarray[Any, Any]] = connection.execute(text).fetchnumpy()
-                return found
+                columns: dict[str, np.ndarray[Any, Any]] = connection.execute(text).fetchnumpy()
+                return columns
         except duckdb.Error as error:
             raise _failed(error) from None
 

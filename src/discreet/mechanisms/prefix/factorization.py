@@ -234,8 +234,13 @@ def draw_errors(
         from matplotlib.figure import Figure
 
         axes = Figure().subplots()
-    for each in factorizations:
-        axes.plot(range(1, each.horizon + 1), each.deviations(epsilon=epsilon, rho=rho), linewidth=1, label=each.title)
+    for factorization in factorizations:
+        axes.plot(
+            range(1, factorization.horizon + 1),
+            factorization.deviations(epsilon=epsilon, rho=rho),
+            linewidth=1,
+            label=factorization.title,
+        )
     axes.set_xlabel("step")
     axes.set_ylabel("standard deviation of the sum")
     axes.set_ylim(bottom=0)

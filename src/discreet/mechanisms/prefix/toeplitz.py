@@ -125,9 +125,9 @@ def _decoder(factorization: Toeplitz) -> NDArray[np.float64]:
         error = -_product(series[:size], inverse, size)
         error[0] += 2
         inverse = _product(inverse, error, size)
-    found = np.cumsum(inverse)
-    found.setflags(write=False)
-    return found
+    sums = np.cumsum(inverse)
+    sums.setflags(write=False)
+    return sums
 
 
 def _product(left: NDArray[np.float64], right: NDArray[np.float64], size: int) -> NDArray[np.float64]:

@@ -27,10 +27,10 @@ def block_variances(levels: int) -> NDArray[np.float64]:
     >>> block_variances(3).round(3).tolist()
     [1.0, 0.667, 0.571]
     """
-    found = np.ones(levels)
+    variances = np.ones(levels)
     for level in range(1, levels):
-        found[level] = 2 * found[level - 1] / (1 + 2 * found[level - 1])
-    return found
+        variances[level] = 2 * variances[level - 1] / (1 + 2 * variances[level - 1])
+    return variances
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class WeightedTree(BinaryTree):
     def variances(self) -> NDArray[np.float64]:
         """The sum over blocks of the digits of t."""
         steps, own = np.arange(1, self.horizon + 1), block_variances(self.levels)
-        found: NDArray[np.float64] = sum(own[level] * (steps >> level & 1) for level in range(self.levels))
-        return found
+        sums: NDArray[np.float64] = sum(own[level] * (steps >> level & 1) for level in range(self.levels))
+        return sums
 
     def start(self, dimension: int = 1) -> Run:
         """Begin."""
