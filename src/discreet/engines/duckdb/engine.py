@@ -60,6 +60,9 @@ _DISABLED = (
     "partial_aggregate_pushdown",
     # Of a join of all rows it would make one that stops where a side has none (`Emitter._all_rows`).
     "outer_join_simplification",
+    # It chooses by what is known of the stored rows of which side a table is made for the other to look in: one row of
+    # one person decided whether it is of everybody's rows. Sides stay as they are written.
+    "build_side_probe_side",
 )
 
 

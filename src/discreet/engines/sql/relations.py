@@ -126,6 +126,16 @@ def _unsettled(schema: Schema, pending: Collection[str]) -> Schema:
     return {name: replace(facts, nullable=True) if name in pending else facts for name, facts in schema.items()}
 
 
+def _is_smaller(left: Node, right: Node) -> bool:
+    """Guess by public facts whether one side of a join has fewer rows: a public one, or one with fewer rows of a unit.
+
+    Guessed wrong, the join takes more time, for every database alike.
+    """
+    if left.private != right.private:
+        return right.private
+    return left.rows is not None and (right.rows is None or left.rows < right.rows)
+
+
 def _of_all_rows(schema: Schema, known: Iterable[Facts]) -> Schema:
     """What is known of columns while rows that a condition drops are still there: `GREATEST(x, y)` of them may be x."""
     return {
@@ -298,7 +308,7 @@ class Emitter:
         unit = left.unit if node.left.private else right.unit
         if unit is not None:
             columns.append(alias(column(UNIT, "a" if node.left.private else "b"), UNIT))
-        pairs = self._all_rows(left.query, right.query, columns, condition)
+        pairs = self._all_rows(left.query, right.query, columns, condition, swapped=_is_smaller(node.left, node.right))
         wanted = [_OURS] if node.how is JoinKind.LEFT else [_OURS, _THEIRS]
         query = select(
             [column(carried.alias) for carried in columns],
@@ -308,16 +318,21 @@ class Emitter:
         sides = (*left.schema.values(), *right.schema.values())
         return Relation(query, _of_all_rows(node.schema, sides), unit)
 
-    def _all_rows(self, left: SQL, right: SQL, columns: list[SQL], condition: SQL) -> exp.Select:
+    def _all_rows(
+        self, left: SQL, right: SQL, columns: list[SQL], condition: SQL, *, swapped: bool = False
+    ) -> exp.Select:
         """Join two relations, called a and b, with all rows of both, marked by where they come from.
 
         Of any other join engines skip a side where the other one has no rows: a row of one person would decide whether
-        the rows of everybody are computed, and the time would tell. What is not wanted is dropped above a fence.
+        the rows of everybody are computed, and the time would tell. What is not wanted is dropped above a fence. DuckDB
+        looks up the rows of the first in a table that it makes of the second, whatever it knows of either.
         """
-        sides = [select([exp.Star(), alias(number(1), "there")], side) for side in (left, right)]
+        named = ((left, "a"), (right, "b"))
+        sides = [(select([exp.Star(), alias(number(1), "there")], side), name) for side, name in named]
+        (first, name), (second, other) = reversed(sides) if swapped else sides
         marks = [alias(column("there", of), name) for of, name in (("a", _OURS), ("b", _THEIRS))]
-        query = select([*columns, *marks], sides[0], name="a")
-        partner = exp.Subquery(this=sides[1], alias=exp.TableAlias(this=exp.to_identifier("b")))
+        query = select([*columns, *marks], first, name=name)
+        partner = exp.Subquery(this=second, alias=exp.TableAlias(this=exp.to_identifier(other)))
         query.set("joins", [exp.Join(this=partner, on=condition, side="FULL")])
         return self.dialect.fenced(query)
 
