@@ -57,4 +57,4 @@ if __name__ == "__main__":
     with dp.Database(dp.Policy([people], epsilon=2), {"people": ages}) as db:
         first, again = (refined_histogram(db.table("people").select("age").rows(), Fraction(9, 10)) for _ in range(2))
         print(*(f"from {edge:5.1f} on: {count:5}" for edge, count in first.items()), sep="\n")
-        print(f"± {dp.DiscreteLaplace(1, epsilon='0.3').error():.0f}; same again: {first == again}; {db.remaining} left")
+        print(f"± {dp.DiscreteLaplace(1, epsilon='0.3').error():.0f}; again: {first == again}; {db.remaining} left")
