@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.errors import ParameterError
+from discreet.exact import shown
 from discreet.privacy.costs import total
 
 if TYPE_CHECKING:
@@ -159,6 +161,13 @@ class Purse(Protocol):
 
     def may(self, analyst: str | None, action: str, tables: Iterable[str]) -> bool:
         """Tell whether somebody may do something with tables, by the policy of the day."""
+
+    def require_may(self, analyst: str | None, action: str, tables: Iterable[str], what: str = "questions") -> None:
+        """Refuse who may not do something with tables."""
+        if not self.may(analyst, action, tables):
+            owned = ", ".join(tables)
+            msg = f"analyst {shown(analyst)} may not {action} {what} about {owned}; ask the owner of the policy."
+            raise ParameterError(msg)
 
     def usage(self, analyst: str | None, purpose: str | None, cost: Amount | None = None) -> Usage:
         """How much is used of the budgets that are charged, and how many more spends of a cost would fit."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ParameterError, QueryRefused
-from discreet.exact import shown
 from discreet.mechanisms.adding.combinations import NoisyNumbers
 from discreet.noise import SYSTEM
 from discreet.privacy.costs import total
@@ -361,12 +360,7 @@ class Question:
 
     def allowed(self, action: str) -> None:
         """Refuse who may not do this with the tables that it reads."""
-        if not self.purse.may(self.analyst, action, self.plan.tables):
-            tables = ", ".join(self.plan.tables)
-            msg = (
-                f"analyst {shown(self.analyst)} may not {action} questions about {tables}; ask the owner of the policy."
-            )
-            raise ParameterError(msg)
+        self.purse.require_may(self.analyst, action, self.plan.tables)
 
     def _noise_lines(self) -> Iterator[str]:
         neighbors = self.plan.policy.budget.neighbors
