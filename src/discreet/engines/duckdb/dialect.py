@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
-from discreet.engines.sql.dialect import LIMB, Dialect
+from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.words import (
     SQL,
     between,
@@ -86,18 +86,6 @@ class DuckDBDialect(Dialect):
     def remainder(self, left: SQL, right: SQL) -> SQL:
         """% is C's fmod; DuckDB's function of that name rounds down."""
         return binary("%", left, call("nullif", right, self.float(0.0)))
-
-    def truncated(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("trunc", value)
-
-    def floor(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("floor", value)
-
-    def ceil(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("ceil", value)
 
     def nearest(self, value: SQL) -> SQL:
         """Casts round halves to even."""
@@ -228,19 +216,6 @@ class DuckDBDialect(Dialect):
         """By way of 64 bits, or of a text: DuckDB's own cast of 128 bits is now and then the second nearest double."""
         short = cast(try_cast(value, "BIGINT"), "DOUBLE")
         return call("coalesce", short, try_cast(cast(value, "VARCHAR"), "DOUBLE"))
-
-    def limbs(self, value: SQL) -> tuple[SQL, SQL]:
-        """Quotient and remainder toward 0."""
-        limb = self.widened(string(str(LIMB)))
-        return self.fitting(binary("//", value, limb)), self.fitting(binary("%", value, limb))
-
-    def smallest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
-        """MIN."""
-        return call("min", value)
-
-    def largest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
-        """MAX."""
-        return call("max", value)
 
     def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """Integers beyond 64 bits are NULL; decimals become the nearest doubles, by way of their texts."""

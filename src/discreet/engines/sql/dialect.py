@@ -229,17 +229,17 @@ class Dialect(ABC):
     def remainder(self, left: SQL, right: SQL) -> SQL:
         """C's fmod of two doubles, NULL for a divisor of 0."""
 
-    @abstractmethod
-    def truncated(self, value: SQL, rows: Binding) -> SQL:
+    def truncated(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """A double without its fraction."""
+        return call("trunc", value)
 
-    @abstractmethod
-    def floor(self, value: SQL, rows: Binding) -> SQL:
+    def floor(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """The largest whole double that is not above."""
+        return call("floor", value)
 
-    @abstractmethod
-    def ceil(self, value: SQL, rows: Binding) -> SQL:
+    def ceil(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """The smallest whole double that is not below."""
+        return call("ceil", value)
 
     @abstractmethod
     def nearest(self, value: SQL) -> SQL:
@@ -414,21 +414,22 @@ class Dialect(ABC):
     def total(self, value: SQL) -> SQL:
         """The sum of integers as a wide integer, exact; NULL for no rows."""
 
-    @abstractmethod
     def limbs(self, value: SQL) -> tuple[SQL, SQL]:
         """A wide integer as quotient and remainder by LIMB, both 64-bit; the quotient is toward 0."""
+        limb = self.widened(string(str(LIMB)))
+        return self.fitting(binary("//", value, limb)), self.fitting(binary("%", value, limb))
 
     @abstractmethod
     def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:
         """Bring a stored column of some type of the engine into the type of a kind; None for a type without a kind."""
 
-    @abstractmethod
-    def smallest(self, value: SQL, kind: Kind) -> SQL:
+    def smallest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
         """MIN of any kind."""
+        return call("min", value)
 
-    @abstractmethod
-    def largest(self, value: SQL, kind: Kind) -> SQL:
+    def largest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
         """MAX of any kind."""
+        return call("max", value)
 
     def row_number(self) -> SQL:
         """A number that differs for every row of one relation."""
