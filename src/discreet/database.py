@@ -334,12 +334,7 @@ class Database:
         return Question(plan, self._engine, self._ledger, self._analyst, self._purpose, asked)
 
     def _lent(self, extract: Extract) -> Loan:
-        if not self._ledger.may(self._analyst, "release", extract.tables):
-            tables = ", ".join(extract.tables)
-            msg = (
-                f"analyst {shown(self._analyst)} may not release anything about {tables}; ask the owner of the policy."
-            )
-            raise ParameterError(msg)
+        self._ledger.require_may(self._analyst, "release", extract.tables, "anything")
         return self._engine.lend(extract, self._ledger, self._analyst, self._purpose)
 
 

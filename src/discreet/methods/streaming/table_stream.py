@@ -185,9 +185,7 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
         msg = f"name is {shown(name)}; it must be a text by which the stream is found again."
         raise ParameterError(msg)
     analyst, purpose = who
-    if not ledger.may(analyst, "release", plan.tables):
-        msg = f"analyst {shown(analyst)} may not release anything about {', '.join(plan.tables)}."
-        raise ParameterError(msg)
+    question.allowed("release")
     relation = asker.policy.budget.neighbors
     if not isinstance(relation, NeighborRelation):
         msg = f"the policy protects {relation.value}; a stream of a table protects single persons."

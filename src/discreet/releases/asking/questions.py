@@ -249,10 +249,10 @@ class Questions:
         parts, free = self._parts(price, cores, given)
         answers: dict[int, Answer] = {}
         while True:
-            found = [place for place, core in self._next(answers) if place in free and place not in answers]
-            if not found or len(self._cores) == len(self.questions):
+            ready = [place for place, core in self._next(answers) if place in free and place not in answers]
+            if not ready or len(self._cores) == len(self.questions):
                 break
-            answers |= {place: pay(cores[place], Protection.of(cores[place].recipe, parts[place])) for place in found}
+            answers |= {place: pay(cores[place], Protection.of(cores[place].recipe, parts[place])) for place in ready}
             for place, core in self._next(answers):
                 cores[place] = core
             parts, free = self._parts(price, cores, given)
