@@ -99,7 +99,7 @@ def bulk(steps: int) -> dict[str, tuple[float, int]]:
 
 
 def durable(count: int) -> dict[str, float]:
-    """Time durable steps of a stream beside durable reservations of the same ledger, in turns: the medians, in seconds."""
+    """Time durable steps of a stream beside reservations of the same ledger, in turns: medians in seconds."""
     policy = Policy([], epsilon=10, dataset="hospital")
     entry = Entry("visits by day", ("visits",), kind="stream")
     times: dict[str, list[float]] = {"one durable add": [], "one ledger write": []}

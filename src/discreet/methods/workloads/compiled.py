@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.methods.workloads.algebra.compounds import Kron, Union
+from discreet.methods.workloads.algebra.compounds import Kron, Union, Weighted
 from discreet.methods.workloads.algebra.lines import Identity, Predicates, Total
 from discreet.methods.workloads.axes import Axis, axis_of, form
 from discreet.methods.workloads.strategies.product import along
@@ -141,6 +142,8 @@ class Compiled:
 
     statements: tuple[Statement, ...]
     axes: tuple[Axis, ...]
+    even: bool = False
+    """Whether each question matters as much as every other, however many answers it has."""
 
     @property
     def first(self) -> Asked:
@@ -158,6 +161,8 @@ class Compiled:
     def workload(self) -> Workload:
         """All questions, in order."""
         parts = [self._product(one) for statement in self.statements for one in statement.sets]
+        if self.even:
+            parts = [Weighted(part, Fraction(1, part.queries)) for part in parts]
         return parts[0] if len(parts) == 1 else Union(parts)
 
     @property
