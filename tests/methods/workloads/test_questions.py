@@ -21,6 +21,8 @@ from discreet.tables import Analyst, Column, Policy, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from discreet.plans.expressions import Expression
+
 COLUMNS = [
     Column("ward", keys=["a", "b"]),
     Column("age", lower=0, upper=9, type="integer"),
@@ -137,7 +139,7 @@ def test_cells_say_of_every_value_what_all_conditions_say(column: str, seed: int
     columns = [*COLUMNS[1:2], Column("cost", type="float", lower=0, upper=5), Column("name", type="text")]
     columns.append(Column("day", type="date", lower="2024-01-01", upper="2024-01-12"))
     policy = Policy([Table("t", row_is_unit=True, columns=columns)], epsilon=1)
-    conditions = []
+    conditions: list[Expression] = []
     for form in random.sample([0, 2, 3, 5] if column == "name" else range(len(FORMS)), 4):
         a, b = (f"DATE '{one}'" if column == "day" else repr(one) for one in sorted(random.sample(values, 2)))
         text = FORMS[2 if column == "name" and form == 0 else form].format(c=column, a=a, b=b)
@@ -146,7 +148,7 @@ def test_cells_say_of_every_value_what_all_conditions_say(column: str, seed: int
         conditions += listed
     axis = axis_of(column, read.base.schema, [], conditions, rest=True)
     for value in [None, *values]:
-        cell = axis.key.evaluate({column: value})
+        cell: Any = axis.key.evaluate({column: value})
         for condition in conditions:
             there = cell is not None and bool(axis.holds(condition)[cell])
             assert there == (condition.evaluate({column: value}) is True), (value, condition)
