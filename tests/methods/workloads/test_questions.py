@@ -190,8 +190,11 @@ def test_what_is_not_better_together_is_asked_as_before(others: list[str], how: 
     with database() as db:
         asked = db.ask_all([SINGLE[0], *others])
         assert all(type(answer).__name__ == "Answer" for answer in asked.release(epsilon=1, **how))
-        bought = db.ask_all([SINGLE[0], SINGLE[1]]).preview(epsilon="0.5")
-        assert bought[0].repeated  # what was paid for stays free, and nothing is planned with it
+        below = [f"SELECT COUNT(*) AS n FROM visits WHERE cost < {most}" for most in range(50, 450, 40)]
+        assert "together" in str(db.ask_all(below).preview(epsilon=1)[0])
+        db.sql(below[0]).release(epsilon=1)
+        bought = db.ask_all(below).preview(epsilon=1)
+        assert [preview.repeated for preview in bought] == [True] + 9 * [False]  # what was paid for stays free
 
 
 def test_rows_per_unit_and_relations_scale_the_noise() -> None:
