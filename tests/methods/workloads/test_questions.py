@@ -197,6 +197,18 @@ def test_what_is_not_better_together_is_asked_as_before(others: list[str], how: 
         assert [preview.repeated for preview in bought] == [True] + 9 * [False]  # what was paid for stays free
 
 
+def test_a_release_is_shown_again_in_the_order_of_other_keys() -> None:
+    asked = [
+        "SELECT {}, COUNT(*) AS n FROM visits WHERE age < 5 GROUP BY {}".format(*2 * [keys])
+        for keys in ("ward, sex", "sex, ward")
+    ]
+    with database() as db:
+        first, again = (db.workload([text]).release(epsilon=SURE) for text in asked)
+        assert first.released == again.released
+        assert by_groups(first[0].to_dicts()) == by_groups(again[0].to_dicts())
+        assert [row["sex"] for row in again[0].to_dicts()] == ["f", "f", "m", "m"]
+
+
 def test_rows_per_unit_and_relations_scale_the_noise() -> None:
     def scale(rows: int, **settings: Any) -> float:  # noqa: ANN401 - as a policy takes them
         with database(rows=rows, **settings) as db:

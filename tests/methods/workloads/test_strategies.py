@@ -52,6 +52,7 @@ LINES = [
 TABLES = [
     Marginals([2, 3, 4], 2),
     Marginals([2, 3, 4], [(0, 1), (2,), ()]),
+    Marginals([1, 3, 1], [(0, 1), (1, 2)]),
     Union([Kron([Prefix(4), Total(3)]), Weighted(Kron([Identity(4), Identity(3)]), 2)]),
     Union([Kron([Prefix(4), Total(3)]), Kron([Total(4), Identity(3)])]),
     Kron([Prefix(4), AllRange(3)]),

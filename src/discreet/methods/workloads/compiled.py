@@ -301,7 +301,8 @@ def compiled(statements: Sequence[Statement]) -> Compiled:
         why = "The questions are about different tables, or about different rows of one."
         refuse("FROM", why=why, instead="one workload for each table, and conditions in WHERE.")
     axes = []
-    for column in dict.fromkeys(column for one in questions for column in one.columns):
+    # By name, not as the questions name them: those that differ in that alone are one question, and share a release.
+    for column in sorted({column for one in questions for column in one.columns}):
         keys = [key for one in questions for key in _keys_of(one, column)]
         conditions = [condition for one in questions for condition in one.conditions.get(column, ())]
         rest = any(column not in one.columns for one in questions)

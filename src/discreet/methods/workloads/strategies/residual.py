@@ -190,9 +190,10 @@ def residual(workload: Workload) -> Residual:
         for part in below([_holds(product)]):
             needed[part] += weight * made._needed(product, part)  # noqa: SLF001 - of this file
     costs = {part: float(math.prod(bases[place].largest for place in part)) for part in parts}
-    squares = {part: math.sqrt(needed[part] / costs[part]) for part in parts}
+    squares = {part: math.sqrt(needed[part] / costs[part]) if costs[part] else 0.0 for part in parts}
     whole = sum(squares[part] * costs[part] for part in parts)
-    return Residual(workload, bases, {part: math.sqrt(squares[part] / whole) for part in parts})
+    # A column with one value adds nothing to smaller marginals: such a part has no rows, and any weight.
+    return Residual(workload, bases, {part: math.sqrt(squares[part] / whole) if costs[part] else 1.0 for part in parts})
 
 
 def _basis(workload: Workload, place: int) -> AxisBasis:
