@@ -125,6 +125,20 @@ AS_PLAIN = [
     "SELECT STRFTIME(day, '%d.%m.') AS d, n FROM (SELECT day, COUNT(*) AS n FROM visits GROUP BY day) AS q ORDER BY d",
     "SELECT * FROM (SELECT half, COUNT(*) AS n FROM visits GROUP BY half) AS q ORDER BY n, half",
     "SELECT LN(COUNT(*) - 1e6) AS l, SQRT(-COUNT(*)) AS r, SQRT(COUNT(*)) AS s, LOG10(COUNT(*)) AS d FROM visits",
+    "SELECT ward, half, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward, half) ORDER BY n DESC, ward, half",
+    "SELECT ward, GROUPING(ward) AS g, SUM(cost) > 0 AS y FROM visits GROUP BY CUBE (ward) ORDER BY g, ward",
+    (
+        "SELECT ward, half, GROUPING_ID(ward, half) AS g, COUNT(*) AS n FROM visits "
+        "GROUP BY GROUPING SETS ((ward), (half), ()) HAVING COUNT(*) > 700 ORDER BY g, ward, half"
+    ),
+    "SELECT half, MODE(ward) AS m, COUNT(*) AS n FROM visits GROUP BY half ORDER BY half",
+    "SELECT ward FROM visits WHERE half = 'x' INTERSECT SELECT ward FROM beds WHERE n > 10 ORDER BY ward",
+    f"SELECT half, COUNT(*) AS n FROM visits WHERE ward IN (SELECT ward FROM {BY_WARD} AS q WHERE n > 780) GROUP BY 1",
+    (
+        f"SELECT COUNT(*) AS n FROM visits WHERE ward NOT IN "
+        f"(SELECT ward FROM {BY_WARD} AS q ORDER BY n DESC, ward LIMIT 3)"
+    ),
+    f"SELECT COUNT(*) AS n FROM visits AS v JOIN (SELECT ward FROM {BY_WARD} AS q WHERE n > 780) AS t USING (ward)",
     "SELECT NULL AS nothing, COUNT(*) AS n, TRUE AS yes, 'a' || COUNT(*) AS text FROM visits",
 ]
 

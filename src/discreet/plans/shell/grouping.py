@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.plans.shell.relations import Private, aggregates_of, found, source_name, windowed_by
 from discreet.plans.sql.grouped import alias_of, output_name
+from discreet.plans.sql.grouping_sets import sets_of
 from discreet.plans.sql.reading import matching, only, part, refuse_part
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.plans.shell.relations import Relation
     from discreet.plans.shell.shell import Core
 
-__all__ = ["Grouping"]
+__all__ = ["Grouping", "mode_of"]
 
 _BELOW = ("expressions", "from_", "joins", "where", "group", "with_")
 _ABOVE = ("having", "qualify", "windows", "distinct", "order", "limit", "offset")
@@ -44,6 +45,9 @@ class Grouping:
         self._taken: set[str] = set()
         self._keys: dict[str, tuple[str, exp.Expression]] = {}
         self._values: dict[str, tuple[str, exp.Expression]] = {}
+        self._modes: dict[str, tuple[str, exp.Expression]] = {}
+        group = select.args.get("group")
+        self._set_nodes = None if group is None else sets_of(group)
         self._key_nodes = list(self._grouped())
 
     @cached_property
@@ -92,8 +96,54 @@ class Grouping:
     def words(self) -> tuple[tuple[str, str], ...]:
         """For each column of the core, what the question says for it."""
         self._taken_apart  # noqa: B018 - as above
-        both = (*self._keys.values(), *self._values.values())
+        both = (*self._keys.values(), *self._values.values(), *self._modes.values())
         return tuple((name, part(node)) for name, node in both)
+
+    @property
+    def modes(self) -> dict[str, exp.Expression]:
+        """The most frequent values that are asked for, by their names in the shell: what MODE is of."""
+        self._taken_apart  # noqa: B018 - as above
+        return {name: mode_of(node) for name, node in self._modes.values()}  # type: ignore[misc]  # they are modes
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The columns that tell which keys a row sums over, where there are several sets of keys."""
+        return tuple(map(_summed, self.keys)) if self._set_nodes is not None else ()
+
+    @property
+    def sets(self) -> list[tuple[Grouping, exp.Select]]:
+        """For GROUPING SETS and its like: for each set of keys the SELECT by these alone, and how the shell reads it.
+
+        The keys that a set sums over are NULL there, and a column of its own tells which they are, for GROUPING(key).
+        """
+        return [self._of_set(nodes) for nodes in self._set_nodes or []]
+
+    def _of_set(self, nodes: list[exp.Expression]) -> tuple[Grouping, exp.Select]:
+        select = self.select.copy()
+        keys = [node.copy() for item in nodes for node in self._meant(item)]
+        select.set("group", exp.Group(expressions=keys) if keys else None)
+        one = Grouping(select, self.read)
+        one._taken_apart  # noqa: B018, SLF001 - as above
+        arm = exp.Select()
+        for form, (name, _) in (self._keys | self._values).items():
+            own = (one._keys | one._values).get(form)  # noqa: SLF001 - of the same class
+            value = exp.Null() if own is None else exp.column(exp.to_identifier(own[0], quoted=True))
+            arm.append("expressions", exp.alias_(value, name, quoted=True))
+        for form, (name, _) in self._keys.items():
+            summed = exp.Literal.number(int(form not in one._keys))  # noqa: SLF001 - as above
+            arm.append("expressions", exp.alias_(summed, _summed(name), quoted=True))
+        return one, arm
+
+    def by_value(self, of: exp.Expression) -> Grouping:
+        """The SELECT that counts how often each value is there, in each group."""
+        select = exp.Select(expressions=[*(node.copy() for _, node in self._keys.values()), of.copy()])
+        for word in ("from_", "joins", "where"):
+            clause = self.select.args.get(word)
+            if clause:
+                select.set(word, [part.copy() for part in clause] if isinstance(clause, list) else clause.copy())
+        select.set("group", exp.Group(expressions=[node.copy() for node in select.expressions]))
+        select.append("expressions", exp.Count(this=exp.Star()))
+        return Grouping(select, self.read)
 
     @cached_property
     def _taken_apart(self) -> None:
@@ -107,9 +157,10 @@ class Grouping:
         for piece in self._above():
             for aggregate in aggregates_of(piece):
                 form = self.form(aggregate)
-                if form not in self._values:
+                kept = self._values if mode_of(aggregate) is None else self._modes
+                if form not in kept:
                     given = shown.get(form) or output_name(aggregate, 0)
-                    self._values[form] = self._free_name(given), aggregate
+                    kept[form] = self._free_name(given), aggregate
 
     def _above(self) -> Iterator[exp.Expression]:
         """Everything that is computed after the groups were formed."""
@@ -190,8 +241,9 @@ class Grouping:
         node = node.copy()
         windowed = {id(part) for window in node.find_all(exp.Window) for part in windowed_by(window)}
         aliases = [alias for _, alias in self._items if alias is not None]
-        known = {form: name for form, (name, _) in (self._values | self._keys).items()}
-        kinds = {type(part) for _, part in (self._values | self._keys).values()}
+        released = self._values | self._modes | self._keys
+        known = {form: name for form, (name, _) in released.items()}
+        kinds = {type(part) for _, part in released.values()}
 
         inner = list(node.find_all(exp.Query))
         below = {id(part) for query in inner for part in query.walk()}
@@ -203,12 +255,26 @@ class Grouping:
             if type(part) in kinds and id(part) not in windowed and self.form(part) in known:
                 name = known[self.form(part)]
                 return exp.column(exp.to_identifier(name, quoted=_needs_quotes(name)), core)
+            if isinstance(part, exp.Grouping | exp.GroupingId) and self._set_nodes is not None:
+                return self._grouping_of(part, core)
             if isinstance(part, exp.Column) and not (part.args.get("table") is None and matching(part.this, aliases)):
                 instead = f"GROUP BY {part.name}, or AVG({part.name})."
                 refuse_part(part, "Outside an aggregate a column would show single rows.", instead)
             return part
 
         made: exp.Expression = node.transform(changed, copy=False)
+        return made
+
+    def _grouping_of(self, node: exp.Expression, core: str) -> exp.Expression:
+        """GROUPING(a, b): 1 for each key that a row sums over, as a number in binary."""
+        keys = [self._keys.get(self.form(key)) for key in node.expressions]
+        if not keys or None in keys:
+            refuse_part(node, "It is told of the keys of GROUP BY.", "GROUPING(a key)")
+        names = [exp.to_identifier(_summed(key[0]), quoted=True) for key in keys if key is not None]
+        made: exp.Expression = exp.column(names[0], core)
+        for name in names[1:]:
+            twice = exp.Mul(this=exp.Literal.number(2), expression=made)
+            made = exp.paren(exp.Add(this=twice, expression=exp.column(name, core)), copy=False)
         return made
 
     def _is_outer(self, column: exp.Column, theirs: set[str]) -> bool:
@@ -222,21 +288,26 @@ class Grouping:
         group = self.select.args.get("group")
         if group is None:
             return
-        only(group, "expressions", "all")
+        only(group, "expressions", "all", "rollup", "cube", "grouping_sets")
         if group.args.get("all"):
             yield from (node for node, _ in self._items if not any(aggregates_of(node)))
             return
+        items = group.expressions if self._set_nodes is None else [key for keys in self._set_nodes for key in keys]
+        for item in items:
+            yield from self._meant(item)
+
+    def _meant(self, item: exp.Expression) -> Iterator[exp.Expression]:
+        """What an item of GROUP BY stands for: a place, the name of an output, or itself."""
         aliases = {alias: node for node, alias in self._items if alias is not None}
-        for item in group.expressions:
-            if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
-                place = int(item.name)
-                yield self._items[place - 1][0] if 1 <= place <= len(self._items) else item
-                continue
-            if isinstance(item, exp.Column) and item.args.get("table") is None and self._source(item) is None:
-                name = matching(item.this, aliases)
-                yield item if name is None else aliases[name]
-                continue
-            yield item
+        if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
+            place = int(item.name)
+            yield self._items[place - 1][0] if 1 <= place <= len(self._items) else item
+            return
+        if isinstance(item, exp.Column) and item.args.get("table") is None and self._source(item) is None:
+            name = matching(item.this, aliases)
+            yield item if name is None else aliases[name]
+            return
+        yield item
 
     def _source(self, column: exp.Column) -> str | None:
         """The source that a column belongs to, if that is clear."""
@@ -272,6 +343,26 @@ class Grouping:
                 identifier.set("this", identifier.name.casefold())
             identifier.set("quoted", None)
         return str(copy.sql(dialect="duckdb"))
+
+
+def mode_of(node: exp.Expression) -> exp.Expression | None:
+    """What a MODE is of: MODE(x), or MODE() WITHIN GROUP (ORDER BY x); None for other aggregates.
+
+    >>> from discreet.plans.sql.reading import read_expression
+    >>> [str(mode_of(read_expression(text))) for text in ("MODE(x)", "MODE() WITHIN GROUP (ORDER BY y)", "MAX(x)")]
+    ['x', 'y', 'None']
+    """
+    if isinstance(node, exp.Mode) and node.this is not None:
+        return node.this  # type: ignore[no-any-return]
+    if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.Mode):
+        ordered = node.expression.expressions
+        return ordered[0].this if len(ordered) == 1 else None
+    return None
+
+
+def _summed(key: str) -> str:
+    """The column that tells whether a row sums over a key."""
+    return f"sums over {key}"
 
 
 def _needs_quotes(name: str) -> bool:

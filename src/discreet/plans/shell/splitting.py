@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
 
@@ -11,7 +11,16 @@ from discreet.plans.expressions import Column
 from discreet.plans.shell.allowed import require_allowed
 from discreet.plans.shell.choosing import chosen_afterwards
 from discreet.plans.shell.grouping import Grouping
-from discreet.plans.shell.holes import correlated, filled, known_groups, placed, scalar_subqueries
+from discreet.plans.shell.holes import (
+    correlated,
+    filled,
+    known_groups,
+    known_keys,
+    memberships,
+    placed,
+    placed_among,
+    scalar_subqueries,
+)
 from discreet.plans.shell.lineage import EXACT, NOISY, Lineage, Sources, lineage_of
 from discreet.plans.shell.relations import (
     Free,
@@ -25,18 +34,20 @@ from discreet.plans.shell.relations import (
 )
 from discreet.plans.shell.shell import Core, Hole, Shell, in_words
 from discreet.plans.shell.size import require_size
+from discreet.plans.shell.sources import of_modes, of_sets
+from discreet.plans.sql.grouped import output_name
 from discreet.plans.sql.question import planned, read_question
 from discreet.plans.sql.reading import matching, part, refuse_part
 from discreet.plans.sql.refused import SCALAR_SUBQUERY
+from discreet.plans.sql.relations import table_named
 from discreet.plans.statistics import RankedCells
-from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from discreet.plans.normal import Bounding
     from discreet.plans.plan import Plan
-    from discreet.tables import Policy, Table
+    from discreet.tables import Policy, Table, Value
     from discreet.tables.kinds import Kind
 
 __all__ = ["read_sql", "split_sql"]
@@ -111,7 +122,7 @@ def _split(  # noqa: PLR0913 - what a question is planned with
     splitter = _Splitter(policy, dialect, bounding, verified, kind_of=kind_of)
     splitter.avoid(statement)
     try:
-        shell, relation = splitter.query(statement, {}, None)
+        shell, relation = splitter.query(_keys_alone(statement), {}, None)
         if isinstance(relation, Private):
             return None
         splitter.require(shell)
@@ -123,6 +134,25 @@ def _split(  # noqa: PLR0913 - what a question is planned with
     cores, tables = tuple(splitter.cores), tuple(splitter.tables.values())
     lineage = tuple(relation.columns.values())
     return Shell(shell, cores, tables, lineage, policy)
+
+
+def _keys_alone(statement: exp.Expression) -> exp.Expression:
+    """SELECT state … INTERSECT SELECT state …, at the end, asks for keys on both sides, as DISTINCT does.
+
+    UNION ALL would show rows, and so it stays what is refused.
+    """
+    if not isinstance(statement, exp.SetOperation) or not statement.args.get("distinct"):
+        return statement
+    copy = statement.copy()
+    copy.meta.update(statement.meta)
+    for side in (copy.this, copy.expression):
+        if isinstance(side, exp.SetOperation):
+            side.replace(_keys_alone(side))
+        elif isinstance(side, exp.Select) and side.args.get("group") is None and side.args.get("distinct") is None:
+            shown = [item.this if isinstance(item, exp.Alias) else item for item in side.expressions]
+            if all(isinstance(node, exp.Column) and not node.is_star for node in shown):
+                side.set("group", exp.Group(expressions=[node.copy() for node in shown]))
+    return copy
 
 
 def _total(shell: exp.Expression) -> exp.Expression:
@@ -275,12 +305,14 @@ class _Splitter:
             public = public and relation.public
             subquery.replace(inner)
         columns: dict[str, Lineage] = {}
-        for place, item in enumerate(select.expressions):
+        for place, item in enumerate(list(select.expressions)):
             node = item.this if isinstance(item, exp.Alias) else item
             if node.is_star:
                 columns |= sources.star(node)
                 continue
-            name = item.alias_or_name or f"column {place + 1}"
+            name = output_name(item, place)
+            if not isinstance(item, exp.Alias | exp.Column):
+                item.replace(exp.alias_(item.copy(), name, quoted=True))
             while name in columns:
                 name += "_"
             columns[name] = lineage_of(node, Sources(sources.tables, dict(columns), sources.outer), public=public)
@@ -303,21 +335,15 @@ class _Splitter:
         name = None if schema is not None else matching(node.this, names)
         if name is not None:
             return node.copy(), renamed(names[name].relation, names_of_alias(node))
-        known = {table.name: table for table in self.policy.tables}
-        wanted = node.this
-        if schema is not None:
-            wanted = exp.to_identifier(f"{schema.name}.{node.name}", quoted=bool(node.this.args.get("quoted")))
-        table = matching(wanted, known)
-        if table is None:
-            near = hint(node.name, list(known))
-            return refuse_part(node, "There is no such table." + near, f"one of {', '.join(known) or 'no tables'}.")
-        relation = table_relation(known[table])
+        table = self.policy.table(table_named(self.policy, node))
+        relation = table_relation(table)
         if isinstance(relation, Private):
             return node, renamed(relation, names_of_alias(node))
-        self.tables[table] = known[table]
+        self.tables[table.name] = table
         copy = node.copy()
-        copy.set("this", exp.to_identifier(table, quoted=True))
+        copy.set("this", exp.to_identifier(table.name, quoted=True))
         copy.set("db", None)
+        copy.set("catalog", None)
         if not node.args.get("alias"):
             copy.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
         return copy, renamed(relation, names_of_alias(node))
@@ -348,6 +374,10 @@ class _Splitter:
         if released:
             why = f"It joins rows of units with {released[0]}, which is released first."
             refuse_part(node.args["from_"], why, "an aggregate of each, joined with each other.")
+        if grouping.sets or grouping.modes:
+            if pairs:
+                refuse_part(node, "It is about the row's own group.", "one aggregate, and WHERE.")
+            return self._put_together(grouping, node, names, clause, outer)
         core = self._core(grouping, node, names)
         shell = grouping.shell(core.name)
         if pairs and keyed is not None:
@@ -358,13 +388,42 @@ class _Splitter:
             shell = _own_group(shell, core.name, grouping.keys, [outer for _, outer in pairs])
         shell.set("with_", clause)
         keys = {name: Lineage(exact=True, source=(core.name, name)) for name in grouping.keys}
-        values = {name: Lineage(False, (core.name, name), _unknown(core.plan, name)) for name in grouping.values}  # noqa: FBT003
+        values = {name: self._of_core(core, name) for name in grouping.values}
         sources = Sources({core.name: keys | values}, None, outer)
         select, relation = self.finished(shell, sources, names, public=False)
         assert isinstance(relation, Free)  # noqa: S101 - a core is released
         known = {} if pairs else dict(zip(grouping.places(core), relation.columns, strict=False))
         exact = {column: Lineage(source=(core.name, output)) for output, column in known.items() if output}
         return select, Free({**relation.columns, **exact}, public=False)
+
+    def _put_together(
+        self,
+        grouping: Grouping,
+        node: exp.Select,
+        names: Mapping[str, Known],
+        clause: exp.With | None,
+        outer: Sources | None,
+    ) -> tuple[exp.Expression, Relation]:
+        """A SELECT over several cores: sets of keys under each other, or beside them what is most frequent."""
+        made = of_sets if grouping.sets else of_modes
+        source, cores = made(grouping, lambda one: self._core(one, node, names))
+        name = cores[0].name
+        shell = grouping.shell(name)
+        alias = exp.TableAlias(this=exp.to_identifier(name))
+        shell.set("from_", exp.From(this=exp.Subquery(this=source, alias=alias)))
+        shell.set("with_", clause)
+        columns = dict.fromkeys((*grouping.keys, *grouping.summed), EXACT)
+        if grouping.modes:
+            columns |= {value: self._of_core(cores[0], value) for value in grouping.values}
+            columns |= dict.fromkeys(grouping.modes, Lineage(reason=_MOST_FREQUENT))
+        else:
+            unknown = next((why for core in cores for value in core.columns if (why := _unknown(core.plan, value))), "")
+            columns |= dict.fromkeys(grouping.values, Lineage(reason=unknown))
+        return self.finished(shell, Sources({name: columns}, None, outer), names, public=False)
+
+    @staticmethod
+    def _of_core(core: Core, name: str) -> Lineage:
+        return Lineage(source=(core.name, name), reason=_unknown(core.plan, name))
 
     def _is_released(self, query: exp.Expression, names: Mapping[str, Known]) -> bool:
         """Whether a query reads what cores release; its cores are planned here, and found again later."""
@@ -403,6 +462,14 @@ class _Splitter:
         """Put names of constants in the place of a core's subqueries; the same subquery twice is one constant."""
         holes: dict[str, tuple[Hole, list[exp.Expression]]] = {}
         for statement in statements:
+            for node in memberships(statement):
+                query = node.args["query"]
+                if not self._is_released(query, names):
+                    continue
+                form = query.sql(dialect=self.dialect)
+                if form not in holes:
+                    holes[form] = self._membership(node, names), []
+                node.replace(placed_among(holes[form][0], node))
             for subquery in scalar_subqueries(statement):
                 form = subquery.sql(dialect=self.dialect)
                 if form not in holes:
@@ -414,28 +481,67 @@ class _Splitter:
         """Split a subquery that stands in a core: what it gives is released before."""
         keyed: list[tuple[Core, list[exp.Expression]]] = []
         self._keyed = keyed
+        query, relation, tables = self._apart(subquery.this, names)
+        if isinstance(relation, Private) or len(relation.columns) != 1 + len(keyed):
+            return refuse_part(subquery, *SCALAR_SUBQUERY)
+        keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
+        hole = self._made_of(query, relation, tables, names, subquery, keys)
+        return hole, keyed[0][1] if keyed else []
+
+    def _membership(self, node: exp.In, names: Mapping[str, Known]) -> Hole:
+        """Split the subquery of `x IN (SELECT …)`: of each value that its key may have, whether it is chosen."""
+        query, relation, tables = self._apart(node.args["query"], names)
+        columns = list(relation.columns.items())
+        source = columns[0][1].source if len(columns) == 1 and isinstance(relation, Free) else None  # type: ignore[union-attr]
+        if source is None or not columns[0][1].exact:  # type: ignore[union-attr]  # it is free
+            instead = "key IN (SELECT key FROM … GROUP BY key …)"
+            refuse_part(node, "What is looked for is not a key of groups that are released.", instead)
+        core = next(core for core in self.cores if core.name == source[0])
+        keys = tuple((value,) for value in known_keys(core.plan, source[1], node))
+        inner = exp.Subquery(this=query.this if isinstance(query, exp.Subquery) else query)
+        inner.set("alias", exp.TableAlias(this=exp.to_identifier("chosen")))
+        column = exp.column(exp.to_identifier(columns[0][0], quoted=True))
+        chosen = exp.Select(expressions=[column, exp.alias_(exp.true(), "among")], distinct=exp.Distinct())
+        chosen.set("from_", exp.From(this=inner))
+        return self._made_of(chosen, relation, tables, names, node, keys)
+
+    def _apart(
+        self, query: exp.Expression, names: Mapping[str, Known]
+    ) -> tuple[exp.Expression, Relation, dict[str, Table]]:
+        """Split a query that is released before another one, with the public tables that it reads itself."""
         outer_tables, self.tables = self.tables, {}
         try:
-            query, relation = self.query(subquery.this, names, None)
+            made, relation = self.query(query, names, None)
         finally:
             self._keyed, tables = None, self.tables
             self.tables = outer_tables
-        if self._kind_of is None or isinstance(relation, Private) or len(relation.columns) != 1 + len(keyed):
-            return refuse_part(subquery, *SCALAR_SUBQUERY)
+        return made, relation, tables
+
+    def _made_of(  # noqa: PLR0913 - what a constant is made of
+        self,
+        query: exp.Expression,
+        relation: Relation,
+        tables: dict[str, Table],
+        names: Mapping[str, Known],
+        node: exp.Expression,
+        keys: tuple[tuple[Value, ...], ...],
+    ) -> Hole:
+        """A constant, or one for each key, that this query gives."""
+        if self._kind_of is None:
+            return refuse_part(node, *SCALAR_SUBQUERY)
         commons = [known.made.copy() for known in names.values() if known.made is not None]
         if commons:
             own = query.args.get("with_")
             query.set("with_", exp.With(expressions=[*commons, *(own.expressions if own is not None else [])]))
         self.require(query)
         made = _total(query)
-        lineage = tuple(relation.columns.values())
+        lineage = tuple(cast("Free", relation).columns.values())
         read = {table.name for table in made.find_all(exp.Table)}
         cores = tuple(core for core in self.cores if core.name in read)
         shell = Shell(made, cores, tuple(tables.values()), lineage, self.policy)
-        keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
-        hole = Hole(f"hole{len(self._made) + 1}", shell, self._kind_of(shell), part(subquery), keys)
+        hole = Hole(f"hole{len(self._made) + 1}", shell, self._kind_of(shell), part(node), keys)
         self._made.append(hole)
-        return hole, keyed[0][1] if keyed else []
+        return hole
 
     def _planned(self, statements: list[exp.Select]) -> tuple[exp.Select, Plan]:
         """Plan a core, with the arithmetic of its rows if that can be planned as well."""
@@ -451,13 +557,15 @@ class _Splitter:
         return planned(self.policy, statement, dialect=self.dialect, bounding=self.bounding, verified=self.verified)
 
 
+_MOST_FREQUENT = "what is most frequent jumps, however small the noise."
 _PRIVATE_NOISE = "the scale of its noise is private, so it is not known what follows from it."
 
 
 def _unknown(plan: Plan, name: str) -> str:
     """Why nothing is simulated from a column of a core: a point that is chosen by ranks misses by unknown values."""
     output = dict(plan.request.outputs)[name]
-    places = plan.statistics_of(output.name) if isinstance(output, Column) else ()
+    is_value = isinstance(output, Column) and output.name not in dict(plan.request.keys)
+    places = plan.statistics_of(output.name) if is_value else ()
     return _PRIVATE_NOISE if any(isinstance(plan.statistics[place], RankedCells) for place in places) else ""
 
 

@@ -48,7 +48,9 @@ _NAMED = {"histogram"}
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Tell whether a syntax node is an aggregate function, answered or not."""
+    """Tell whether a syntax node is an aggregate function, answered or not; GROUPING tells of keys."""
+    if isinstance(node, exp.Grouping | exp.GroupingId):
+        return False
     named = isinstance(node, exp.Anonymous) and node.name.lower() in _NAMED
     return named or isinstance(node, (exp.AggFunc, *_WRAPPERS))
 

@@ -71,7 +71,6 @@ _CLAUSES = {
     "safe": ("This form is not answered here.", "the plain form, which gives NULL where it has no value."),
     "laterals": ("LATERAL is not answered.", "a subquery grouped by the unit, and a JOIN on it."),
     "offset": ("OFFSET would leave out groups by their noisy values' order.", "LIMIT with a larger number."),
-    "fetch": ("FETCH is not answered.", "LIMIT 10"),
     "qualify": ("QUALIFY picks rows by a window over other units' rows.", "HAVING, or ORDER BY … LIMIT at the end."),
     "windows": ("Windows over rows are not answered.", "the same without WINDOW, grouped by the keys."),
     "recursive": ("A query that reads itself may never end.", "WITH without RECURSIVE."),
@@ -257,12 +256,10 @@ def name_of(identifier: exp.Expression) -> str:
 
 
 def matching(identifier: exp.Expression, known: Iterable[str]) -> str | None:
-    """Find a known name: exactly as written, or without regard to case if it is not quoted and only one fits."""
+    """Find a known name: exactly as written, or without regard to case if only one fits, as DuckDB and Spark do."""
     name, names = identifier.name, list(known)
     if name in names:
         return name
-    if identifier.args.get("quoted"):
-        return None
     fits = [tried for tried in names if tried.casefold() == name.casefold()]
     return fits[0] if len(fits) == 1 else None
 

@@ -70,7 +70,7 @@ def unnested(select: exp.Select, scope: Scope, dialect: str) -> Scope:
     if len(lists) > 1:
         refuse_part(lists[1], "One list is taken apart at a time.", "a subquery for the first.")
     node = lists[0]
-    split, first, last = _bounds_of(node, dialect)
+    split, first, last = _bounds_of(node)
     value = aligned(Scalars(scope, dialect).translate(split.this), scope.node.schema)
     sought = text_of(split.expression)
     parts: Node | None = None
@@ -81,13 +81,15 @@ def unnested(select: exp.Select, scope: Scope, dialect: str) -> Scope:
     return Scope(parts, scope.sources, scope.merged | {PART: PART}, scope.tables)
 
 
-def _bounds_of(node: exp.Expression, dialect: str) -> tuple[exp.Expression, int, int]:
+def _bounds_of(node: exp.Expression) -> tuple[exp.Expression, int, int]:
     """The split text, and its first and last part that are taken."""
     inner = node.this if isinstance(node, exp.Explode) else node.expressions[0] if node.expressions else None
     low: exp.Expression | None = None
     high: exp.Expression | None = None
+    counted = False
     if isinstance(inner, exp.ArraySlice):
         only(inner, "this", "start", "end", "is_length")
+        counted = bool(inner.args.get("is_length"))  # Spark's SLICE says how many
         low, high, inner = inner.args.get("start"), inner.args.get("end"), inner.this
     elif isinstance(inner, exp.Bracket) and len(inner.expressions) == 1 and isinstance(inner.expressions[0], exp.Slice):
         low, high, inner = inner.expressions[0].this, inner.expressions[0].expression, inner.this
@@ -102,9 +104,10 @@ def _bounds_of(node: exp.Expression, dialect: str) -> tuple[exp.Expression, int,
         refuse_part(node, "In Spark the separator is a pattern, and this one is no plain text.", "',' for example.")
     # sqlglot counts the slices of every dialect from where that dialect counts: DuckDB, PostgreSQL and Spark from 1.
     first, last = 1 if low is None else whole_of(low), whole_of(high)
+    if counted:
+        last += first - 1
     if not 1 <= first <= last <= _MOST_PARTS:
         refuse_part(node, f"Parts are counted from 1, and {_MOST_PARTS} are taken at most.", _EXAMPLE)
-    del dialect
     return inner, first, last
 
 

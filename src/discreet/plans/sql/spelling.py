@@ -30,6 +30,10 @@ def respelled(statement: exp.Expression) -> exp.Expression:
     """
     _drop_schemas(statement)
     _inline_constants(statement)
+    for fetch in list(statement.find_all(exp.Fetch)):
+        options = fetch.args.get("limit_options")
+        if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
+            fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
     for node in list(statement.find_all(exp.Func)):
         if node.parent is None:
             continue
