@@ -219,6 +219,33 @@ def test_every_constant_has_the_plan_of_every_other(opened: Database, value: str
         assert bounds == [facts.bounds for facts in before.plan.row_schema.values()]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT half, SUM(cost) AS s FROM visits WHERE ward {} GROUP BY half",
+        "SELECT UPPER(ward) AS u, COUNT(*) AS n FROM visits WHERE ward {} GROUP BY UPPER(ward)",
+        "SELECT COUNT(*) FILTER (WHERE ward {}) AS n, COUNT(DISTINCT CASE WHEN ward {} THEN patient END) AS u FROM visits",
+    ],
+)
+@pytest.mark.parametrize("word", ["IN", "NOT IN"])
+def test_every_choice_of_rows_has_the_plan_of_every_other(opened: Database, text: str, word: str) -> None:
+    """Which of the known values are chosen is released first; groups, grids and noise are fixed before it is there."""
+    chosen = f"{word} (SELECT ward FROM {BY_WARD} AS q ORDER BY n LIMIT 2)"
+    question = opened.sql(text.replace("{}", chosen))
+    assert isinstance(question, ShellQuestion)
+    core, before = question.shell.cores[-1], question.cores[-1]
+    (hole,) = core.holes
+    price = Price.read(POLICY, epsilon=1)
+    for choice in (None, True, False):
+        for odd in (None, True, False):
+            values = dict.fromkeys(hole.names, choice) | {hole.names[0]: odd}
+            plan = core.filled(values)
+            recipe = Recipe.of(plan)
+            assert plan.aggregate.keys == before.plan.aggregate.keys
+            assert recipe.blocks == before.recipe.blocks
+            assert Protection.of(recipe, price).noises == Protection.of(before.recipe, price).noises
+
+
 def test_different_constants_are_different_questions(db: Database) -> None:
     """Two cores that differ in their constants alone are two releases, before and after these are there."""
     text = (

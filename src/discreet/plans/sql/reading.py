@@ -69,7 +69,10 @@ _CLAUSES = {
     "hint": ("Hints to an optimizer are not read.", "the question without /*+ … */."),
     "expressions": ("It takes fewer values here.", "the same with one of them."),
     "safe": ("This form is not answered here.", "the plain form, which gives NULL where it has no value."),
-    "laterals": ("LATERAL is not answered.", "a subquery grouped by the unit, and a JOIN on it."),
+    "laterals": (
+        "LATERAL is answered for a split text of one table, with a bound on its parts.",
+        "LATERAL VIEW explode(slice(split(x, ','), 1, 3)) t AS part; or a subquery grouped by the unit, and a JOIN on it.",
+    ),
     "offset": ("OFFSET would leave out groups by their noisy values' order.", "LIMIT with a larger number."),
     "qualify": ("QUALIFY picks rows by a window over other units' rows.", "HAVING, or ORDER BY … LIMIT at the end."),
     "windows": ("Windows over rows are not answered.", "the same without WINDOW, grouped by the keys."),

@@ -70,7 +70,7 @@ def unnested(select: exp.Select, scope: Scope, dialect: str) -> Scope:
     if len(lists) > 1:
         refuse_part(lists[1], "One list is taken apart at a time.", "a subquery for the first.")
     node = lists[0]
-    split, first, last = _bounds_of(node)
+    split, first, last = _bounds_of(node, dialect)
     value = aligned(Scalars(scope, dialect).translate(split.this), scope.node.schema)
     sought = text_of(split.expression)
     parts: Node | None = None
@@ -81,7 +81,7 @@ def unnested(select: exp.Select, scope: Scope, dialect: str) -> Scope:
     return Scope(parts, scope.sources, scope.merged | {PART: PART}, scope.tables)
 
 
-def _bounds_of(node: exp.Expression) -> tuple[exp.Expression, int, int]:
+def _bounds_of(node: exp.Expression, dialect: str) -> tuple[exp.Expression, int, int]:
     """The split text, and its first and last part that are taken."""
     inner = node.this if isinstance(node, exp.Explode) else node.expressions[0] if node.expressions else None
     low: exp.Expression | None = None
@@ -98,7 +98,7 @@ def _bounds_of(node: exp.Expression) -> tuple[exp.Expression, int, int]:
     if not isinstance(inner, exp.Split | exp.StringToArray | exp.RegexpSplit):
         refuse_part(node, "Of lists those are taken apart that a text is split into.", _EXAMPLE)
     if high is None:
-        refuse_part(node, "Nothing bounds how many rows of a unit it makes.", _EXAMPLE)
+        refuse_part(node, "Nothing bounds how many rows of a unit it makes.", _EXAMPLES.get(dialect, _EXAMPLE))
     sought = text_of(inner.expression)
     if isinstance(inner, exp.RegexpSplit) and any(char in "\\[](){}.*+?^$|" for char in sought):
         refuse_part(node, "In Spark the separator is a pattern, and this one is no plain text.", "',' for example.")
@@ -112,6 +112,10 @@ def _bounds_of(node: exp.Expression) -> tuple[exp.Expression, int, int]:
 
 
 _EXAMPLE = "UNNEST(STRING_SPLIT(x, ',')[1:3])"
+_EXAMPLES = {
+    "postgres": "UNNEST((STRING_TO_ARRAY(x, ','))[1:3])",
+    "spark": "EXPLODE(SLICE(SPLIT(x, ','), 1, 3))",
+}
 
 
 def _one_part(node: Node, value: Expression, sought: str, place: int, *, empty: bool) -> Node:

@@ -30,6 +30,8 @@ def respelled(statement: exp.Expression) -> exp.Expression:
     """
     _drop_schemas(statement)
     _inline_constants(statement)
+    for select in list(statement.find_all(exp.Select)):
+        _lists_within(select)
     for fetch in list(statement.find_all(exp.Fetch)):
         options = fetch.args.get("limit_options")
         if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
@@ -87,6 +89,46 @@ def _is_constant(select: exp.Select) -> bool:
         return False
     kinds = (exp.Column, exp.Star, exp.Alias, exp.AggFunc, exp.Window, exp.Query)
     return all(part is select for part in select.find_all(*kinds))
+
+
+def _lists_within(select: exp.Select) -> None:
+    """FROM t, UNNEST(…) AS u(x), and Spark's LATERAL VIEW explode(…) u AS x, are (SELECT *, UNNEST(…) AS x FROM t).
+
+    The list belongs to the source that its columns name, or to the only one; else it stays, and is refused.
+    """
+    joins = select.args.get("joins") or []
+    sources = [select.args["from_"].this] if select.args.get("from_") is not None else []
+    sources += [join.this for join in joins]
+    for node in [*joins, *(select.args.get("laterals") or [])]:
+        lateral = node.this if isinstance(node, exp.Join) else node
+        taken = lateral.this if isinstance(lateral, exp.Lateral) else lateral
+        alias = lateral.args.get("alias")
+        if not isinstance(taken, exp.Unnest | exp.Explode) or not isinstance(alias, exp.TableAlias):
+            continue
+        columns = alias.args.get("columns") or [alias.this]
+        owner = _owner(taken, [source for source in sources if isinstance(source, exp.Table | exp.Subquery)])
+        plain = isinstance(node, exp.Lateral) or not (node.args.get("on") or node.args.get("side"))
+        if owner is None or len(columns) != 1 or not plain or lateral.args.get("outer"):
+            continue
+        for column in list(select.find_all(exp.Column)):
+            if alias.this is not None and column.table.casefold() == alias.this.name.casefold():
+                column.set("table", None)
+        bare = taken.copy()
+        bare.set("alias", None)
+        name = exp.TableAlias(this=exp.to_identifier(owner.alias_or_name, quoted=True))
+        rows = exp.Select(expressions=[exp.Star(), exp.Alias(this=bare, alias=columns[0].copy())])
+        rows.set("from_", exp.From(this=owner.copy()))
+        owner.replace(exp.Subquery(this=rows, alias=name))
+        node.pop()
+
+
+def _owner(taken: exp.Expression, sources: list[exp.Expression]) -> exp.Expression | None:
+    """The source whose columns a list is made of."""
+    names = {column.table.casefold() for column in taken.find_all(exp.Column)}
+    if len(sources) == 1 and len(names) == 1:
+        return sources[0]
+    fitting = [source for source in sources if {source.alias_or_name.casefold()} == names]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _drop_schemas(statement: exp.Expression) -> None:
