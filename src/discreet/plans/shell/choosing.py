@@ -78,7 +78,7 @@ def _of_joins(
         name = source_name(join.this)
         relation = read.get(name)
         released = isinstance(relation, Free) and not relation.public
-        pair = _pair(join, name, relation) if isinstance(relation, Free) and released else None
+        pair = _pair(join, name, relation, read) if isinstance(relation, Free) and released else None
         if pair is None or _is_used(select, name, join):
             kept.append(join)
             continue
@@ -92,22 +92,33 @@ def _of_joins(
     return moved, before
 
 
-def _pair(join: exp.Join, name: str, relation: Free) -> tuple[exp.Expression, str] | None:
+def _pair(
+    join: exp.Join, name: str, relation: Free, read: Mapping[str, Relation]
+) -> tuple[exp.Expression, str] | None:
     """The column of rows and the released table's one key that an inner join says are equal."""
     if join.side or join.kind not in {"", "INNER"} or join.args.get("method"):
         return None
     keys = [column for column, lineage in relation.columns.items() if lineage.exact]
     using, on = join.args.get("using") or [], join.args.get("on")
+    while isinstance(on, exp.Paren):
+        on = on.this
     if len(using) == 1 and on is None:
         column = exp.column(using[0].copy())
         return (column, keys[0]) if keys == [found(using[0], relation)] else None
     if not isinstance(on, exp.EQ):
         return None
     for theirs, ours in ((on.this, on.expression), (on.expression, on.this)):
-        table = theirs.args.get("table") if isinstance(theirs, exp.Column) else None
-        if table is not None and matching(table, [name]) and keys == [found(theirs.this, relation)]:
-            return ours, keys[0]
+        if isinstance(theirs, exp.Column) and keys == [found(theirs.this, relation)]:
+            table = theirs.args.get("table")
+            named = matching(table, [name]) if table is not None else _is_alone(theirs, name, read)
+            if named:
+                return ours, keys[0]
     return None
+
+
+def _is_alone(column: exp.Column, name: str, read: Mapping[str, Relation]) -> bool:
+    """Whether no other source has a column of this name."""
+    return not any(found(column.this, relation) for other, relation in read.items() if other != name)
 
 
 def _is_used(select: exp.Select, name: str, join: exp.Join) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
@@ -12,6 +12,7 @@ from discreet.plans.shell.relations import Private, aggregates_of, found, source
 from discreet.plans.sql.grouped import alias_of, output_name
 from discreet.plans.sql.grouping_sets import sets_of
 from discreet.plans.sql.reading import matching, only, part, refuse_part
+from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -258,12 +259,20 @@ class Grouping:
             if isinstance(part, exp.Grouping | exp.GroupingId) and self._set_nodes is not None:
                 return self._grouping_of(part, core)
             if isinstance(part, exp.Column) and not (part.args.get("table") is None and matching(part.this, aliases)):
-                instead = f"GROUP BY {part.name}, or AVG({part.name})."
-                refuse_part(part, "Outside an aggregate a column would show single rows.", instead)
+                self._refuse_column(part)
             return part
 
         made: exp.Expression = node.transform(changed, copy=False)
         return made
+
+    def _refuse_column(self, column: exp.Column) -> NoReturn:
+        """A column that is no key, or that there is not."""
+        if self._source(column) is None:
+            names = sorted({name for relation in self.read.values() for name in relation.columns})
+            known = f"one of {', '.join(names) or 'no columns'}."
+            refuse_part(column, "There is no such column here." + hint(column.name, names), known)
+        instead = f"it beside an aggregate such as COUNT(*), with GROUP BY {column.name}."
+        refuse_part(column, "Outside an aggregate a column would show single rows.", instead)
 
     def _grouping_of(self, node: exp.Expression, core: str) -> exp.Expression:
         """GROUPING(a, b): 1 for each key that a row sums over, as a number in binary."""

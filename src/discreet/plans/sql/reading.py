@@ -116,8 +116,16 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
     if len(statements) != 1:
         refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
     _require_small(statements[0])
+    for function in statements[0].find_all(exp.Func):
+        _require_whole(function)
     statements[0].meta[SPELLED] = dialect
     return respelled(statements[0])  # type: ignore[arg-type]  # an expression
+
+
+def _require_whole(function: exp.Func) -> None:
+    """Refuse what lacks a value: the parser takes YEAR() where the function has no form of its own."""
+    if any(needed and function.args.get(name) is None for name, needed in function.arg_types.items()):
+        refuse("a function", why="It lacks a value that it is a function of.", instead="YEAR(x), for example.")
 
 
 def _plain(tokens: list[Token], dialect: str) -> None:

@@ -58,6 +58,8 @@ def table_named(policy: Policy, node: exp.Table) -> str:
     """
     names = [table.name for table in policy.tables]
     parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
+    if not all(isinstance(part, exp.Identifier) for part in parts):
+        refuse_part(node, "Its name is not read.", f"one of {', '.join(names) or 'no tables'}.")
     while True:
         name = matching(_qualified(parts), names)
         if name is not None:

@@ -173,7 +173,8 @@ def _slope(node: exp.Expression) -> exp.Expression:
 
 def _regression(node: exp.Expression) -> exp.Expression | None:
     """REGR_SLOPE(y, x) and its like: over rows in which both are there."""
-    if not _bare(node, "this", "expression") or isinstance(node.parent, exp.Filter):
+    whole = all(isinstance(node.args.get(word), exp.Expression) for word in ("this", "expression"))
+    if not whole or not _bare(node, "this", "expression") or isinstance(node.parent, exp.Filter):
         return None
     y, x = node.this, node.expression
     if isinstance(node, exp.RegrSlope):
