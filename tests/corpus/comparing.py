@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 EPSILON = 200
 OTHER_WAYS = {"approx", "TO_CHAR(order_date, 'FMDay')", "monthname", "timestampdiff", "OPTIONS", "histogram"}
 """What plain DuckDB computes otherwise: approximations, other dialects' names, and limits of the question itself."""
-_CHOOSES = re.compile(r"\b(LIMIT|HAVING|QUALIFY|OFFSET|FETCH|EXCEPT|INTERSECT|JOIN \(SELECT|SELECT .*>.*SELECT)\b|z__", re.IGNORECASE)
+_CHOOSES = re.compile(
+    r"\b(LIMIT|HAVING|QUALIFY|OFFSET|FETCH|EXCEPT|INTERSECT|JOIN \(SELECT|SELECT .*>.*SELECT)\b|z__", re.IGNORECASE
+)
 """Where noise may decide which rows are shown, those of both sides are compared."""
 _SLACK = 1e-6
 
@@ -77,9 +79,7 @@ def released(statement: Statement, database: Database) -> ShownAnswer:
     return question.release(epsilon=EPSILON, delta=0 if known else None)
 
 
-def compared(
-    statement: Statement, answer: ShownAnswer, true: list[tuple[Any, ...]], confidence: float
-) -> Comparison:
+def compared(statement: Statement, answer: ShownAnswer, true: list[tuple[Any, ...]], confidence: float) -> Comparison:
     """Tell how an answer differs from the true rows by more than its ±; rows are matched by their exact cells."""
     cells = answer.cells(confidence)
     names = list(cells[0]) if cells else []

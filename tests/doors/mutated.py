@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["mutated", "raw_errors"]
 
 _WORDS = [
-    "", "(", ")", ",", ".", "*", "'", '"', ";", "--", "/*", "[", "]", "::", "=", "<", "NULL", "-1", "0", "1e308", "1e999",
-    "9223372036854775808", "'\u0416\u2603'", "'%'", "''", "DATE '9999-12-31'", "INTERVAL 1 MONTH", "x'00'", "NaN", "TRUE",
-    "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT 1", "OFFSET 3", "DISTINCT", "UNION", "EXCEPT",
-    "JOIN", "LEFT JOIN", "ON", "USING (customer_id)", "WITH q AS (SELECT 1)", "OVER ()", "FILTER (WHERE total > 1)",
-    "COUNT(*)", "SUM(total)", "AVG(", "MIN(order_date)", "MODE(status)", "QUANTILE_CONT(total, 0.5)", "RANK()", "CASE",
-    "WHEN", "END", "CAST(", "AS", "IN", "NOT", "BETWEEN", "LIKE", "IS", "EXISTS (SELECT 1)", "(SELECT AVG(total) FROM orders)",
-    "ROLLUP (status)", "GROUPING(status)", "QUALIFY", "UNNEST(", "customer_id", "orders", "customers", "stores", "core1",
-    "main", "total", "status", "channel", "ordered_at", "1", "ALL", "RECURSIVE", "TABLESAMPLE 1%", "READ_CSV('/etc/passwd')",
+    "", "(", ")", ",", ".", "*", "'", '"', ";", "--", "/*", "[", "]", "::", "=", "<", "NULL", "-1", "0", "1e308",
+    "1e999", "9223372036854775808", "'\u0416\u2603'", "'%'", "''", "DATE '9999-12-31'", "INTERVAL 1 MONTH", "x'00'",
+    "NaN", "TRUE", "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT 1", "OFFSET 3", "DISTINCT",
+    "UNION", "EXCEPT", "JOIN", "LEFT JOIN", "ON", "USING (customer_id)", "WITH q AS (SELECT 1)", "OVER ()",
+    "FILTER (WHERE total > 1)", "COUNT(*)", "SUM(total)", "AVG(", "MIN(order_date)", "MODE(status)",
+    "QUANTILE_CONT(total, 0.5)", "RANK()", "CASE", "WHEN", "END", "CAST(", "AS", "IN", "NOT", "BETWEEN", "LIKE", "IS",
+    "EXISTS (SELECT 1)", "(SELECT AVG(total) FROM orders)", "ROLLUP (status)", "GROUPING(status)", "QUALIFY",
+    "UNNEST(", "customer_id", "orders", "customers", "stores", "core1", "main", "total", "status", "channel",
+    "ordered_at", "1", "ALL", "RECURSIVE", "TABLESAMPLE 1%", "READ_CSV('/etc/passwd')",
 ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def test_statements_with_changed_words(database: Database, seed: int, block: int
 
 def test_a_raw_error_is_seen(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
-        raise KeyError("word")
+        raise KeyError
 
     monkeypatch.setattr(splitting, "planned", broken)
     wrong, _ = raw_errors(database, Random(0), 50)

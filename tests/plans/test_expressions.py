@@ -231,10 +231,10 @@ MEANINGS: list[tuple[Operation, tuple[Any, ...], Any]] = [
     (e.DateTrunc((), "quarter"), (dt.date(2021, 12, 31),), dt.date(2021, 10, 1)),
     (e.DaysBetween(()), (dt.date(2024, 3, 1), dt.date(2024, 2, 28)), -2),
     (e.AddDays((), -1), (dt.date(1, 1, 1),), None),
-    (e.AddSeconds((), -1), (dt.datetime(1, 1, 1),), None),
-    (e.AddSeconds((), 1), (dt.datetime(9999, 12, 31, 23, 59, 58, 999_999),), dt.datetime.max),
-    (e.AddSeconds((), 1), (dt.datetime(9999, 12, 31, 23, 59, 59),), None),
-    (e.AddSeconds((), 7200), (dt.datetime(2024, 2, 28, 23, 30, 0, 5),), dt.datetime(2024, 2, 29, 1, 30, 0, 5)),
+    (e.AddSeconds((), -1), (dt.datetime(1, 1, 1),), None),  # noqa: DTZ001
+    (e.AddSeconds((), 1), (dt.datetime(9999, 12, 31, 23, 59, 58, 5),), dt.datetime(9999, 12, 31, 23, 59, 59, 5)),  # noqa: DTZ001
+    (e.AddSeconds((), 1), (dt.datetime(9999, 12, 31, 23, 59, 59),), None),  # noqa: DTZ001
+    (e.AddSeconds((), 7200), (dt.datetime(2024, 2, 28, 23, 30, 0, 5),), dt.datetime(2024, 2, 29, 1, 30, 0, 5)),  # noqa: DTZ001
     (e.AddDays((), -1), (dt.date(2024, 3, 1),), dt.date(2024, 2, 29)),
     (e.Bucket((), (0.0, 5.0, 10.0)), (10,), 3),
     (e.Position((), "b"), ("abcb",), 2),

@@ -95,7 +95,7 @@ FOLLOWED = {
     "INTERVAL 30 DAY, or INTERVAL '1 month'.": "? order_date > CURRENT_DATE - INTERVAL '1 month'",
     "JOIN … ON a.unit = b.unit": "~ JOIN customers AS b ON a.customer_id = b.customer_id",
     "JOIN … USING (unit), or ON a.unit = b.unit": "~ JOIN customers USING (customer_id)",
-    "LATERAL VIEW explode(slice(split(x, ','), 1, 3)) t AS part; or a subquery grouped by the unit, and a JOIN on it.": (
+    "LATERAL VIEW explode(slice(split(x, ','), 1, 3)) t AS part; or a JOIN with a subquery grouped by the unit.": (
         "spark: SELECT part, COUNT(*) FROM orders LATERAL VIEW explode(slice(split(tags, ','), 1, 3)) t AS part "
         "GROUP BY part"
     ),
@@ -137,7 +137,7 @@ FOLLOWED = {
     "SUBSTRING(x, 1, 3)": "# SUBSTRING(tags, 1, 3)",
     "SUBSTRING(x, 1, n) = 'prefix'": "? SUBSTRING(tags, 1, 6) = 'prefix'",
     "SUM(CASE WHEN … THEN x END)": (
-        "SELECT AVG(s) FROM (SELECT customer_id, SUM(CASE WHEN quantity > 2 THEN total END) AS s FROM orders GROUP BY 1)"
+        "SELECT AVG(s) FROM (SELECT customer_id, SUM(CASE WHEN priority > 2 THEN total END) s FROM orders GROUP BY 1)"
     ),
     "TIME_BUCKET(INTERVAL '7 days', x)": "# TIME_BUCKET(INTERVAL '7 days', order_date)",
     "TO_CHAR(x, 'YYYY-MM')": "# TO_CHAR(order_date, 'YYYY-MM')",
@@ -173,7 +173,9 @@ FOLLOWED = {
     "a decimal number, such as 0.5.": "? total > 0.5",
     "a flatter question.": _PLAIN,
     "a flatter question: (a + b) + (c + d) for a + b + c + d.": "= SUM((total + quantity) + (priority + total))",
-    "a flatter question; WITH gives a subquery a name.": "WITH q AS (SELECT total FROM orders) SELECT SUM(total) FROM q",
+    "a flatter question; WITH gives a subquery a name.": (
+        "WITH q AS (SELECT total FROM orders) SELECT COUNT(*) FROM q"
+    ),
     "a name for each: expression AS name.": "SELECT status AS a, COUNT(*) AS b FROM orders GROUP BY status ORDER BY b",
     "a number of magnitude below 9e18.": "? total < 8e18",
     "a number such as 3.": "SELECT status, COUNT(*) FROM orders GROUP BY 1 LIMIT 3",
@@ -197,7 +199,9 @@ FOLLOWED = {
     ),
     "a text in single quotes.": "? tags LIKE 'm%'",
     "age > 40": "? total > 40",
-    "aggregates on both sides.": "SELECT status, COUNT(*) FROM orders GROUP BY 1 UNION ALL SELECT 'all', COUNT(*) FROM orders",
+    "aggregates on both sides.": (
+        "SELECT status, COUNT(*) FROM orders GROUP BY 1 UNION ALL SELECT 'all', COUNT(*) FROM orders"
+    ),
     "an aggregate in it.": "SELECT city FROM stores WHERE store_id IN (SELECT store_id FROM orders GROUP BY store_id)",
     "an aggregate of each, joined with each other.": (
         f"SELECT q.status, q.n, r.s FROM {_BY_STATUS} AS q "
@@ -206,7 +210,9 @@ FOLLOWED = {
     "another name for one of them: table AS name.": "~ JOIN orders AS b ON a.customer_id = b.customer_id",
     "another name for one.": "SELECT SUM(other) FROM (SELECT *, total * 2 AS other FROM orders) AS q",
     "another name.": "SELECT COUNT(*) AS n FROM orders",
-    "arithmetic, texts, dates, windows and aggregates.": f"SELECT UPPER(status), RANK() OVER (ORDER BY n) FROM {_BY_STATUS}",
+    "arithmetic, texts, dates, windows and aggregates.": (
+        f"SELECT UPPER(status), RANK() OVER (ORDER BY n) FROM {_BY_STATUS}"
+    ),
     "b - a < INTERVAL 3 DAY": "? shipped_at - ordered_at < INTERVAL 3 DAY",
     "column IN (SELECT one_column FROM …)": "? customer_id IN (SELECT customer_id FROM customers)",
     "column IN (SELECT …)": "? customer_id IN (SELECT customer_id FROM customers WHERE active)",

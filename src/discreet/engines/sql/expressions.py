@@ -25,8 +25,9 @@ from discreet.engines.sql.words import (
     string,
 )
 from discreet.plans import expressions as e
+from discreet.plans.expressions.dates import MOMENTS
 from discreet.plans.expressions.expression import Facts
-from discreet.tables.kinds import EARLIEST, LATEST, Kind
+from discreet.tables.kinds import EARLIEST, LATEST, Kind, as_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -295,7 +296,8 @@ def _add_seconds(operation: e.AddSeconds, cells: list[Cell], facts: Facts, rows:
     """As with days: only what stays within our calendar is moved."""
     by = dt.timedelta(seconds=operation.seconds)
     nothing = dt.timedelta()
-    ends = dt.datetime.min - min(by, nothing), dt.datetime.max - max(by, nothing)
+    first, last = (as_timestamp(end) for end in (MOMENTS.lower, MOMENTS.upper) if end is not None)
+    ends = first - min(by, nothing), last - max(by, nothing)
     x = rows.bind(cells[0].sql)
     inside = between(x, *(rows.dialect.literal(end, Kind.TIMESTAMP) for end in ends))
     moved = rows.dialect.seconds_later(x, operation.seconds)

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
     from discreet.tables.kinds import Value
 
-__all__ = ["PARTS", "UNITS", "AddDays", "AddSeconds", "DatePart", "DateTrunc", "DaysBetween"]
+__all__ = ["MOMENTS", "PARTS", "UNITS", "AddDays", "AddSeconds", "DatePart", "DateTrunc", "DaysBetween"]
 
 _TEMPORAL = {Kind.DATE, Kind.TIMESTAMP}
 _DAY = 24 * 60 * 60 * 10**6  # in microseconds
 _LONGEST = (dt.date.max - dt.date.min).days
+MOMENTS = Bounds(as_number(dt.date.min) * _DAY, (as_number(dt.date.max) + 1) * _DAY - 1)
+"""The first and the last microsecond of the calendar."""
 
 
 def _midnight(moment: dt.datetime) -> dt.datetime:
@@ -223,9 +225,6 @@ class AddDays(Strict):
         return dt.date.fromordinal(number) if 1 <= number <= dt.date.max.toordinal() else None
 
 
-_MOMENTS = Bounds(as_number(dt.datetime.min), as_number(dt.datetime.max))
-
-
 @dataclass(frozen=True, slots=True)
 class AddSeconds(Strict):
     """The timestamp so many seconds later, or earlier; NULL outside of the years 1 to 9999.
@@ -245,9 +244,9 @@ class AddSeconds(Strict):
             why = "Every timestamp plus so many seconds lies outside of the years 1 to 9999."
             refuse(f"{self.seconds} seconds", why=why, instead="a span within the calendar.")
         by = Fraction(self.seconds * 10**6)
-        ends = given[0].bounds.clamped(_MOMENTS) + Bounds(by, by)
-        null = given[0].nullable or not ends.within(_MOMENTS)
-        return Facts(Kind.TIMESTAMP, ends.clamped(_MOMENTS), nullable=null, domain=_moved(self, given[0].domain))
+        ends = given[0].bounds.clamped(MOMENTS) + Bounds(by, by)
+        null = given[0].nullable or not ends.within(MOMENTS)
+        return Facts(Kind.TIMESTAMP, ends.clamped(MOMENTS), nullable=null, domain=_moved(self, given[0].domain))
 
     def compute(self, *values: dt.datetime) -> Value:
         """Count the seconds on."""

@@ -92,9 +92,7 @@ def _of_joins(
     return moved, before
 
 
-def _pair(
-    join: exp.Join, name: str, relation: Free, read: Mapping[str, Relation]
-) -> tuple[exp.Expression, str] | None:
+def _pair(join: exp.Join, name: str, relation: Free, read: Mapping[str, Relation]) -> tuple[exp.Expression, str] | None:
     """The column of rows and the released table's one key that an inner join says are equal."""
     if join.side or join.kind not in {"", "INNER"} or join.args.get("method"):
         return None

@@ -124,14 +124,14 @@ class Grouping:
         keys = [node.copy() for item in nodes for node in self._meant(item)]
         select.set("group", exp.Group(expressions=keys) if keys else None)
         one = Grouping(select, self.read)
-        one._taken_apart  # noqa: B018, SLF001 - as above
+        one._taken_apart  # noqa: B018 - as above
         arm = exp.Select()
         for form, (name, _) in (self._keys | self._values).items():
-            own = (one._keys | one._values).get(form)  # noqa: SLF001 - of the same class
+            own = (one._keys | one._values).get(form)
             value = exp.Null() if own is None else exp.column(exp.to_identifier(own[0], quoted=True))
             arm.append("expressions", exp.alias_(value, name, quoted=True))
         for form, (name, _) in self._keys.items():
-            summed = exp.Literal.number(int(form not in one._keys))  # noqa: SLF001 - as above
+            summed = exp.Literal.number(int(form not in one._keys))
             arm.append("expressions", exp.alias_(summed, _summed(name), quoted=True))
         return one, arm
 

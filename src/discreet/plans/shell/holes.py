@@ -64,7 +64,8 @@ def memberships(statement: exp.Expression) -> list[exp.In]:
     """Give the conditions `x IN (SELECT …)`, the outermost ones first.
 
     >>> from discreet.plans.sql.reading import read_statement
-    >>> [found.sql() for found in memberships(read_statement("SELECT 1 FROM t WHERE x IN (SELECT a FROM s) AND y IN (1)"))]
+    >>> text = "SELECT 1 FROM t WHERE x IN (SELECT a FROM s) AND y IN (1)"
+    >>> [found.sql() for found in memberships(read_statement(text))]
     ['x IN (SELECT a FROM s)']
     """
     return [node for node in statement.find_all(exp.In) if node.args.get("query") is not None]

@@ -32,6 +32,7 @@ from discreet.plans.shell.relations import (
     source_name,
     table_relation,
 )
+from discreet.plans.shell.rewriting import keys_alone, total
 from discreet.plans.shell.shell import Core, Hole, Shell, in_words
 from discreet.plans.shell.size import require_size
 from discreet.plans.shell.sources import of_modes, of_sets
@@ -122,7 +123,7 @@ def _split(  # noqa: PLR0913 - what a question is planned with
     splitter = _Splitter(policy, dialect, bounding, verified, kind_of=kind_of)
     splitter.avoid(statement)
     try:
-        shell, relation = splitter.query(_keys_alone(statement), {}, None)
+        shell, relation = splitter.query(keys_alone(statement), {}, None)
         if isinstance(relation, Private):
             return None
         splitter.require(shell)
@@ -130,45 +131,10 @@ def _split(  # noqa: PLR0913 - what a question is planned with
         raise splitter.in_words(refused) from None
     except RecursionError:
         refuse_part(statement, "It is nested too deeply.", "a flatter question.")
-    shell = _total(shell)
+    shell = total(shell)
     cores, tables = tuple(splitter.cores), tuple(splitter.tables.values())
     lineage = tuple(relation.columns.values())
     return Shell(shell, cores, tables, lineage, policy)
-
-
-def _keys_alone(statement: exp.Expression) -> exp.Expression:
-    """SELECT state … INTERSECT SELECT state …, at the end, asks for keys on both sides, as DISTINCT does.
-
-    UNION ALL would show rows, and so it stays what is refused.
-    """
-    if not isinstance(statement, exp.SetOperation) or not statement.args.get("distinct"):
-        return statement
-    copy = statement.copy()
-    copy.meta.update(statement.meta)
-    for side in (copy.this, copy.expression):
-        if isinstance(side, exp.SetOperation):
-            side.replace(_keys_alone(side))
-        elif isinstance(side, exp.Select) and side.args.get("group") is None and side.args.get("distinct") is None:
-            shown = [item.this if isinstance(item, exp.Alias) else item for item in side.expressions]
-            if all(isinstance(node, exp.Column) and not node.is_star for node in shown):
-                side.set("group", exp.Group(expressions=[node.copy() for node in shown]))
-    return copy
-
-
-def _total(shell: exp.Expression) -> exp.Expression:
-    """A cast that fails is NULL, as in cores, and so are logarithms and roots of what has none: noise goes below 0."""
-    for cast in list(shell.find_all(exp.Cast)):
-        if type(cast) is exp.Cast:
-            cast.replace(exp.TryCast(**cast.args))
-    zero = exp.Literal.number(0)
-    for log in list(shell.find_all(exp.Ln, exp.Log)):
-        word = "expression" if log.args.get("expression") is not None else "this"
-        above = exp.Greatest(this=log.args[word].copy(), expressions=[zero.copy()])
-        log.set(word, exp.Nullif(this=above, expression=zero.copy()))
-    for root in list(shell.find_all(exp.Sqrt)):
-        if root.this.find(exp.Sqrt) is None:  # what is written twice would double with each root in a root
-            root.set("this", exp.Case().when(exp.GTE(this=root.this.copy(), expression=zero.copy()), root.this))
-    return shell
 
 
 class _Splitter:
@@ -485,7 +451,7 @@ class _Splitter:
         if isinstance(relation, Private) or len(relation.columns) != 1 + len(keyed):
             return refuse_part(subquery, *SCALAR_SUBQUERY)
         keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
-        hole = self._made_of(query, relation, tables, names, subquery, keys)
+        hole = self._made_of(query, relation=relation, tables=tables, names=names, node=subquery, keys=keys)
         return hole, keyed[0][1] if keyed else []
 
     def _membership(self, node: exp.In, names: Mapping[str, Known]) -> Hole:
@@ -503,7 +469,7 @@ class _Splitter:
         column = exp.column(exp.to_identifier(columns[0][0], quoted=True))
         chosen = exp.Select(expressions=[column, exp.alias_(exp.true(), "among")], distinct=exp.Distinct())
         chosen.set("from_", exp.From(this=inner))
-        return self._made_of(chosen, relation, tables, names, node, keys)
+        return self._made_of(chosen, relation=relation, tables=tables, names=names, node=node, keys=keys)
 
     def _apart(
         self, query: exp.Expression, names: Mapping[str, Known]
@@ -520,6 +486,7 @@ class _Splitter:
     def _made_of(  # noqa: PLR0913 - what a constant is made of
         self,
         query: exp.Expression,
+        *,
         relation: Relation,
         tables: dict[str, Table],
         names: Mapping[str, Known],
@@ -534,7 +501,7 @@ class _Splitter:
             own = query.args.get("with_")
             query.set("with_", exp.With(expressions=[*commons, *(own.expressions if own is not None else [])]))
         self.require(query)
-        made = _total(query)
+        made = total(query)
         lineage = tuple(cast("Free", relation).columns.values())
         read = {table.name for table in made.find_all(exp.Table)}
         cores = tuple(core for core in self.cores if core.name in read)

@@ -71,7 +71,7 @@ _CLAUSES = {
     "safe": ("This form is not answered here.", "the plain form, which gives NULL where it has no value."),
     "laterals": (
         "LATERAL is answered for a split text of one table, with a bound on its parts.",
-        "LATERAL VIEW explode(slice(split(x, ','), 1, 3)) t AS part; or a subquery grouped by the unit, and a JOIN on it.",
+        "LATERAL VIEW explode(slice(split(x, ','), 1, 3)) t AS part; or a JOIN with a subquery grouped by the unit.",
     ),
     "offset": ("OFFSET would leave out groups by their noisy values' order.", "LIMIT with a larger number."),
     "qualify": ("QUALIFY picks rows by a window over other units' rows.", "HAVING, or ORDER BY … LIMIT at the end."),
