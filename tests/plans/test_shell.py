@@ -14,7 +14,12 @@ VISITS = Table(
     "visits",
     unit="patient",
     rows_per_unit=3,
-    columns=[Column("ward", keys=["a", "b"]), Column("Sex", keys=["f", "m"]), Column("cost", lower=0, upper=500)],
+    columns=[
+        Column("ward", keys=["a", "b"]),
+        Column("Sex", keys=["f", "m"]),
+        Column("cost", lower=0, upper=500),
+        Column("sort", keys=["x"], null_key=True),
+    ],
 )
 BEDS = Table("beds", public=True, columns=[Column("ward", keys=["a", "b"]), Column("n", lower=0, upper=99)])
 POLICY = Policy([VISITS, BEDS], epsilon=1)
@@ -118,6 +123,10 @@ def test_the_dialect_of_a_question_is_that_of_its_shell() -> None:
         ("SELECT COUNT(*) AS n, RANK() OVER () AS r FROM visits FOR UPDATE", "LOCKS"),
         ("SELECT ward FROM visits UNION ALL SELECT ward FROM visits", "SELECT"),
         ("SELECT patient FROM visits UNION SELECT patient FROM visits", "SELECT"),
+        (
+            "SELECT COUNT(*) FROM visits WHERE sort NOT IN (SELECT sort FROM visits GROUP BY sort HAVING COUNT(*) > 9)",
+            "sort IN",
+        ),
         ("SELECT MODE(ward) FROM visits GROUP BY ROLLUP (half)", "ROLLUP"),
         ("SELECT GROUPING(cost), COUNT(*) FROM visits GROUP BY ROLLUP (ward)", "GROUPING"),
         ("SELECT COUNT(*) FROM visits WHERE cost IN (SELECT COUNT(*) FROM visits GROUP BY ward)", "cost IN"),

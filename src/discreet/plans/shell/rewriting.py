@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["keys_alone", "total"]
 
@@ -10,24 +15,44 @@ __all__ = ["keys_alone", "total"]
 def keys_alone(statement: exp.Expression) -> exp.Expression:
     """SELECT state … INTERSECT SELECT state …, at the end, asks for keys on both sides, as DISTINCT does.
 
-    UNION ALL would show rows, and so it stays what is refused.
+    Both must be columns of tables alone. UNION ALL would show rows, and so it stays what is refused.
 
     >>> from discreet.plans.sql.reading import read_statement
     >>> keys_alone(read_statement("SELECT a FROM s INTERSECT SELECT a FROM t")).sql()
     'SELECT a FROM s GROUP BY a INTERSECT SELECT a FROM t GROUP BY a'
     """
-    if not isinstance(statement, exp.SetOperation) or not statement.args.get("distinct"):
+    if not isinstance(statement, exp.SetOperation):
+        return statement
+    sides = list(_sides(statement))
+    if not all(isinstance(side, exp.Select) and _is_plain(side) for side in sides):
         return statement
     copy = statement.copy()
     copy.meta.update(statement.meta)
-    for side in (copy.this, copy.expression):
-        if isinstance(side, exp.SetOperation):
-            side.replace(keys_alone(side))
-        elif isinstance(side, exp.Select) and side.args.get("group") is None and side.args.get("distinct") is None:
-            shown = [item.this if isinstance(item, exp.Alias) else item for item in side.expressions]
-            if all(isinstance(node, exp.Column) and not node.is_star for node in shown):
-                side.set("group", exp.Group(expressions=[node.copy() for node in shown]))
+    for side in _sides(copy):
+        side.set("group", exp.Group(expressions=[_bare(item).copy() for item in side.expressions]))
     return copy
+
+
+def _sides(statement: exp.Expression) -> Iterator[exp.Expression]:
+    """What UNION, INTERSECT and EXCEPT without ALL put together; another statement is itself."""
+    if isinstance(statement, exp.SetOperation) and statement.args.get("distinct"):
+        yield from _sides(statement.this)
+        yield from _sides(statement.expression)
+    else:
+        yield statement
+
+
+def _is_plain(select: exp.Select) -> bool:
+    """Whether it shows columns of tables, and no more."""
+    sources = [select.args["from_"].this] if select.args.get("from_") is not None else []
+    sources += [join.this for join in select.args.get("joins") or []]
+    bare = not any(select.args.get(word) for word in ("group", "distinct", "having", "qualify", "limit", "offset"))
+    columns = all(isinstance(_bare(item), exp.Column) and not item.is_star for item in select.expressions)
+    return bare and columns and bool(sources) and all(isinstance(source, exp.Table) for source in sources)
+
+
+def _bare(item: exp.Expression) -> exp.Expression:
+    return item.this if isinstance(item, exp.Alias) else item
 
 
 def total(shell: exp.Expression) -> exp.Expression:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["of_modes", "of_sets"]
 
 
-def of_sets(grouping: Grouping, release: Callable[[Grouping], Core]) -> tuple[exp.Expression, list[Core]]:
+def of_sets(grouping: Grouping, release: Callable[[Grouping], Core]) -> tuple[exp.Query, list[Core]]:
     """GROUP BY ROLLUP, CUBE and GROUPING SETS: a core for each set of keys, put under each other.
 
     Each set is counted by itself, and not added up from the finest one, whose noise would add up as well.
@@ -36,7 +36,7 @@ def of_sets(grouping: Grouping, release: Callable[[Grouping], Core]) -> tuple[ex
     return both, cores
 
 
-def of_modes(grouping: Grouping, release: Callable[[Grouping], Core]) -> tuple[exp.Expression, list[Core]]:
+def of_modes(grouping: Grouping, release: Callable[[Grouping], Core]) -> tuple[exp.Query, list[Core]]:
     """MODE(x): the value with the largest noisy count, of a core that is grouped by it as well.
 
     What is most frequent is read from a release, so no theorem of its own is needed.

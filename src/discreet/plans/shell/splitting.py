@@ -457,9 +457,9 @@ class _Splitter:
     def _membership(self, node: exp.In, names: Mapping[str, Known]) -> Hole:
         """Split the subquery of `x IN (SELECT …)`: of each value that its key may have, whether it is chosen."""
         query, relation, tables = self._apart(node.args["query"], names)
-        columns = list(relation.columns.items())
-        source = columns[0][1].source if len(columns) == 1 and isinstance(relation, Free) else None  # type: ignore[union-attr]
-        if source is None or not columns[0][1].exact:  # type: ignore[union-attr]  # it is free
+        columns = list(relation.columns.items()) if isinstance(relation, Free) else []
+        source = columns[0][1].source if len(columns) == 1 and columns[0][1].exact else None
+        if source is None:
             instead = "key IN (SELECT key FROM … GROUP BY key …)"
             refuse_part(node, "What is looked for is not a key of groups that are released.", instead)
         core = next(core for core in self.cores if core.name == source[0])
@@ -531,8 +531,8 @@ _PRIVATE_NOISE = "the scale of its noise is private, so it is not known what fol
 def _unknown(plan: Plan, name: str) -> str:
     """Why nothing is simulated from a column of a core: a point that is chosen by ranks misses by unknown values."""
     output = dict(plan.request.outputs)[name]
-    is_value = isinstance(output, Column) and output.name not in dict(plan.request.keys)
-    places = plan.statistics_of(output.name) if is_value else ()
+    keys = dict(plan.request.keys)
+    places = plan.statistics_of(output.name) if isinstance(output, Column) and output.name not in keys else ()
     return _PRIVATE_NOISE if any(isinstance(plan.statistics[place], RankedCells) for place in places) else ""
 
 
