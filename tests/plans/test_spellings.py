@@ -156,7 +156,18 @@ PLAIN = [
     (
         "duckdb",
         "SELECT u.t, COUNT(*) FROM visits AS v, UNNEST(STRING_SPLIT(v.diagnosis, ',')[1:2]) AS u(t) GROUP BY u.t",
-        "SELECT t, COUNT(*) FROM (SELECT *, UNNEST(STRING_SPLIT(diagnosis, ',')[1:2]) AS t FROM visits) AS v GROUP BY 1",
+        "SELECT t, COUNT(*) FROM (SELECT *, UNNEST(STRING_SPLIT(diagnosis, ',')[1:2]) AS t FROM visits) v GROUP BY 1",
+    ),
+    (
+        "duckdb",
+        (
+            "SELECT COUNT(*) FROM visits, UNNEST(STRING_SPLIT(diagnosis, ',')[1:2]) AS u(t), "
+            "UNNEST(STRING_SPLIT(ward, 'o')[1:3]) AS v(s)"
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT *, UNNEST(STRING_SPLIT(ward, 'o')[1:3]) AS s FROM "
+            "(SELECT *, UNNEST(STRING_SPLIT(diagnosis, ',')[1:2]) AS t FROM visits) AS q) AS q"
+        ),
     ),
     ("postgres", "SELECT COUNT(*) FROM visits FETCH FIRST 3 ROWS ONLY", "SELECT COUNT(*) FROM visits LIMIT 3"),
     ("duckdb", 'SELECT AVG("Cost") FROM "Visits"', "SELECT AVG(cost) FROM visits"),

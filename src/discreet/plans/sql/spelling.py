@@ -96,17 +96,14 @@ def _lists_within(select: exp.Select) -> None:
 
     The list belongs to the source that its columns name, or to the only one; else it stays, and is refused.
     """
-    joins = select.args.get("joins") or []
-    sources = [select.args["from_"].this] if select.args.get("from_") is not None else []
-    sources += [join.this for join in joins]
-    for node in [*joins, *(select.args.get("laterals") or [])]:
+    for node in [*(select.args.get("joins") or []), *(select.args.get("laterals") or [])]:
         lateral = node.this if isinstance(node, exp.Join) else node
         taken = lateral.this if isinstance(lateral, exp.Lateral) else lateral
         alias = lateral.args.get("alias")
         if not isinstance(taken, exp.Unnest | exp.Explode) or not isinstance(alias, exp.TableAlias):
             continue
         columns = alias.args.get("columns") or [alias.this]
-        owner = _owner(taken, [source for source in sources if isinstance(source, exp.Table | exp.Subquery)])
+        owner = _owner(taken, select)
         plain = isinstance(node, exp.Lateral) or not (node.args.get("on") or node.args.get("side"))
         if owner is None or len(columns) != 1 or not plain or lateral.args.get("outer"):
             continue
@@ -122,8 +119,10 @@ def _lists_within(select: exp.Select) -> None:
         node.pop()
 
 
-def _owner(taken: exp.Expression, sources: list[exp.Expression]) -> exp.Expression | None:
-    """The source whose columns a list is made of."""
+def _owner(taken: exp.Expression, select: exp.Select) -> exp.Expression | None:
+    """The source whose columns a list is made of, as it stands there now."""
+    places = [*([select.args["from_"]] if select.args.get("from_") else []), *(select.args.get("joins") or [])]
+    sources = [place.this for place in places if isinstance(place.this, exp.Table | exp.Subquery)]
     names = {column.table.casefold() for column in taken.find_all(exp.Column)}
     if len(sources) == 1 and len(names) == 1:
         return sources[0]
