@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +21,7 @@ from discreet.mechanisms.release import Release
 from discreet.methods.learning.tabular.features import Feature, Features, columns_of, declared
 from discreet.methods.learning.tabular.training import Goal, Training
 from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from typing import Self
@@ -59,6 +60,7 @@ class Task:
         return [feature.name for feature in (*self.features.columns, *filter(None, [self.target]))]
 
 
+@dataclass(eq=False, repr=False)
 class Estimator(ABC):
     """A model in scikit-learn's way, whose training is one charged release.
 
@@ -75,13 +77,13 @@ class Estimator(ABC):
     sort: ClassVar[str | None] = None
     """What scikit-learn calls such an estimator: classifier, regressor, clusterer, transformer."""
 
-    epsilon: Number | None
-    delta: Number | None
-    rho: Number | None
-    bounds: object
-    columns: object
-    neighbors: Relation
-    release_: Release[Any]
+    epsilon: Number | None = None
+    delta: Number | None = None
+    rho: Number | None = field(default=None, kw_only=True)
+    bounds: object = field(default=None, kw_only=True)
+    columns: object = field(default=None, kw_only=True)
+    neighbors: Relation = field(default=NeighborRelation.ADD_REMOVE, kw_only=True)
+    release_: Release[Any] = field(init=False)
 
     def __init_subclass__(cls) -> None:
         """Register the kind, so that a model's file finds its class."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,6 @@ from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import Feature
 from discreet.methods.learning.tabular.losses import Huber, Logistic, Loss, Softmax
 from discreet.methods.learning.tabular.training import Training
-from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.engines.bounded_rows import BoundedRows
-    from discreet.exact import Number
     from discreet.noise import BitSource
-    from discreet.privacy.relations import Relation
     from discreet.tables import Value
 
 __all__ = ["Classifier", "LinearClassifier", "LinearSVC", "LogisticRegression"]
 
 
+@dataclass(eq=False, repr=False)
 class Classifier(Estimator):
     """What tells classes apart: by a score for each, or one for two.
 
@@ -38,7 +37,7 @@ class Classifier(Estimator):
     """
 
     sort: ClassVar[str | None] = "classifier"
-    classes: Iterable[Value] | None
+    classes: Iterable[Value] | None = field(default=None, kw_only=True)
 
     def _target(self, facts: Feature | None) -> Feature:
         """Take the classes from the policy's keys, or as they are given."""
@@ -110,25 +109,6 @@ class LinearClassifier(Classifier):
     >>> LinearClassifier.sort
     'classifier'
     """
-
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        classes: Iterable[Value] | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.classes = classes
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
 
     @staticmethod
     @abstractmethod

@@ -8,6 +8,7 @@ under change-one, where one leaves and one enters, by at most 2L.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,20 +20,15 @@ from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import SCALE, Feature
 from discreet.methods.learning.tabular.linear import Classifier
 from discreet.methods.learning.tabular.training import Step, Training
-from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import SupportsIndex
 
     from numpy.typing import NDArray
 
     from discreet.engines.bounded_rows import BoundedRows
-    from discreet.exact import Number
     from discreet.methods.learning.tabular.training import Goal
     from discreet.noise import BitSource
-    from discreet.privacy.relations import Relation
-    from discreet.tables import Value
 
 __all__ = ["PCA", "GaussianNB", "StandardScaler", "noisy_sums", "shares"]
 
@@ -129,23 +125,6 @@ class StandardScaler(_Unsupervised):
 
     kind: ClassVar[str] = "standard_scaler"
 
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
-
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         values = task.features.matrix(rows)[:, 1:]
         cells, length = moments(values, shares(rows.units))
@@ -174,6 +153,7 @@ class StandardScaler(_Unsupervised):
         return scaled
 
 
+@dataclass(eq=False, repr=False)
 class PCA(_Unsupervised):
     """Principal components of a private second moment.
 
@@ -188,24 +168,7 @@ class PCA(_Unsupervised):
 
     kind: ClassVar[str] = "pca"
 
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        n_components: SupportsIndex = 2,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
+    n_components: SupportsIndex = field(default=2, kw_only=True)
 
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         width = task.features.width
@@ -259,25 +222,6 @@ class GaussianNB(Classifier):
     """
 
     kind: ClassVar[str] = "gaussian_nb"
-
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        classes: Iterable[Value] | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.classes = classes
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
 
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         labels, classes = self._labels(rows, task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +15,6 @@ from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import Feature, read_bounds
 from discreet.methods.learning.tabular.losses import Squared
 from discreet.methods.learning.tabular.training import Training
-from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from discreet.engines.bounded_rows import BoundedRows
     from discreet.exact import Number
     from discreet.noise import BitSource
-    from discreet.privacy.relations import Relation
 
 __all__ = ["LinearRegression"]
 
 _METHODS = ("gradient", "statistics")
 
 
+@dataclass(eq=False, repr=False)
 class LinearRegression(Estimator):
     """Linear regression of a bounded number.
 
@@ -45,26 +45,8 @@ class LinearRegression(Estimator):
     kind: ClassVar[str] = "linear_regression"
     sort: ClassVar[str | None] = "regressor"
 
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        method: str = "gradient",
-        bounds: object = None,
-        target_bounds: tuple[Number, Number] | None = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.method = method
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.columns = columns
-        self.neighbors = neighbors
+    method: str = field(default="gradient", kw_only=True)
+    target_bounds: tuple[Number, Number] | None = field(default=None, kw_only=True)
 
     def _target(self, facts: Feature | None) -> Feature:
         if facts is not None and facts.keys is None:

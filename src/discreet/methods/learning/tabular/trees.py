@@ -9,7 +9,7 @@ one unit leaves and another enters, twice that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,21 +22,16 @@ from discreet.methods.learning.tabular.linear import Classifier
 from discreet.methods.learning.tabular.moments import shares
 from discreet.methods.learning.tabular.training import Step, Training
 from discreet.noise import uniform_integer
-from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import SupportsIndex
 
     from numpy.typing import NDArray
 
     from discreet.engines.bounded_rows import BoundedRows
-    from discreet.exact import Number
     from discreet.methods.learning.tabular.estimator import Task
     from discreet.methods.learning.tabular.features import Features
     from discreet.noise import BitSource
-    from discreet.privacy.relations import Relation
-    from discreet.tables import Value
 
 __all__ = ["RandomDecisionTrees", "Shape"]
 
@@ -95,6 +90,7 @@ class Shape:
         return places
 
 
+@dataclass(eq=False, repr=False)
 class RandomDecisionTrees(Classifier):
     """Decision trees whose shape is random and whose leaves count classes with noise: the baseline of private trees.
 
@@ -107,28 +103,8 @@ class RandomDecisionTrees(Classifier):
 
     kind: ClassVar[str] = "random_decision_trees"
 
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        trees: SupportsIndex = 20,
-        depth: SupportsIndex = 6,
-        classes: Iterable[Value] | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.trees = trees
-        self.depth = depth
-        self.classes = classes
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
+    trees: SupportsIndex = field(default=20, kw_only=True)
+    depth: SupportsIndex = field(default=6, kw_only=True)
 
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         trees = integer(self.trees, name="trees", least=1, most=_MOST_TREES)
