@@ -42,7 +42,7 @@ def random_rows(seed: int, loss: Loss, owners: list[int]) -> Weighed:
 
 
 def without_last(rows: Weighed, count: int) -> Weighed:
-    return Weighed(rows.vectors[:-count], rows.target[:-count], rows.share[:-count])
+    return Weighed(rows.vectors[:-count], rows.target[:-count], rows.share[:-count], rows.units[:-count])
 
 
 def moves(rows: Weighed, loss: Loss, count: int, weights: NDArray[np.float64]) -> tuple[float, float]:
@@ -106,9 +106,9 @@ def test_without_clipping_one_unit_moves_farther(monkeypatch: pytest.MonkeyPatch
 def test_units_count_once_however_many_rows_they_have() -> None:
     """The partner counts each row once."""
     rows = random_rows(2, Logistic(), [0, 1, 1, 2, 3, 3, 3])
-    whole = Weighed(np.tile(rows.vectors[-1], (7, 1)), np.zeros(7), np.ones(7))
+    whole = Weighed(np.tile(rows.vectors[-1], (7, 1)), np.zeros(7), np.ones(7), np.arange(7))
     assert moves(whole, Logistic(), 3, np.ones((6, 1)))[0] > 1
-    assert moves(Weighed(whole.vectors, whole.target, np.full(7, 1 / 3)), Logistic(), 3, np.ones((6, 1)))[0] <= 1
+    assert moves(Weighed(whole.vectors, whole.target, np.full(7, 1 / 3), whole.units), Logistic(), 3, np.ones((6, 1)))[0] <= 1
 
 
 def test_rows_have_a_length_of_at_most_one() -> None:

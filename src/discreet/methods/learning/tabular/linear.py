@@ -10,22 +10,36 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.mechanisms.inputs.parameters import read_positive
 from discreet.methods.learning.tabular.descent import Descent, Weighed
 from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import Feature
 from discreet.methods.learning.tabular.losses import Huber, Logistic, Loss, Softmax
+from discreet.methods.learning.tabular.perturbing import Price, fit_objective, fit_output
 from discreet.methods.learning.tabular.training import Training
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from discreet.engines.bounded_rows import BoundedRows
+    from discreet.exact import Number
     from discreet.noise import BitSource
     from discreet.tables import Value
 
-__all__ = ["Classifier", "LinearClassifier", "LinearSVC", "LogisticRegression"]
+__all__ = [
+    "Classifier",
+    "LinearClassifier",
+    "LinearSVC",
+    "LogisticRegression",
+    "read_method",
+    "read_rate",
+    "read_ridge",
+]
+
+_METHODS = ("gradient", "objective", "output")
 
 
 @dataclass(eq=False, repr=False)
@@ -103,12 +117,21 @@ class Classifier(Estimator):
         return chances
 
 
+@dataclass(eq=False, repr=False)
 class LinearClassifier(Classifier):
-    """What classifiers with a linear score for each class share.
+    """What classifiers with a linear score for each class share: three places to put the noise.
+
+    `method="gradient"` follows noisy gradients, on all units or, with `rate`, on those of a sample for each step;
+    `"objective"` minimizes with noise in the objective; `"output"` adds noise to the minimum. For the last two `ridge`
+    is the weight of the squared length of the weights, in units; without it, it follows from the price.
 
     >>> LinearClassifier.sort
     'classifier'
     """
+
+    method: str = field(default="gradient", kw_only=True)
+    rate: Number = field(default=1, kw_only=True)
+    ridge: Number | None = field(default=None, kw_only=True)
 
     @staticmethod
     @abstractmethod
@@ -118,8 +141,13 @@ class LinearClassifier(Classifier):
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         labels, classes = self._labels(rows, task)
         weighed = Weighed.of(task.features.matrix(rows), labels, rows.units)
-        fitted = Descent().fit(weighed, self._loss(len(classes)), task.goal, bits)
-        value = {"weights": fitted.weights, "classes": classes, "size": fitted.size}
+        loss, method = self._loss(len(classes)), read_method(self.method, _METHODS)
+        if method == "gradient":
+            fitted = Descent(rate=read_rate(self.rate)).fit(weighed, loss, task.goal, bits)
+        else:
+            fit = fit_objective if method == "objective" else fit_output
+            fitted = fit(weighed, loss, Price(task.goal, read_ridge(self.ridge)), bits)
+        value = {"weights": fitted.weights, "classes": classes, "size": fitted.size, "method": method}
         return value, Training(self.kind, task.goal.claim, fitted.steps)
 
     @property
@@ -138,6 +166,40 @@ class LinearClassifier(Classifier):
         """Return the score of each row, for each class where there are more than two."""
         scores: NDArray[np.float64] = self._matrix(X) @ self._value["weights"]
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def read_method(method: object, known: Sequence[str]) -> str:
+    """Read the name of a method.
+
+    >>> read_method("output", ["gradient", "output"])
+    'output'
+    """
+    if method not in known:
+        msg = f"method is {shown(method)}; it must be one of {', '.join(known)}."
+        raise ParameterError(msg)
+    return str(method)
+
+
+def read_ridge(ridge: Number | None) -> Fraction | None:
+    """Read a ridge above 0, if there is one.
+
+    >>> read_ridge("2.5")
+    Fraction(5, 2)
+    """
+    return None if ridge is None else read_positive(ridge, "ridge", zero="without one, minima move without limit")
+
+
+def read_rate(rate: Number) -> Fraction:
+    """Read the chance of a unit to be drawn, above 0 and at most 1.
+
+    >>> read_rate("0.5")
+    Fraction(1, 2)
+    """
+    chance = read_positive(rate, "rate", zero="no unit is drawn")
+    if chance > 1:
+        msg = f"rate is {shown(rate)}; it must be at most 1, the chance that a unit takes part in a step."
+        raise ParameterError(msg)
+    return chance
 
 
 def _value(label: object) -> Value:

@@ -176,7 +176,7 @@ class PCA(_Unsupervised):
         largest = math.sqrt(width) * (1 + 2.0**-40)
         vectors = np.trunc(task.features.matrix(rows) * (SCALE / largest))
         moment, _, step = moment_of(
-            Weighed(vectors, np.zeros(len(vectors)), shares(rows.units)), task.goal, Fraction(1), bits
+            Weighed(vectors, np.zeros(len(vectors)), shares(rows.units), rows.units), task.goal, Fraction(1), bits
         )
         size = max(float(moment[0, 0]) * width, 1.0)
         mean = np.clip(moment[0, 1:] * width / size, -1, 1)
