@@ -96,7 +96,7 @@ def test_many_equal_rows_of_a_unit_move_no_more_than_one() -> None:
 
 
 def test_without_clipping_one_unit_moves_farther(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descent, "_clipped", lambda residuals, share, _: np.trunc(residuals * share[:, None]))
+    monkeypatch.setattr(descent, "clipped", lambda residuals, share, _: np.trunc(residuals * share[:, None]))
     rows = random_rows(1, Logistic(), [0, 1, 2, 3])
     assert (
         moves(rows, Logistic(), 1, np.full((6, 1), 9.0))[1] > 1 or moves(rows, Logistic(), 1, -np.ones((6, 1)))[1] > 1
@@ -159,7 +159,7 @@ def test_a_training_costs_its_price_and_hardly_less(price: dict[str, Any], neigh
 
 @pytest.mark.audit
 def test_a_training_that_does_not_clip_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descent, "_clipped", lambda residuals, share, _: 3 * np.trunc(residuals * share[:, None]))
+    monkeypatch.setattr(descent, "clipped", lambda residuals, share, _: 3 * np.trunc(residuals * share[:, None]))
     case = cases()["training"][0]
     bits = ReplayBits(5)
     found = audit(

@@ -1,7 +1,7 @@
 r"""Noisy gradient descent for linear models: a noisy second moment shows the way, noisy gradients go it.
 
 Privacy. Each row is a vector x of whole numbers with $|x| \le s$ = SCALE, and a residual r of whole numbers with
-$|r| \le c$ (`_clipped`); both are functions of that row, its unit's number of rows and of what was released before. Of
+$|r| \le c$ (`clipped`); both are functions of that row, its unit's number of rows and of what was released before. Of
 a unit with m rows each row counts 1/m: x is shortened by $\sqrt m$ for the moment and r by m for gradients, both toward
 0.
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from discreet.noise import BitSource
     from discreet.privacy.relations import Relation
 
-__all__ = ["Descent", "Fitted", "Statistics", "Weighed", "moment_of"]
+__all__ = ["Descent", "Fitted", "Statistics", "Weighed", "clipped", "moment_of", "movers"]
 
 _DIAGONAL, _OFF = 5, 7
 _WEIGHT = 1 << 20  # steps of a weight of the model
@@ -209,8 +209,8 @@ class Statistics:
     All that follows is post-processing, the choice of the ridge among it. Wang 2018 (arXiv:1803.02596, Algorithm 2,
     AdaSSP) pays for a look at the smallest eigenvalue of the moment; here it is read from the noisy moment itself,
     which the ridge lifts to at least $2\sigma\sqrt d$, twice the size of its noise. Among the ridges from there to
-    four times as much, the one is taken for which the noisy loss is smallest, once what noise makes it look better by is added: with
-    $A = M + \text{ridge}$, noise of size $\sigma_M$ on M and $\sigma_v$ on the products, and weights w,
+    four times as much, the one is taken for which the noisy loss is smallest, once what noise makes it look better by
+    is added: with $A = M + \text{ridge}$, noise of size $\sigma_M$ on M and $\sigma_v$ on the products, and weights w,
     $2\,\mathrm{tr}(A^{-1})(\sigma_v^2 + \sigma_M^2 |w|^2)$ (Mallows 1973, doi:10.1080/00401706.1973.10489103).
 
     >>> Statistics().moment
@@ -286,16 +286,19 @@ def _gradient(rows: Weighed, loss: Loss, weights: NDArray[np.float64], clip: int
     for piece in blocks(rows.target.size):
         vectors = rows.vectors[piece]
         scores = (vectors @ whole) / (SCALE * _WEIGHT)
-        residuals = _clipped(loss.residuals(scores, rows.target[piece]), rows.share[piece], clip)
+        residuals = clipped(loss.residuals(scores, rows.target[piece]), rows.share[piece], clip)
         total += product(vectors, residuals, most=SCALE * STEPS)
     return total
 
 
-def _clipped(residuals: NDArray[np.float64], share: NDArray[np.float64], clip: int) -> NDArray[np.float64]:
+def clipped(residuals: NDArray[np.float64], share: NDArray[np.float64], clip: int) -> NDArray[np.float64]:
     """Shorten residuals to `clip` steps times the row's share: whole numbers, rounded toward 0.
 
     The squares of whole numbers add up exactly; 1 - 2**-20 makes up for the roundings of the factor, and truncation
     shortens. Where nothing is to be shortened, a whole number stays as it is.
+
+    >>> clipped(np.array([[3.0, 4.0], [30.0, 40.0]]), np.ones(2), 10).tolist()
+    [[3.0, 4.0], [5.0, 7.0]]
     """
     lengths = np.sqrt((residuals**2).sum(axis=1))
     factor = np.where(lengths > clip, clip * (1 - 2.0**-20) / np.maximum(lengths, 1), 1) * share

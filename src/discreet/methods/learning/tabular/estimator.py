@@ -184,20 +184,25 @@ class Estimator(ABC):
         if self.bounds is not None or self.columns is not None:
             msg = "bounds and columns of a loan are those of its policy; leave them out."
             raise ParameterError(msg)
-        listed = {name: Feature.of(name, facts) for name, facts in loan.schema.items()}
-        aim = self._aim(listed, target)
-        features = Features(tuple(feature for name, feature in listed.items() if name != target or aim is None))
-        goal = self._goal(loan.release_delta, loan.neighbors)
-        task = Task(features, aim, goal)
-        name = json.dumps([self.kind, repr(self), target])
-        entry = loan.entry(name)
-        plan = self._plan(task)
+        task = self.task_of(loan, target)
+        entry = loan.entry(json.dumps([self.kind, self.described(), target]))
 
         def run(paid: Reservation) -> Release[Any]:
             return self._released(loan.read(paid), task, SYSTEM)
 
-        self.release_ = charge(loan.ledger, price(loan.ledger, plan), entry, run)
+        self.release_ = charge(loan.ledger, price(loan.ledger, self._plan(task)), entry, run)
         return self._learned()
+
+    def task_of(self, loan: Loan, target: str | None) -> Task:
+        """Return what is public about a training on a loan."""
+        listed = {name: Feature.of(name, facts) for name, facts in loan.schema.items()}
+        aim = self._aim(listed, target)
+        features = Features(tuple(feature for name, feature in listed.items() if name != target or aim is None))
+        return Task(features, aim, self._goal(loan.release_delta, loan.neighbors))
+
+    def described(self) -> str:
+        """Return all parameters as text: what makes two trainings on the same rows the same."""
+        return repr(self)
 
     def _aim(self, listed: dict[str, Feature], target: str | None) -> Feature | None:
         if not self.supervised:
@@ -237,9 +242,18 @@ class Estimator(ABC):
 
     def _plan(self, task: Task) -> Training:
         """Return what a training will promise: that of no rows at all, as it depends on public facts alone."""
+        return self._fitted(self.empty(task), task, SYSTEM)[1]
+
+    def empty(self, task: Task) -> BoundedRows:
+        """Return no rows at all, of the columns of a task."""
         columns = [feature.column for feature in (*task.features.columns, *filter(None, [task.target]))]
-        empty = BoundedRows.of({column.name: [] for column in columns}, columns, neighbors=task.goal.claim.neighbors)
-        return self._fitted(empty, task, SYSTEM)[1]
+        return BoundedRows.of({column.name: [] for column in columns}, columns, neighbors=task.goal.claim.neighbors)
+
+    def trained(self, rows: BoundedRows, task: Task) -> Self:
+        """Return a copy that is trained on bounded rows; whoever has them charges for it."""
+        model = type(self)(**self.get_params())
+        model.release_ = self._released(rows, task, SYSTEM)
+        return model._learned()  # noqa: SLF001 - of its own kind
 
     def _learned(self) -> Self:
         """Set what is learned from the released value; scikit-learn's names end in _."""
@@ -253,6 +267,12 @@ class Estimator(ABC):
     def features(self) -> Features:
         """The columns that the model reads."""
         return Features.read(self._value["features"])
+
+    @property
+    def target(self) -> Feature | None:
+        """The column that the model predicts."""
+        record = self._value.get("target")
+        return None if record is None else Feature.read(record)
 
     @property
     def _value(self) -> dict[str, Any]:
@@ -280,6 +300,33 @@ class Estimator(ABC):
         """Say what is promised, why, what was assumed and what was charged."""
         _ = self._value
         return self.release_.explain()
+
+    def score(  # noqa: PLR0913 - each is a parameter of its own
+        self,
+        X: object,  # noqa: N803 - scikit-learn's name
+        y: object = None,
+        *,
+        target: str | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Any:  # noqa: ANN401 - a number, or a release of one
+        """Return the share of rows whose class is predicted, or of the variance that is explained (R²).
+
+        Of rows that you hold it is a plain number, and free. Of a loan it is a release with a ±, for the price that is
+        given; `target` names the column.
+        """
+        if isinstance(X, Loan):
+            from discreet.methods.learning.tabular.scoring import score_on_loan
+
+            return score_on_loan(self, X, target, {"epsilon": epsilon, "delta": delta, "rho": rho})
+        if y is None or any(given is not None for given in (target, epsilon, delta, rho)):
+            msg = "give score(X, y); a target and a price belong to a loan."
+            raise ParameterError(msg)
+        return self._plain_score(X, y)
+
+    def _plain_score(self, X: object, y: object) -> float:  # noqa: N803
+        raise NotImplementedError
 
     def card(self) -> dict[str, Any]:
         """Return what whoever uses the model should know: the promise, the bounds, about how many units there were."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.exact import Number
-    from discreet.plans.expressions.expression import Facts
+    from discreet.plans.expressions.expression import Facts, Schema
     from discreet.tables import Value
 
 __all__ = ["SCALE", "Feature", "Features", "columns_of", "declared", "lengths", "read_bounds", "unit_rows"]
@@ -141,8 +141,21 @@ class Features:
         return values
 
     def rows(self, table: object) -> BoundedRows:
-        """Read rows to predict for, by the names of their columns or, in an array, by their order."""
+        """Read rows to predict for, by the names of their columns or, in an array, by their order.
+
+        Rows on loan are bounded already, by the same facts as those that were trained on, or they are refused.
+        """
+        if isinstance(table, BoundedRows):
+            self.require(table.schema)
+            return table
         return BoundedRows.of(columns_of(table, self.columns), [feature.column for feature in self.columns])
+
+    def require(self, schema: Schema) -> None:
+        """Refuse a loan whose columns are not those of the features, with the same bounds and keys."""
+        for feature in self.columns:
+            if feature.name not in schema or Feature.of(feature.name, schema[feature.name]) != feature:
+                msg = f"the loan has no column {shown(feature.name)} with the bounds or keys that the model knows."
+                raise ParameterError(msg)
 
     def record(self) -> list[dict[str, Any]]:
         """Return the features as JSON objects."""

@@ -33,6 +33,7 @@ __all__ = [
     "Classifier",
     "LinearClassifier",
     "LinearSVC",
+    "LinearScores",
     "LogisticRegression",
     "read_method",
     "read_rate",
@@ -103,8 +104,7 @@ class Classifier(Estimator):
         labels: NDArray[Any] = self.classes_[places]
         return labels
 
-    def score(self, X: object, y: object) -> float:  # noqa: N803 - scikit-learn's name
-        """Return the share of rows whose class is predicted. On private rows this is no release: it is exact."""
+    def _plain_score(self, X: object, y: object) -> float:  # noqa: N803 - scikit-learn's name
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
@@ -118,7 +118,33 @@ class Classifier(Estimator):
 
 
 @dataclass(eq=False, repr=False)
-class LinearClassifier(Classifier):
+class LinearScores(Classifier):
+    """What has a linear score for each class, or one for two, however its weights were learned.
+
+    >>> LinearScores.sort
+    'classifier'
+    """
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The weights of the features, for rows that are scaled as `Features` says."""
+        weights: NDArray[np.float64] = self._value["weights"][1:].T
+        return weights
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The weights of the intercept."""
+        weights: NDArray[np.float64] = self._value["weights"][0]
+        return weights
+
+    def decision_function(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
+        """Return the score of each row, for each class where there are more than two."""
+        scores: NDArray[np.float64] = self._matrix(X) @ self._value["weights"]
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+@dataclass(eq=False, repr=False)
+class LinearClassifier(LinearScores):
     """What classifiers with a linear score for each class share: three places to put the noise.
 
     `method="gradient"` follows noisy gradients, on all units or, with `rate`, on those of a sample for each step;
@@ -149,23 +175,6 @@ class LinearClassifier(Classifier):
             fitted = fit(weighed, loss, Price(task.goal, read_ridge(self.ridge)), bits)
         value = {"weights": fitted.weights, "classes": classes, "size": fitted.size, "method": method}
         return value, Training(self.kind, task.goal.claim, fitted.steps)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """The weights of the features, for rows that are scaled as `Features` says."""
-        weights: NDArray[np.float64] = self._value["weights"][1:].T
-        return weights
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The weights of the intercept."""
-        weights: NDArray[np.float64] = self._value["weights"][0]
-        return weights
-
-    def decision_function(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
-        """Return the score of each row, for each class where there are more than two."""
-        scores: NDArray[np.float64] = self._matrix(X) @ self._value["weights"]
-        return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def read_method(method: object, known: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.methods.learning.tabular.training import Goal
     from discreet.noise import BitSource
 
-__all__ = ["PCA", "GaussianNB", "StandardScaler", "noisy_sums", "shares"]
+__all__ = ["PCA", "GaussianNB", "StandardScaler", "Unsupervised", "noisy_sums", "shares"]
 
 _LEAST_VARIANCE = 1e-3  # of numbers between -1 and 1: below it noise alone decides
 
@@ -95,8 +95,12 @@ def _spread(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     return mean, variance
 
 
-class _Unsupervised(Estimator):
-    """What learns without a target, and transforms rows."""
+class Unsupervised(Estimator):
+    """What learns without a target, and transforms rows.
+
+    >>> Unsupervised.supervised
+    False
+    """
 
     supervised: ClassVar[bool] = False
     sort: ClassVar[str | None] = "transformer"
@@ -114,7 +118,7 @@ class _Unsupervised(Estimator):
         raise NotImplementedError
 
 
-class StandardScaler(_Unsupervised):
+class StandardScaler(Unsupervised):
     """Scale features to mean 0 and variance 1, by private means and variances.
 
     >>> x = np.random.default_rng(0).normal(50, 10, (4000, 1))
@@ -154,7 +158,7 @@ class StandardScaler(_Unsupervised):
 
 
 @dataclass(eq=False, repr=False)
-class PCA(_Unsupervised):
+class PCA(Unsupervised):
     """Principal components of a private second moment.
 
     Noise on the moment is the method of Dwork, Talwar, Thakurta & Zhang 2014, doi:10.1145/2591796.2591883. Features lie

@@ -317,7 +317,7 @@ def fit_output(rows: Weighed, loss: Loss, price: Price, bits: BitSource) -> Fitt
 
 
 def fit_objective(rows: Weighed, loss: Loss, price: Price, bits: BitSource) -> Fitted:
-    """Minimize with noise in the objective; without a ridge it is such that curvature costs a tenth of the price at most."""
+    """Minimize with noise in the objective; without a ridge it is such that curvature costs a tenth of the price."""
     if loss.outputs > 1:
         msg = "objective perturbation is proved for two classes; write method='gradient' or 'output' for more."
         raise ParameterError(msg)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
-from discreet.mechanisms.inputs.parameters import exactly_one, read_optional_delta, read_positive
+from discreet.mechanisms.inputs.parameters import exactly_one, miss, read_optional_delta, read_positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.mechanisms.promise import register
@@ -198,8 +198,15 @@ class Training:
         """What the caller states and nobody checks: nothing, where bounds are enforced."""
         return self.assumptions
 
-    def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> None:
-        """A model has no ±: its predictions are scored on other rows."""
+    def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> float | None:
+        """A model has no ±: its predictions are scored on other rows. A score has one, from its noisy sums."""
+        from scipy.special import ndtri
+
+        del value
+        deviation = details.get("deviation")
+        if not isinstance(deviation, float):
+            return None
+        return float(ndtri(1 - float(miss(confidence)) / 2)) * deviation
 
     def record(self) -> dict[str, Any]:
         """Return the promise as a JSON object."""
