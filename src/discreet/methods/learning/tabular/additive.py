@@ -150,5 +150,5 @@ def _groups(size: int, *, keyed: bool, bits: BitSource) -> NDArray[np.int64]:
         return np.arange(size)
     cuts = np.zeros(size - 1, dtype=np.int64)
     cuts[uniform_integer(size - 1, size=3, bits=bits)] = 1
-    groups = np.cumsum(cuts)
+    groups = np.cumsum(cuts) - cuts[0]
     return np.r_[groups, groups[-1] + 1]
