@@ -108,7 +108,10 @@ def test_units_count_once_however_many_rows_they_have() -> None:
     rows = random_rows(2, Logistic(), [0, 1, 1, 2, 3, 3, 3])
     whole = Weighed(np.tile(rows.vectors[-1], (7, 1)), np.zeros(7), np.ones(7), np.arange(7))
     assert moves(whole, Logistic(), 3, np.ones((6, 1)))[0] > 1
-    assert moves(Weighed(whole.vectors, whole.target, np.full(7, 1 / 3), whole.units), Logistic(), 3, np.ones((6, 1)))[0] <= 1
+    assert (
+        moves(Weighed(whole.vectors, whole.target, np.full(7, 1 / 3), whole.units), Logistic(), 3, np.ones((6, 1)))[0]
+        <= 1
+    )
 
 
 def test_rows_have_a_length_of_at_most_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 import zipfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -125,7 +126,7 @@ class Estimator(ABC):
         return Tags(
             estimator_type=self.sort if self.sort != "transformer" else None,
             target_tags=TargetTags(required=self.supervised),
-            transformer_tags=TransformerTags() if self.sort == "transformer" else None,
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
             classifier_tags=ClassifierTags() if self.sort == "classifier" else None,
             regressor_tags=RegressorTags() if self.sort == "regressor" else None,
             input_tags=InputTags(allow_nan=True),
@@ -225,7 +226,10 @@ class Estimator(ABC):
         aim = None
         if self.supervised:
             if (y is None) == (target is None):
-                msg = "give y, or name the column of X that is the target: exactly one of them."
+                msg = (
+                    "training requires y to be passed, but the target y is None; or name the column of X that is the "
+                    "target: exactly one of them."
+                )
                 raise ParameterError(msg)
             named = [column for column in self.columns or () if column.name == target]  # type: ignore[attr-defined]
             aim = self._target(_declared_target(named[0]) if named else None)
@@ -279,7 +283,7 @@ class Estimator(ABC):
     def _value(self) -> dict[str, Any]:
         if not hasattr(self, "release_"):
             msg = f"this {type(self).__name__} was not trained; call fit first."
-            raise ParameterError(msg)
+            raise _untrained()(msg)
         value: dict[str, Any] = self.release_.value
         return value
 
@@ -379,6 +383,15 @@ def load(path: str | Path) -> Estimator:
     model = KINDS[kind]()
     model.release_ = release
     return model._learned()  # noqa: SLF001 - of its own family
+
+
+def _untrained() -> type[ParameterError]:
+    """Return an error that scikit-learn, where it is used, takes for its own."""
+    if "sklearn" not in sys.modules:
+        return ParameterError
+    from sklearn.exceptions import NotFittedError
+
+    return type("NotFittedError", (ParameterError, NotFittedError), {})
 
 
 def _text(path: str | Path) -> str:

@@ -208,10 +208,12 @@ def columns_of(table: object, features: Sequence[Feature]) -> dict[str, object]:
             msg = f"X has no column {shown(lost[0])}; the model reads {', '.join(names)}."
             raise ParameterError(msg)
         return {name: table[name] for name in names}  # type: ignore[index]  # a mapping, or a data frame
-    array = np.asarray(table)
-    if array.ndim != 2 or array.shape[1] != len(names):
-        shape = "x".join(map(str, array.shape)) or "one number"
-        msg = f"X is {shape}; the model reads rows of {len(names)} numbers: {', '.join(names[:6])}."
+    array = _array(table)
+    if array.shape[1] != len(names):
+        msg = (
+            f"X has {array.shape[1]} features, but the model is expecting {len(names)} features as input: "
+            f"{', '.join(names[:6])}."
+        )
         raise ParameterError(msg)
     return {name: array[:, place] for place, name in enumerate(names)}
 
@@ -244,11 +246,22 @@ def _names(table: object) -> list[str]:
         return list(table)
     if hasattr(table, "columns"):
         return [str(name) for name in table.columns]
+    return [f"x{place}" for place in range(_array(table).shape[1])]
+
+
+def _array(table: object) -> NDArray[Any]:
+    """Read a plain table: rows, and a column for each feature."""
+    if hasattr(table, "tocsr"):
+        msg = "X is sparse, and sparse input is not supported; write X.toarray()."
+        raise ParameterError(msg)
     array = np.asarray(table)
     if array.ndim != 2:
-        msg = f"X has {array.ndim} dimensions; it must be a table: rows, and a column for each feature."
+        msg = f"X has {array.ndim} dimensions; it must be a table of rows with a column for each feature. Reshape your data."
         raise ParameterError(msg)
-    return [f"x{place}" for place in range(array.shape[1])]
+    if array.dtype.kind == "c":
+        msg = "X has complex numbers. Complex data not supported; give columns of real numbers."
+        raise ParameterError(msg)
+    return array
 
 
 def read_bounds(bounds: Any, count: int, *, name: str = "bounds") -> list[tuple[Fraction, Fraction]]:  # noqa: ANN401 - what a caller wrote

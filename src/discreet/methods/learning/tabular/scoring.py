@@ -77,9 +77,9 @@ def right_and_wrong(model: Estimator, rows: BoundedRows, task: Task) -> tuple[ND
 def _quotient(sums: NDArray[np.float64]) -> float:
     """Return the share that is right, or R²."""
     if sums.size == 2:
-        return float(np.clip(sums[0] / max(sums.sum(), 1.0), 0, 1))
+        return float(sums[0] / max(sums.sum(), 1.0))
     size = max(sums[0], 1.0)
-    return float(np.clip(1 - 4 * sums[1] / max(sums[3] - sums[2] ** 2 / size, 1e-3 * size), -1, 1))
+    return float(1 - 4 * sums[1] / max(sums[3] - sums[2] ** 2 / size, 1e-3 * size))
 
 
 def score_of(  # noqa: PLR0913 - each is a thing of its own
@@ -94,7 +94,8 @@ def score_of(  # noqa: PLR0913 - each is a thing of its own
     sums = noisy[0] / SCALE
     sigma = float(step.mechanism.sigma) / SCALE  # type: ignore[attr-defined]  # Gaussian
     moves = [(_quotient(sums + sigma * axis) - _quotient(sums - sigma * axis)) / 2 for axis in np.eye(sums.size)]
-    return _quotient(sums), float(np.linalg.norm(moves)), step
+    least = 0.0 if sums.size == 2 else -1.0
+    return min(max(_quotient(sums), least), 1.0), float(np.linalg.norm(moves)), step
 
 
 def score_on_loan(model: Estimator, loan: Loan, target: str | None, paid: dict[str, Number | None]) -> Release[float]:
