@@ -166,7 +166,7 @@ ONE = rows_of([[1.0]], [1.0])
 def test_the_uncorrected_sensitivity_of_output_perturbation_is_refuted() -> None:
     """Without the ridge in it, the bound is |gradient| alone: four times too small at a ridge of a quarter."""
     goal, loss, ridge = Goal.of(rho="0.5"), Huber(), 4
-    right = fit_output(ONE, loss, Price(goal, Fraction(ridge)), ReplayBits(0)).steps[-1].mechanism
+    right: Any = fit_output(ONE, loss, Price(goal, Fraction(ridge)), ReplayBits(0)).steps[-1].mechanism
     assert 0.25 < float(right.sensitivity) < 0.25001
     claim = right.privacy
     for wrong, refuted in ((1.0, False), (0.25, True)):
@@ -238,7 +238,7 @@ def test_fits_cost_their_price_and_hardly_less(price: dict[str, Any], fit: Calla
 def test_the_second_stage_is_paid_beside_the_first() -> None:
     goal = Goal.of(epsilon=1, delta="1e-6")
     for fit in (fit_objective, fit_posterior):
-        steps = fit_adapted(ONE, fit, Price(goal), ReplayBits(0), radius=1).steps
+        steps: Any = fit_adapted(ONE, fit, Price(goal), ReplayBits(0), radius=1).steps
         assert [step.name for step in steps[:2]] == ["second moment", "products"]
         assert 0.99 < composed(steps).epsilon("1e-6") <= 1
         assert sum(step.mechanism.claim.rho for step in steps[:2]) <= goal.rho / 3
@@ -255,7 +255,8 @@ def test_sampled_units_take_part_by_chance_and_are_paid_as_such() -> None:
     )
     assert sampled.steps[1].rate == Fraction(1, 4)
     assert 0.95 < composed(sampled.steps).epsilon("1e-6") <= 1
-    ratio = full.steps[1].mechanism.sigma / sampled.steps[1].mechanism.sigma
+    first, second = (Gaussian.from_record(made.steps[1].mechanism.record()) for made in (full, sampled))
+    ratio = first.sigma / second.sigma
     assert 1.5 < float(ratio) < 4.5
     assert sampled.weights[0, 0] > 0
     for wrong in ({"rho": 1}, {"epsilon": 1, "delta": "1e-6", "neighbors": NeighborRelation.CHANGE_ONE}):

@@ -38,7 +38,7 @@ Model = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="logistic, additive, forest, svc, trees or bayes, for a column with keys; linear: a number.",
+        help="For a column with keys: logistic, additive, forest, svc, trees, bayes. For a number: linear.",
     ),
 ]
 Method = Annotated[

@@ -140,7 +140,7 @@ def cases() -> tuple[Case, ...]:
 
     Noise in the objective and draws from a posterior are audited by their exact laws, in the tests.
     """
-    goal, edges = Goal.of(rho="0.5"), np.linspace(-5, 5, 51)
+    goal, edges = Goal.of(rho="0.5"), np.linspace(-5, 5, 51).tolist()
     told: dict[str, Any] = {"draw": in_cells(edges), "delta": "0.2", "draws": 1_400, "coarse": True}
     ways: dict[str, tuple[Any, Any]] = {
         "logistic, by gradients": (lambda rows, *given: Descent(steps=2).fit(rows, Logistic(), *given), _walked),

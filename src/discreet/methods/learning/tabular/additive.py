@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from discreet.engines.bounded_rows import BoundedRows
     from discreet.methods.learning.tabular.estimator import Task
+    from discreet.methods.learning.tabular.losses import Loss
+    from discreet.methods.learning.tabular.training import Goal
     from discreet.noise import BitSource
 
 __all__ = ["AdditiveModel", "bins_of"]
@@ -84,43 +86,19 @@ class AdditiveModel(Classifier):
         bins = integer(self.bins, name="bins", least=2, most=1024)
         labels, classes = self._labels(rows, task)
         there = ~np.isnan(labels)
-        places, share = bins_of(task.features.columns, rows, bins)[there], shares(rows.units[there])
-        loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
         sizes = [(bins if feature.keys is None else len(feature.keys)) + 1 for feature in task.features.columns]
-        total, parts = sum(sizes), len(sizes)
-        counting = task.goal.gaussian(
-            sqrt_upper(Fraction(parts)) * movers(task.goal.claim.neighbors) * SCALE,
-            share=_COUNTS,
-            times=1,
-            dimensions=total,
+        boosting = _Boosting(
+            bins_of(task.features.columns, rows, bins)[there],
+            labels[there],
+            shares(rows.units[there]),
+            Logistic() if len(classes) == 2 else Softmax(len(classes)),
+            np.r_[0, np.cumsum(sizes)],
         )
-        boosting = task.goal.gaussian(
-            movers(task.goal.claim.neighbors) * STEPS,
-            share=1 - _COUNTS,
-            times=turns * parts,
-            dimensions=max(sizes) * loss.outputs,
-        )
-        starts = np.r_[0, np.cumsum(sizes)]
-        exact = np.bincount((places + starts[:-1]).ravel(), np.repeat(np.trunc(share * SCALE), parts), total)
-        counts = np.asarray(counting.release(exact.astype(np.int64), bits=bits).value, dtype=float) / SCALE
-        curves, scores = np.zeros((total, loss.outputs)), np.zeros((len(places), loss.outputs))
-        spread = float(boosting.sigma) / STEPS
-        for turn in range(turns * parts):
-            part = turn % parts
-            groups = _groups(sizes[part], keyed=task.features.columns[part].keys is not None, bits=bits)
-            residuals = clipped(loss.residuals(scores, labels[there]), share, STEPS)
-            sums = np.zeros((max(sizes), loss.outputs))
-            np.add.at(sums, groups[places[:, part]], residuals)
-            noisy = np.asarray(boosting.release(sums.astype(np.int64), bits=bits).value, dtype=float) / STEPS
-            piece = slice(starts[part], starts[part + 1])
-            heavy = np.bincount(groups, np.maximum(counts[piece], 0), max(sizes))
-            step = -_RATE * noisy / (loss.curvature * heavy + spread)[:, None]
-            moved = np.round(np.clip(step[groups], -1, 1) * 2**20) / 2**20
-            curves[piece] += moved
-            scores += moved[places[:, part]]
-        value = {"curves": curves, "bins": bins, "classes": classes, "size": float(counts.sum() / parts)}
-        steps = [Step("counts of bins", counting), Step("residuals of bins", boosting, turns * parts)]
-        return value, Training(self.kind, task.goal.claim, steps)
+        counts, first = boosting.counted(task.goal, bits)
+        keyed = [feature.keys is not None for feature in task.features.columns]
+        curves, second = boosting.boosted(counts, turns, keyed, task.goal, bits)
+        value = {"curves": curves, "bins": bins, "classes": classes, "size": float(counts.sum() / len(sizes))}
+        return value, Training(self.kind, task.goal.claim, [first, second])
 
     @property
     def curves_(self) -> dict[str, NDArray[np.float64]]:
@@ -144,11 +122,62 @@ class AdditiveModel(Classifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
+@dataclass(frozen=True, slots=True)
+class _Boosting:
+    """Private rows as places of bins, and where the bins of each feature start."""
+
+    places: NDArray[np.int64]
+    labels: NDArray[np.float64]
+    share: NDArray[np.float64]
+    loss: Loss
+    starts: NDArray[np.int64]
+
+    def counted(self, goal: Goal, bits: BitSource) -> tuple[NDArray[np.float64], Step]:
+        """Release how many units are in each bin of each feature."""
+        total, parts = int(self.starts[-1]), self.starts.size - 1
+        mechanism = goal.gaussian(
+            sqrt_upper(Fraction(parts)) * movers(goal.claim.neighbors) * SCALE,
+            share=_COUNTS,
+            times=1,
+            dimensions=total,
+        )
+        weights = np.repeat(np.trunc(self.share * SCALE), parts)
+        exact = np.bincount((self.places + self.starts[:-1]).ravel(), weights, total)
+        noisy = np.asarray(mechanism.release(exact.astype(np.int64), bits=bits).value, dtype=float) / SCALE
+        return noisy, Step("counts of bins", mechanism)
+
+    def boosted(
+        self, counts: NDArray[np.float64], turns: int, keyed: list[bool], goal: Goal, bits: BitSource
+    ) -> tuple[NDArray[np.float64], Step]:
+        """Go round the features, and let each explain what is left; scores are sums of whole steps of 2**-20."""
+        sizes, outputs = np.diff(self.starts), self.loss.outputs
+        most, times = int(sizes.max()), turns * len(keyed)
+        mechanism = goal.gaussian(
+            movers(goal.claim.neighbors) * STEPS, share=1 - _COUNTS, times=times, dimensions=most * outputs
+        )
+        spread = float(mechanism.sigma) / STEPS
+        curves, scores = np.zeros((int(self.starts[-1]), outputs)), np.zeros((len(self.places), outputs))
+        for part in list(range(len(keyed))) * turns:
+            groups, places = _groups(int(sizes[part]), keyed=keyed[part], bits=bits), self.places[:, part]
+            residuals = clipped(self.loss.residuals(scores, self.labels), self.share, STEPS)
+            sums = np.zeros((most, outputs))
+            np.add.at(sums, groups[places], residuals)
+            noisy = np.asarray(mechanism.release(sums.astype(np.int64), bits=bits).value, dtype=float) / STEPS
+            piece = slice(self.starts[part], self.starts[part + 1])
+            heavy = np.bincount(groups, np.maximum(counts[piece], 0), most)
+            step = -_RATE * noisy.reshape(sums.shape) / (self.loss.curvature * heavy + spread)[:, None]
+            moved = np.round(np.clip(step[groups], -1, 1) * 2**20) / 2**20
+            curves[piece] += moved
+            scores += moved[places]
+        return curves, Step("residuals of bins", mechanism, times)
+
+
 def _groups(size: int, *, keyed: bool, bits: BitSource) -> NDArray[np.int64]:
     """Part bins in groups: keys one by one, bins of a range at three random cuts; what is missing by itself."""
     if keyed:
-        return np.arange(size)
+        return np.arange(size, dtype=np.int64)
     cuts = np.zeros(size - 1, dtype=np.int64)
     cuts[uniform_integer(size - 1, size=3, bits=bits)] = 1
     groups = np.cumsum(cuts) - cuts[0]
-    return np.r_[groups, groups[-1] + 1]
+    whole: NDArray[np.int64] = np.r_[groups, groups[-1] + 1]
+    return whole

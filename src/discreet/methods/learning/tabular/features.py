@@ -256,7 +256,7 @@ def _array(table: object) -> NDArray[Any]:
         raise ParameterError(msg)
     array = np.asarray(table)
     if array.ndim != 2:
-        msg = f"X has {array.ndim} dimensions; it must be a table of rows with a column for each feature. Reshape your data."
+        msg = f"X has {array.ndim} dimensions; rows with a column for each feature are read. Reshape your data."
         raise ParameterError(msg)
     if array.dtype.kind == "c":
         msg = "X has complex numbers. Complex data not supported; give columns of real numbers."

@@ -75,8 +75,8 @@ class Objective:
                 for other in range(outputs):
                     whole[one, :, other] += (vectors * bends[:, one, other][:, None]).T @ vectors
         matrix = whole.reshape(width * outputs, -1) + self.ridge * np.eye(width * outputs)
-        step: Floats = np.linalg.solve(matrix, gradient.T.ravel()).reshape(outputs, width).T
-        return step
+        step: Floats = np.asarray(np.linalg.solve(matrix, gradient.T.ravel()), dtype=np.float64)
+        return step.reshape(outputs, width).T
 
 
 def minimizer(objective: Objective) -> Floats:

@@ -64,9 +64,12 @@ class PATE(LinearScores):
     def described(self) -> str:
         """Return all parameters as text, of the public rows a digest."""
         told = {name: repr(value) for name, value in self.get_params().items() if name != "public"}
-        cells = self.public if hasattr(self.public, "columns") or isinstance(self.public, dict) else None
-        rows = {str(name): np.asarray(cells[name]).tolist() for name in cells} if cells is not None else self.public
-        text = json.dumps(rows if cells is not None else np.asarray(rows).tolist(), default=str)
+        public: Any = self.public
+        named = isinstance(public, dict) or hasattr(public, "columns")
+        cells = (
+            {str(name): np.asarray(public[name]).tolist() for name in public} if named else np.asarray(public).tolist()
+        )
+        text = json.dumps(cells, default=str)
         return json.dumps(told | {"public": hashlib.sha256(text.encode()).hexdigest()})
 
     def __repr__(self) -> str:
