@@ -15,7 +15,7 @@ from discreet.checks.audits import audit
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian
 from discreet.methods.learning import LinearRegression, LinearSVC, LogisticRegression, load
-from discreet.methods.learning.tabular.descent import Descent, Weighed
+from discreet.methods.learning.tabular.descent import Descent, Statistics, Weighed
 from discreet.methods.learning.tabular.losses import Huber, Logistic, Loss, Softmax, Squared
 from discreet.methods.learning.tabular.minimum import SMALL, Objective, minimizer
 from discreet.methods.learning.tabular.perturbing import (
@@ -331,3 +331,46 @@ def test_refusals_say_what_to_write(parameters: dict[str, Any], words: str) -> N
     model = LogisticRegression(**{"epsilon": 1, "bounds": (-1, 1), "classes": [0, 1], **method, **parameters})
     with pytest.raises(ParameterError, match=words):
         model.fit(X, np.zeros(3000, dtype=int))
+
+
+def test_draws_are_as_wide_as_their_law() -> None:
+    """A draw's precision is gamma H with gamma = ridge (reach / (1 + P))**2: what the exact law above assumes."""
+    law = PosteriorSample(ridge=9, reach="0.3", shift=Fraction(1, 9), slip=SLIP.__class__(Fraction(1, 10**9), rho=1))
+    rows = rows_of([[1.0]] * 7, [0.0] * 7)
+    given = Objective(rows, Squared(steepest=1.5), 9.0, np.zeros((1, 1)))
+    drawn = np.array([law.release(given, bits=ReplayBits(seed)).value[0, 0] for seed in range(500)])
+    wanted = 1.5 / (0.3 * math.sqrt(9.0 * 16))
+    assert 0.85 < drawn.std() / wanted < 1.15
+    assert abs(drawn.mean()) < 5 * wanted / math.sqrt(500)
+
+
+def test_the_distance_from_the_exact_law_is_paid_twice() -> None:
+    """Both neighbors may be so far off, each its own way."""
+    law: Any = fit_objective(ONE, Huber(), Price(Goal.of(rho=1)), ReplayBits(0)).steps[0].mechanism
+    assert law.slip.sensitivity == 2 * Fraction(SMALL)
+    drawn: Any = (
+        fit_posterior(ONE, Squared(), Price(Goal.of(epsilon=1, delta="1e-6")), ReplayBits(0)).steps[0].mechanism
+    )
+    assert 1.9999 / 1024 < float(drawn.slip.sensitivity) * math.sqrt(float(drawn.ridge)) < 2.0001 / 1024
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_one_unit_moves_noisy_sums_by_at_most_their_sensitivity(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    kept: list[tuple[float, Any]] = []
+
+    class Silent:
+        sigma = Fraction(1)
+
+        def __init__(self, sensitivity: int) -> None:
+            self.sensitivity = sensitivity
+
+        def release(self, value: Any, **_: object) -> Any:  # noqa: ANN401
+            kept.append((self.sensitivity, np.array(value, dtype=float)))
+            return type("Told", (), {"value": np.array(value, dtype=float)})
+
+    monkeypatch.setattr(Goal, "gaussian", lambda _, sensitivity, **__: Silent(sensitivity))
+    owners = [0, 1, *[2] * count]
+    for many in (2 + count, 2):
+        Statistics().fit(rows_of([[1.0, 0.0]] * many, [1.0] * many, owners[:many]), Goal.of(rho=1), ReplayBits(0))
+    (_, _), (sensitivity, whole), (_, _), (_, less) = kept
+    assert 0.999 < np.linalg.norm(whole - less) / sensitivity <= 1

@@ -192,3 +192,14 @@ def test_the_exact_law_of_a_search_keeps_its_claim(runs: int) -> None:
             assert exact <= order * float(claimed.claim.rho)
             worst = max(worst, exact / (order * mu**2 / 2))
     assert worst > 1.3  # what a search that charges one run alone would hide
+
+
+@pytest.mark.parametrize("runs, rho", [(2, 0.1), (10, 0.02), (1000, 1.5)])
+def test_the_claim_of_a_search_is_the_theorem_at_its_best_order(runs: int, rho: float) -> None:
+    """Theorem 2 with eta = 1, minimized over its second order by trying."""
+    law, log = BestOfRuns(rho=Fraction(rho), runs=Fraction(runs)), math.log(runs)
+    helps = np.exp(np.linspace(0, 12, 40_001))
+    for order in (1.25, 2, 8, 64):
+        bound = rho * order + (2 * (1 - 1 / helps) * rho * helps + 2 * log / helps).min() + log / (order - 1)
+        assert math.isclose(law.privacy.rdp(order), bound, rel_tol=1e-4)
+        assert bound <= float(law.claim.rho) * order or order < 1 + math.sqrt(log / rho)
