@@ -374,3 +374,14 @@ def test_one_unit_moves_noisy_sums_by_at_most_their_sensitivity(monkeypatch: pyt
         Statistics().fit(rows_of([[1.0, 0.0]] * many, [1.0] * many, owners[:many]), Goal.of(rho=1), ReplayBits(0))
     (_, _), (sensitivity, whole), (_, _), (_, less) = kept
     assert 0.999 < np.linalg.norm(whole - less) / sensitivity <= 1
+
+
+@pytest.mark.parametrize("order", [1.25, 2.0, 8.0])
+def test_the_claim_of_a_perturbed_minimum_is_that_of_the_absolute_value_of_a_normal_number(order: float) -> None:
+    """The loss is at most c + mu**2 / 2 + mu |N|; its moments are worked out by adding up."""
+    mu, shift = 0.6, 0.05
+    places = np.linspace(-40, 40, 400_001)
+    losses = shift + mu**2 / 2 + mu * np.abs(places)
+    moment = np.exp((order - 1) * losses + stats.norm.logpdf(places)).sum() * (places[1] - places[0])
+    law = PerturbedObjective(ridge=20, reach="0.6", shift="0.05", slip=SLIP)
+    assert math.isclose(law._divergence(order), math.log(moment) / (order - 1), rel_tol=1e-6)

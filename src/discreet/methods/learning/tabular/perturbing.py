@@ -155,7 +155,7 @@ class PerturbedObjective(_Drawn):
 
     @property
     def rho(self) -> Fraction:
-        """Twice 0.4 is more than sqrt(2 / pi) = 0.7979."""
+        """4 / 5 is more than sqrt(2 / pi) = 0.7979."""
         return self.shift + self.reach * Fraction(4, 5) + self.reach**2 / 2
 
     def release(self, value: Objective, *, bits: BitSource = SYSTEM) -> Release[Floats]:
