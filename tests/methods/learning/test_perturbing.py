@@ -321,7 +321,8 @@ def test_intervals_hold_targets_as_often_as_they_say() -> None:
     [
         ({"method": "magic"}, "method is 'magic'"),
         ({"ridge": 0}, "ridge is 0"),
-        ({"ridge": "1e-9", "method": "objective"}, "ridge is"),
+        ({"ridge": "1e-9"}, "at least 1/64"),
+        ({"ridge": "1/64", "method": "objective"}, "at this price it takes a larger one"),
         ({"rate": 2}, "rate is 2"),
         ({"method": "objective", "classes": [0, 1, 2]}, "proved for two classes"),
     ],
@@ -385,3 +386,14 @@ def test_the_claim_of_a_perturbed_minimum_is_that_of_the_absolute_value_of_a_nor
     moment = np.exp((order - 1) * losses + stats.norm.logpdf(places)).sum() * (places[1] - places[0])
     law = PerturbedObjective(ridge=20, reach="0.6", shift="0.05", slip=SLIP)
     assert math.isclose(law._divergence(order), math.log(moment) / (order - 1), rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 4.0])
+def test_the_claim_of_a_draw_is_that_of_two_normal_laws_as_far_apart_as_it_says(order: float) -> None:
+    """In coordinates in which one is N(0, 1): means mu apart, and variances 1 and 1 / (1 + t)."""
+    mu, shift = 0.4, 0.1
+    law = PosteriorSample(ridge=10, reach="0.4", shift="0.1", slip=SLIP)
+    first, second = (0.0, 1.0), (mu, 1 / (1 + shift))
+    there, back = normal_divergence(order, first, second), normal_divergence(order, second, first)
+    assert law._divergence(order) >= back
+    assert math.isclose(law._divergence(order), max(there, back), rel_tol=1e-9)

@@ -203,3 +203,6 @@ def test_the_claim_of_a_search_is_the_theorem_at_its_best_order(runs: int, rho: 
         bound = rho * order + (2 * (1 - 1 / helps) * rho * helps + 2 * log / helps).min() + log / (order - 1)
         assert math.isclose(law.privacy.rdp(order), bound, rel_tol=1e-4)
         assert bound <= float(law.claim.rho) * order or order < 1 + math.sqrt(log / rho)
+    least = 1 + math.sqrt(log / rho)  # where the bound is least: divergences of lower orders are at most that
+    bound = rho * least - 2 * rho + 4 * math.sqrt(rho * log) + log / (least - 1)
+    assert bound <= float(law.claim.rho) <= bound + rho + 1e-9

@@ -15,7 +15,7 @@ from discreet.methods.learning.tabular.descent import Descent, Weighed
 from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import Feature
 from discreet.methods.learning.tabular.losses import Huber, Logistic, Loss, Softmax
-from discreet.methods.learning.tabular.perturbing import Price, fit_objective, fit_output
+from discreet.methods.learning.tabular.perturbing import LEAST_RIDGE, Price, fit_objective, fit_output
 from discreet.methods.learning.tabular.training import Training
 
 if TYPE_CHECKING:
@@ -190,12 +190,18 @@ def read_method(method: object, known: Sequence[str]) -> str:
 
 
 def read_ridge(ridge: Number | None) -> Fraction | None:
-    """Read a ridge above 0, if there is one.
+    """Read a ridge of at least 1/64, if there is one: below that, floats do not tell how close a minimum is.
 
     >>> read_ridge("2.5")
     Fraction(5, 2)
     """
-    return None if ridge is None else read_positive(ridge, "ridge", zero="without one, minima move without limit")
+    if ridge is None:
+        return None
+    strong = read_positive(ridge, "ridge", zero="without one, minima move without limit")
+    if strong < LEAST_RIDGE:
+        msg = f"ridge is {shown(ridge)}; it must be at least 1/64 of a unit, or left out."
+        raise ParameterError(msg)
+    return strong
 
 
 def read_rate(rate: Number) -> Fraction:

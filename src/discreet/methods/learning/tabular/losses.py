@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -214,7 +214,7 @@ class Huber(Loss):
     [-4096.0, -2048.0, -0.0]
     """
 
-    width: float = 0.5
+    width: ClassVar[float] = 0.5
     curvature: float = 1.0
     clip: float = 0.3
     trace: float = 1.0

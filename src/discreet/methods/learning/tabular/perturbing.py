@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     Fit = Callable[[Weighed, Loss, "Price", BitSource], Fitted]
 
 __all__ = [
+    "LEAST_RIDGE",
     "PerturbedObjective",
     "PosteriorSample",
     "Price",
@@ -59,6 +60,8 @@ __all__ = [
 _ORDERS = (1.1, 1.25, 1.5, 1.75, *range(2, 33), 40, 48, 64, 96, 128, 192, *(1 << power for power in range(8, 45)))
 _SLIP = Fraction(1, 100)  # what the distance from the exact law costs, of the whole
 _FIRST = Fraction(1, 3)  # what the first stage of two costs, of the whole
+LEAST_RIDGE = Fraction(1, 64)
+"""With less, the gradient that proves a minimum would be as small as what a sum of 2**24 floats may be off by."""
 _UP = 1 + 2.0**-40  # covers what floats are off by where a cost is computed
 
 
@@ -271,7 +274,7 @@ class Price:
 
     def strong(self, size: float) -> Fraction:
         """Return the ridge that is given, or one of about this size: a number with few digits."""
-        return self.ridge or Fraction(math.ceil(max(size, 1e-3) * 1000), 1000)
+        return self.ridge or max(Fraction(math.ceil(size * 1000), 1000), LEAST_RIDGE)
 
     def slip(self, distance: Fraction, dimensions: int) -> Gaussian:
         """Return the noise for two points that are both so far from the same one."""

@@ -10,6 +10,7 @@ takes part in the k - 1 trainings that leave other folds out, and in the score o
 
 from __future__ import annotations
 
+import hashlib
 import json
 from fractions import Fraction
 from types import MappingProxyType
@@ -110,7 +111,9 @@ def score_on_loan(model: Estimator, loan: Loan, target: str | None, paid: dict[s
         value, deviation, step = score_of(model, rows, task, goal, share=Fraction(1), bits=SYSTEM)
         return Release(value, Training("score", goal.claim, [step]), MappingProxyType({"deviation": deviation}))
 
-    entry = loan.entry(json.dumps(["score", model.to_json(), target, repr(goal.claim)]))
+    entry = loan.entry(
+        json.dumps(["score", hashlib.sha256(model.to_json().encode()).hexdigest(), target, repr(goal.claim)])
+    )
     return charge(loan.ledger, price(loan.ledger, run(None).mechanism), entry, run)
 
 
