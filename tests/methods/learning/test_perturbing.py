@@ -336,7 +336,9 @@ def test_refusals_say_what_to_write(parameters: dict[str, Any], words: str) -> N
 
 def test_draws_are_as_wide_as_their_law() -> None:
     """A draw's precision is gamma H with gamma = ridge (reach / (1 + P))**2: what the exact law above assumes."""
-    law = PosteriorSample(ridge=9, reach="0.3", shift=Fraction(1, 9), slip=SLIP.__class__(Fraction(1, 10**9), rho=1))
+    law = PosteriorSample(
+        ridge=Fraction(9), reach=Fraction("0.3"), shift=Fraction(1, 9), slip=SLIP.__class__(Fraction(1, 10**9), rho=1)
+    )
     rows = rows_of([[1.0]] * 7, [0.0] * 7)
     given = Objective(rows, Squared(steepest=1.5), 9.0, np.zeros((1, 1)))
     drawn = np.array([law.release(given, bits=ReplayBits(seed)).value[0, 0] for seed in range(500)])
@@ -384,7 +386,7 @@ def test_the_claim_of_a_perturbed_minimum_is_that_of_the_absolute_value_of_a_nor
     places = np.linspace(-40, 40, 400_001)
     losses = shift + mu**2 / 2 + mu * np.abs(places)
     moment = np.exp((order - 1) * losses + stats.norm.logpdf(places)).sum() * (places[1] - places[0])
-    law = PerturbedObjective(ridge=20, reach="0.6", shift="0.05", slip=SLIP)
+    law = PerturbedObjective(ridge=Fraction(20), reach=Fraction("0.6"), shift=Fraction("0.05"), slip=SLIP)
     assert math.isclose(law._divergence(order), math.log(moment) / (order - 1), rel_tol=1e-6)
 
 
@@ -392,7 +394,7 @@ def test_the_claim_of_a_perturbed_minimum_is_that_of_the_absolute_value_of_a_nor
 def test_the_claim_of_a_draw_is_that_of_two_normal_laws_as_far_apart_as_it_says(order: float) -> None:
     """In coordinates in which one is N(0, 1): means mu apart, and variances 1 and 1 / (1 + t)."""
     mu, shift = 0.4, 0.1
-    law = PosteriorSample(ridge=10, reach="0.4", shift="0.1", slip=SLIP)
+    law = PosteriorSample(ridge=Fraction(10), reach=Fraction("0.4"), shift=Fraction("0.1"), slip=SLIP)
     first, second = (0.0, 1.0), (mu, 1 / (1 + shift))
     there, back = normal_divergence(order, first, second), normal_divergence(order, second, first)
     assert law._divergence(order) >= back

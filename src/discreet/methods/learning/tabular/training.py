@@ -227,7 +227,7 @@ class Training:
         """Read what `record` wrote."""
         steps = []
         for step in record["steps"]:
-            mechanism, rate = Mechanism.from_record(step["mechanism"]), Fraction(step.get("rate", 1))
-            steps.append(Step(str(step["name"]), mechanism, int(step["times"]), rate))
+            rate = Fraction(step.get("rate", 1))
+            steps.append(Step(str(step["name"]), Mechanism.from_record(step["mechanism"]), int(step["times"]), rate))
         claim = cast("Claim", amount_from_json(json.dumps(record["claim"])))
         return cls(str(record["model"]), claim, steps, tuple(map(str, record["assumptions"])))
