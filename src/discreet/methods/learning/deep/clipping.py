@@ -4,12 +4,13 @@ Sensitivity. Each form multiplies a unit's gradient g by a weight so that $|g| w
 parameters together, in L2: so one unit more or less moves the sum by at most C; under change-one by 2C.
 
 Torch computes lengths and sums in floats, whose roundings depend on the other examples of the batch, too. So units are
-clipped to $C (1 - 2^{-8})$, and $C/256$ is left for what roundings of one sum and of the other differ by; that they stay
-below it is listed as assumed. (In single precision they are about a thousandth of that.)
+clipped to $C (1 - 2^{-8})$, and $C/256$ is left for what roundings of the two sums differ by; that they stay below it
+is listed as assumed. (In single precision they are about a thousandth of that.)
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -32,8 +33,6 @@ __all__ = ["Adaptive", "Automatic", "Clipping", "Flat", "PerLayer", "read_clippi
 
 _MARGIN = 1 - 2.0**-8
 _TINY = 1e-30
-
-Squares = "Mapping[nn.Parameter, Tensor]"
 
 
 class Clipping(ABC):
@@ -86,6 +85,7 @@ class Flat(Clipping):
         assign(self, norm=_read_norm(norm))
 
     def weights(self, squares: Mapping[nn.Parameter, Tensor]) -> Mapping[nn.Parameter, Tensor]:
+        """Weigh units by the rule."""
         most = float(self.norm) * _MARGIN
         weights = (most / _total(squares).sqrt().clamp_min(_TINY)).clamp_max(1)
         return dict.fromkeys(squares, weights)
@@ -108,6 +108,7 @@ class PerLayer(Clipping):
         assign(self, norm=_read_norm(norm))
 
     def weights(self, squares: Mapping[nn.Parameter, Tensor]) -> Mapping[nn.Parameter, Tensor]:
+        """Weigh units by the rule."""
         most = float(self.norm) * _MARGIN / len(squares) ** 0.5
         return {
             parameter: (most / square.sqrt().clamp_min(_TINY)).clamp_max(1) for parameter, square in squares.items()
@@ -134,6 +135,7 @@ class Automatic(Clipping):
         assign(self, norm=_read_norm(norm), stability=least)
 
     def weights(self, squares: Mapping[nn.Parameter, Tensor]) -> Mapping[nn.Parameter, Tensor]:
+        """Weigh units by the rule."""
         lengths = _total(squares).sqrt()
         return dict.fromkeys(squares, float(self.norm) * _MARGIN / (lengths + float(self.stability)))
 
@@ -166,12 +168,11 @@ class Adaptive(Clipping):
         assign(self, rate=read_positive(rate, "rate", zero="the norm would never move"), share=_between(share, "share"))
 
     def weights(self, squares: Mapping[nn.Parameter, Tensor]) -> Mapping[nn.Parameter, Tensor]:
+        """Weigh units by the rule."""
         return Flat(self.norm).weights(squares)
 
     def moved(self, share_below: float) -> Adaptive:
         """The rule of the next step, after a noisy share of units was seen below the norm."""
-        import math
-
         factor = math.exp(-float(self.rate) * (min(max(share_below, 0.0), 1.0) - float(self.quantile)))
         norm = Fraction(float(self.norm) * factor).limit_denominator(1 << 40)
         return Adaptive(max(norm, Fraction(1, 1 << 30)), quantile=self.quantile, rate=self.rate, share=self.share)

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from discreet.engines.bounded_rows import BoundedRows
 from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 from discreet.methods.learning.tabular.features import Feature, Features
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
     from torch import Tensor
+
+    from discreet.engines.bounded_rows import BoundedRows
 
 __all__ = ["Examples"]
 
@@ -42,17 +41,16 @@ class Examples:
     @property
     def rows(self) -> int:
         """The most examples of one unit."""
-        return self.places.shape[1]
+        return int(self.places.shape[1])
 
     @property
     def units(self) -> int:
         """How many units there are: private under add/remove."""
-        return self.places.shape[0]
+        return int(self.places.shape[0])
 
     @staticmethod
     def of(data: object, *, units: object = None, rows: int = 1) -> Examples:
-        """Read a tuple of tensors or arrays (inputs and target), or a map-style data set; each example is a unit, or
-        `units` says whose it is."""
+        """Read inputs and target, or a map-style data set; each example is a unit, or `units` says whose it is."""
         if isinstance(data, torch.utils.data.DataLoader):
             msg = (
                 "data is a DataLoader; it cuts an epoch into batches, and what DP-SGD promises rests on random ones. "
@@ -75,12 +73,12 @@ class Examples:
 
     @staticmethod
     def of_rows(rows: BoundedRows, target: str, features: Features) -> Examples:
-        """Read rows that a database lent: features as vectors, the target as a number or as the place of its key.
+        """Read rows that a database lent: features between -1 and 1, keys as a 1 among zeros; the target as a number or as the place of its key.
 
         A row whose target is missing, or is none of the keys, is left out.
         """
         aim = Feature.of(target, rows.schema[target])
-        values = torch.from_numpy(features.matrix(rows)).float()
+        values = torch.from_numpy(features.matrix(rows)[:, 1:]).float()  # networks have intercepts of their own
         cells, missing = rows.columns[target], rows.missing[target]
         if aim.keys is None:
             kept, goal = ~missing, torch.from_numpy(cells.astype(np.float32))[:, None]

@@ -46,7 +46,7 @@ class _Linear:
     """y = W x + b."""
 
     def terms(self, tape: Tape, module: nn.Linear, went: Tensor, came: Tensor) -> Terms:
-        return self.products(tape, (module.weight, module.bias), went, came)
+        return self.products(tape, (module.weight, module.bias), went, came)  # type: ignore[arg-type]
 
     def products(
         self, tape: Tape, owned: tuple[nn.Parameter, nn.Parameter | None], went: Tensor, came: Tensor
@@ -91,7 +91,8 @@ class _Embedding:
         places = went.reshape(went.shape[0] // tape.rows, -1)
         if module.padding_idx is not None:
             places = torch.where(places == module.padding_idx, -1, places)
-        return [(module.weight, Lookup(places, in_units(came, tape.rows, module.embedding_dim), module.num_embeddings))]
+        weight: Any = module.weight
+        return [(weight, Lookup(places, in_units(came, tape.rows, module.embedding_dim), module.num_embeddings))]
 
 
 class _Normalization:
@@ -144,16 +145,15 @@ def require_layers(model: nn.Module) -> None:
     >>> require_layers(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
     Traceback (most recent call last):
     ...
-    discreet.errors.ParameterError: layer 1 (BatchNorm1d) mixes the examples of a batch, so none of them has a gradient \
-of its own. Put GroupNorm in its place: without_batch_norm(model) does.
+    discreet.errors.ParameterError: layer 1 (BatchNorm1d) mixes the examples of a batch: ...
     """
     for name, module in model.named_modules():
         told = f"layer {name or 'of the model'} ({type(module).__name__})"
         tracked = getattr(module, "track_running_stats", False)
         if isinstance(module, _MIXING) or tracked:
             msg = (
-                f"{told} mixes the examples of a batch, so none of them has a gradient of its own. Put GroupNorm in its "
-                "place: without_batch_norm(model) does."
+                f"{told} mixes the examples of a batch: none of them has a gradient of its own. Put GroupNorm in its "
+                "place; without_batch_norm(model) does."
             )
             raise ParameterError(msg)
         if isinstance(module, nn.Embedding) and (module.max_norm or module.scale_grad_by_freq or module.sparse):
@@ -175,8 +175,8 @@ def replay(module: nn.Module, owned: Mapping[str, nn.Parameter], went: Tensor, c
     values = {name: parameter.detach() for name, parameter in owned.items()}
 
     def of_one(row: Tensor, back: Tensor) -> Mapping[str, Tensor]:
-        _, pull = torch.func.vjp(lambda held: torch.func.functional_call(module, held, (row[None],))[0], values)
-        gradients: Mapping[str, Tensor] = pull(back)[0]
+        back_to: Any = torch.func.vjp(lambda held: torch.func.functional_call(module, held, (row[None],))[0], values)
+        gradients: Mapping[str, Tensor] = back_to[1](back)[0]
         return gradients
 
     singles: Mapping[str, Tensor] = torch.func.vmap(of_one)(went, came)

@@ -13,11 +13,11 @@ __all__ = ["PrivateAdam"]
 
 
 class PrivateAdam(torch.optim.Optimizer):
-    r"""Adam whose second moment is that of the gradient without the noise (Tang, Shpilevskiy & Lécuyer 2024,
-    arXiv:2312.14334: DP-AdamBC).
+    r"""Adam whose second moment is that of the gradient without the noise.
 
-    With noise of variance $\phi$ the mean of squares is too large by $\phi$; $\max(\hat v - \phi, \text{least})$ takes its
-    place. `PrivateTrainer` writes $\phi$ into `noise_variance` at each step; all this is post-processing.
+    Tang, Shpilevskiy & Lécuyer 2024 (arXiv:2312.14334: DP-AdamBC). With noise of variance $\phi$ the mean of squares
+    is too large by $\phi$; $\max(\hat v - \phi, \text{least})$ takes its place. `PrivateTrainer` writes $\phi$ into
+    `noise_variance` at each step; all this is post-processing.
 
     >>> weight = torch.nn.Parameter(torch.ones(1))
     >>> optimizer = PrivateAdam([weight], lr=0.1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -13,7 +13,7 @@ from discreet.exact import shown
 from discreet.mechanisms.prefix import read_factorization
 from discreet.mechanisms.promise import register
 from discreet.mechanisms.words import promise_in_words
-from discreet.methods.learning.deep.clipping import read_clipping
+from discreet.methods.learning.deep.clipping import Automatic, read_clipping
 from discreet.privacy import FixedSize, NeighborRelation, Poisson, curves
 from discreet.privacy.composition.compare import compare
 from discreet.privacy.costs import amount_from_json
@@ -65,7 +65,7 @@ class DeepTraining:
     steps: int
     rate: Fraction
     sampling: str = "poisson"
-    clipping: Clipping = read_clipping(1)
+    clipping: Clipping = field(default_factory=Automatic)
     rows_per_unit: int = 1
     factorization: Factorization | None = None
 
@@ -114,8 +114,7 @@ class DeepTraining:
         if self.sampling == "cyclic":
             return (
                 clipped,
-                "A unit moves the encoding of all its visits by so much in L2, and gets Gaussian noise in proportion. "
-                "(Denisov et al. 2022, arXiv:2202.08312, Theorem 2.1)",
+                "All visits of a unit move the encoding by so much in L2. (Denisov et al. 2022, arXiv:2202.08312)",
             )
         source = {
             "poisson": "Abadi et al. 2016, arXiv:1607.00133; Zhu, Dong & Wang 2022, arXiv:2106.08567",

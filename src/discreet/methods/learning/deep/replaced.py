@@ -62,7 +62,7 @@ def _sliced(module: nn.MultiheadAttention, tape: Tape, went: Tensor, rows: slice
     return output
 
 
-def _attention(  # noqa: PLR0913 - torch's own signature
+def _attention(  # noqa: PLR0913, PLR0917 - torch's own signature
     module: nn.MultiheadAttention,
     tape: Tape,
     query: Tensor,
@@ -133,18 +133,19 @@ def _recurrent(module: Any, tape: Tape, went: Any, first: Any = None) -> Any:  #
     packed = not isinstance(went, torch.Tensor)
     if packed or went.dim() != 3 or not module.batch_first or getattr(module, "proj_size", 0):
         name = tape.names[module]
-        msg = f"layer {name}: a {type(module).__name__} needs batch_first=True, a plain tensor of three dimensions, no proj_size."
+        kind = type(module).__name__
+        msg = f"layer {name}: a {kind} needs batch_first=True, a plain tensor of three dimensions, no proj_size."
         raise ParameterError(msg)
     cell, parts = _cell(module)
     ways = 2 if module.bidirectional else 1
     shape = (module.num_layers * ways, went.shape[0], module.hidden_size)
     given = (first,) if isinstance(first, torch.Tensor) else first
-    start = given or tuple(torch.zeros(shape, dtype=went.dtype) for _ in range(parts))
+    start: Any = given or tuple(torch.zeros(shape, dtype=went.dtype) for _ in range(parts))
     last: list[Sequence[Tensor]] = []
     for layer in range(module.num_layers):
         outputs = []
         for way in range(ways):
-            state = tuple(part[layer * ways + way] for part in start)
+            state: Sequence[Tensor] = tuple(part[layer * ways + way] for part in start)
             steps, state = _direction(module, tape, went, cell, (layer, way), state)
             outputs.append(steps)
             last.append(state)

@@ -25,14 +25,14 @@ __all__ = ["Correlated", "Independent"]
 
 _WIDER = 1 + Fraction(1, 1 << 10)
 """Noise is so much wider than promised, which makes up for snapping gradients to the grid."""
-_FINE = 1 << 20
+_WIDEST = 1 << 39
 
 
 class Independent:
-    """Fresh Gaussian noise at each step.
+    r"""Fresh Gaussian noise at each step.
 
     A rule that adapts pays for its noisy count within each step, in squares of multipliers: of $z^{-2}$ the count has
-    the share s, so its multiplier is $z / \\sqrt s$ for a sensitivity of 1/2, and that of gradients $z / \\sqrt{1 - s}$.
+    the share s, so its multiplier is $z / \sqrt s$ for a sensitivity of 1/2, that of gradients $z / \sqrt{1 - s}$.
 
     >>> Independent.__name__
     'Independent'
@@ -84,8 +84,9 @@ class Independent:
 class Correlated:
     """Noise that later steps take back in part: the difference of two noisy running sums.
 
-    Sums of gradients are rounded to steps of norm / 2**20, which moves them by at most sqrt(d)/2 steps for either
-    neighbor; the factorization bounds how far the encoding of all of a unit's visits moves.
+    Sums of gradients are rounded to steps of the norm / 2**b, which moves them by at most sqrt(d)/2 steps for either
+    neighbor; the factorization bounds how far the encoding of all of a unit's visits moves. b is the largest, up to 20,
+    at which the noise still fits the lattice of the encoding.
 
     >>> Correlated.__name__
     'Correlated'
@@ -94,15 +95,18 @@ class Correlated:
     def __init__(self, promise: DeepTraining, dimensions: int, events: int, separation: int) -> None:
         assert promise.factorization is not None  # noqa: S101 - by the trainer
         self._run = promise.factorization.start(dimensions)
-        self._step = promise.clipping.norm / _FINE
-        moved = promise.factorization.moved(
-            _FINE + sqrt_upper(Fraction(dimensions)),
-            Norm.L2,
-            events=events,
-            separation=separation,
-            dimension=dimensions,
-        )
-        self._sigma = promise.multiplier * moved
+        far = sqrt_upper(Fraction(dimensions))
+        for power in range(20, 9, -1):
+            moved = promise.factorization.moved(
+                (1 << power) + far, Norm.L2, events=events, separation=separation, dimension=dimensions
+            )
+            self._sigma = promise.multiplier * moved
+            if self._sigma < _WIDEST:
+                break
+        else:
+            msg = "the noise is too wide for this factorization; take a shorter horizon, or a larger epsilon."
+            raise ParameterError(msg)
+        self._step = promise.clipping.norm / (1 << power)
         self._reach = promise.factorization.reach
         self._last = np.zeros(dimensions)
 

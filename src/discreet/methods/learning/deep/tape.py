@@ -1,7 +1,7 @@
 """What a forward pass leaves behind: for each use of a parameter, what went in, and where the gradient will come back.
 
-Layers are not wrapped and nothing is renamed: for one pass, hooks keep what went into each leaf layer. One backward pass
-then gives the gradients of the layers' outputs, not those of parameters.
+Layers are not wrapped and nothing is renamed: for one pass, hooks keep what went into each leaf layer. One pass
+backward then gives the gradients of the layers' outputs, not those of parameters.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Tape:
         """Keep one use; outputs that no gradient reaches are of no parameter that is trained."""
         if output.requires_grad:
             edge = torch.autograd.graph.get_gradient_edge(output)
-            self._uses.append(Use(self.names.get(module, type(module).__name__), edge, terms, went, went._version))
+            self._uses.append(Use(self.names.get(module, type(module).__name__), edge, terms, went, went._version))  # noqa: SLF001 - torch has no other
 
     def opaque(self, module: nn.Module) -> None:
         """Note that the uses inside a module are not counted one by one."""
         self._opaque.update(module.parameters())
 
-    def linear(self, module: nn.Module, went: Tensor, weight: nn.Parameter, bias: nn.Parameter | None) -> Tensor:
+    def linear(self, module: nn.Module, went: Tensor, weight: Any, bias: Any) -> Tensor:  # noqa: ANN401 - parameters
         """Multiply by a matrix, on the tape: for layers that are made of several products."""
         output = nn.functional.linear(went, weight, bias)
         kept = went.detach()
@@ -97,7 +97,7 @@ class Tape:
                     "gradients need the examples in the first dimension of every layer (batch_first=True)."
                 )
                 raise ParameterError(msg)
-            if use.went._version != use.version:
+            if use.went._version != use.version:  # noqa: SLF001 - as above
                 msg = f"layer {use.name}: what went in was changed in place afterwards; use the form that makes a copy."
                 raise ParameterError(msg)
             for parameter, term in use.terms(gradient):

@@ -66,17 +66,20 @@ class Single(Term):
         self._values = values
 
     def singles(self) -> Tensor:
+        """The gradient of each unit."""
         return self._values
 
     def weighted(self, weights: Tensor) -> Tensor:
+        """The weighted sum."""
         return torch.tensordot(weights, self._values, dims=1)
 
     def without(self, broken: Tensor) -> Term:
+        """Zeros for broken units."""
         return Single(_kept(self._values, broken))
 
 
 class Moved(Term):
-    """A shift (`scale` is None) or a scale of each coordinate: the sum over places of what came back, times what went in.
+    """A shift (`scale` is None) or a scale of each coordinate: the sum over places of what came back, times `scale`.
 
     Both are of shape (units, places, coordinates).
 
@@ -89,20 +92,23 @@ class Moved(Term):
         self._shape = tuple(shape)
 
     def singles(self) -> Tensor:
+        """The gradient of each unit."""
         return self._sums.reshape(-1, *self._shape)
 
     def weighted(self, weights: Tensor) -> Tensor:
+        """The weighted sum."""
         return (weights @ self._sums).reshape(self._shape)
 
     def without(self, broken: Tensor) -> Term:
+        """Zeros for broken units."""
         return Single(_kept(self.singles(), broken))
 
 
 class Product(Term):
     """A matrix: the sum over places of (what came back) (what went in)^T, both of shape (units, places, width).
 
-    The length of a unit's gradient is |a| |g| for one place. For more it is taken from the T x T products of places with
-    each other, sum_{s,t} <a_s, a_t> <g_s, g_t>, or from the matrix itself, whichever is smaller.
+    The length of a unit's gradient is |a| |g| for one place. For more it is taken from the products of places with each
+    other, sum_{s,t} <a_s, a_t> <g_s, g_t>, or from the matrix itself, whichever is smaller.
 
     >>> went, came = torch.tensor([[[3.0], [1.0]]]), torch.tensor([[[1.0], [2.0]]])
     >>> Product(went, came).squares().tolist(), Product(went, came).weighted(torch.tensor([2.0])).tolist()
@@ -114,9 +120,11 @@ class Product(Term):
         self.came = came
 
     def singles(self) -> Tensor:
+        """The gradient of each unit."""
         return self.came.transpose(1, 2) @ self.went
 
     def squares(self) -> Tensor:
+        """The squared length of each."""
         places, inner, outer = self.went.shape[1], self.went.shape[2], self.came.shape[2]
         if places == 1:
             return self.went.square().sum((1, 2)) * self.came.square().sum((1, 2))
@@ -126,15 +134,17 @@ class Product(Term):
         return _squares(self.singles())
 
     def weighted(self, weights: Tensor) -> Tensor:
+        """The weighted sum."""
         came = self.came * weights[:, None, None]
         return came.flatten(0, 1).T @ self.went.flatten(0, 1)
 
     def without(self, broken: Tensor) -> Term:
+        """Zeros for broken units."""
         return Product(_kept(self.went, broken), _kept(self.came, broken))
 
 
 class Convolved(Term):
-    """The kernel of a convolution: products as `Product`'s of windows, and a sum by the convolution's own backward pass.
+    """The kernel of a convolution: products of windows, and a sum by the convolution's own backward pass.
 
     `rows` rows of the batch belong to one unit; `how` is stride, padding, dilation, groups, after any padding that was
     done by hand.
@@ -176,14 +186,17 @@ class Convolved(Term):
         return pair[0], pair[1]
 
     def singles(self) -> Tensor:
+        """The gradient of each unit."""
         went, came = self._pairs()
         return Product(went, came).singles().reshape(-1, *self._kernel.shape)
 
     def squares(self) -> Tensor:
+        """The squared length of each."""
         went, came = self._pairs()
         return Product(went, came).squares().reshape(-1, self._how[3]).sum(1)
 
     def weighted(self, weights: Tensor) -> Tensor:
+        """The weighted sum."""
         stride, padding, dilation, groups = self._how
         shape = (-1, *[1] * (self._came.dim() - 1))
         came = self._came * weights.repeat_interleave(self._rows).reshape(shape)
@@ -193,6 +206,7 @@ class Convolved(Term):
         return kernel
 
     def without(self, broken: Tensor) -> Term:
+        """Zeros for broken units."""
         rows = broken.repeat_interleave(self._rows)
         return Convolved(_kept(self._went, rows), _kept(self._came, rows), self._kernel, self._rows, self._how)
 
@@ -213,11 +227,13 @@ class Lookup(Term):
         self._count = count
 
     def singles(self) -> Tensor:
+        """The gradient of each unit."""
         units, _, width = self._came.shape
         table = torch.zeros(units, self._count, width, dtype=self._came.dtype)
         return table.scatter_add_(1, self._places[..., None].expand_as(self._came), self._came)
 
     def squares(self) -> Tensor:
+        """The squared length of each."""
         units, _, width = self._came.shape
         keys = (torch.arange(units)[:, None] * self._count + self._places).flatten()
         rows, place = keys.unique(return_inverse=True)
@@ -227,10 +243,12 @@ class Lookup(Term):
         return squares.index_add_(0, rows // self._count, sums.square().sum(1))
 
     def weighted(self, weights: Tensor) -> Tensor:
+        """The weighted sum."""
         table = torch.zeros(self._count, self._came.shape[2], dtype=self._came.dtype)
         return table.index_add_(0, self._places.flatten(), (self._came * weights[:, None, None]).flatten(0, 1))
 
     def without(self, broken: Tensor) -> Term:
+        """Zeros for broken units."""
         return Lookup(self._places, _kept(self._came, broken), self._count)
 
 

@@ -19,7 +19,6 @@ from discreet.ledgers import Entry, Session
 from discreet.ledgers.charging import charged
 from discreet.ledgers.pricing import price
 from discreet.mechanisms.inputs.parameters import read_optional_delta, read_positive
-from discreet.mechanisms.prefix.factorization import Factorization
 from discreet.mechanisms.release import Release
 from discreet.methods.learning.deep.clipping import Adaptive, read_clipping
 from discreet.methods.learning.deep.examples import Examples
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from discreet.exact import Number
     from discreet.ledgers import Ledger
+    from discreet.mechanisms.prefix.factorization import Factorization
     from discreet.privacy import Curve
 
 __all__ = ["PrivateTrainer"]
@@ -62,7 +62,7 @@ class PrivateTrainer:
     - `clipping`: a norm, or `Flat`, `PerLayer`, `Automatic` (the default), `Adaptive`.
     - `sampling`: "poisson"; "fixed_size", for change-one, where the number of units is public; "cyclic" with
       `factorization=`, noise that later steps take back (DP-FTRL), for data that cannot be sampled.
-    - `units` says whose each example is, of at most `rows_per_unit`; a unit is sampled and clipped with all its examples.
+    - `units` says whose each example is, of at most `rows_per_unit`; a unit is sampled and clipped with all of them.
     - `ledger`: the whole price is reserved before the first step; the run is a session under `name`, which goes on
       where it was after a crash, with the same samples and the same noise.
     - `at_once`: so many units are computed at a time, whatever the batch.
@@ -70,9 +70,9 @@ class PrivateTrainer:
     >>> model = torch.nn.Linear(2, 2)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     >>> data = (torch.randn(64, 2), torch.randint(2, (64,)))
-    >>> trainer = PrivateTrainer(
-    ...     model, optimizer, torch.nn.CrossEntropyLoss(), data, epsilon=8, delta=1e-5, epochs=2, batch=16, population=64
-    ... )
+    >>> price = {"epsilon": 8, "delta": 1e-5, "population": 64}
+    >>> loss = torch.nn.CrossEntropyLoss()
+    >>> trainer = PrivateTrainer(model, optimizer, loss, data, epochs=2, batch=16, **price)
     >>> release = trainer.train()
     >>> release.mechanism.promise, release.value["steps"]
     ('ε = 8, δ = 1e-05', 8)
@@ -110,7 +110,8 @@ class PrivateTrainer:
         self._at_once = integer(at_once, name="at_once", least=1)
         self._keep_every = integer(keep_every, name="keep_every", least=1)
         self._bits = bits
-        self._loan, self._target = (data, target) if isinstance(data, Loan) else (None, None)
+        self._loan: Loan | None = data if isinstance(data, Loan) else None
+        self._target = target
         if self._loan is None:
             if target is not None:
                 msg = "target names a column of a loan; give tensors as (inputs, target)."
