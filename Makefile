@@ -44,6 +44,11 @@ $(VENV)/.tools: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(VENV)/.package
 
+# An extra whose tests skip without it: the CPU build, which a plain `torch` is not everywhere.
+$(VENV)/.torch: | $(VENV)/.tools
+	$(INSTALL) 'torch==2.13.0'
+	@touch $@
+
 demo: $(VENV)/.package
 	@$(BIN)/discreet demo
 

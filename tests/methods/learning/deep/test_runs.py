@@ -161,14 +161,15 @@ def one_step(present: bool, bits: Any) -> float:  # noqa: ANN401, FBT001 - a sou
     return float(model.weight.grad)
 
 
+@pytest.mark.slow
 def test_a_canary_does_not_refute_a_step_and_refutes_half_the_noise(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = p.gaussian(1)
-    right = [canary(one_step, 1500, present, seed + present) for present in (False, True)]
-    held: dict[str, Any] = {"claim": claim, "delta": "0.01", "draws": 1500, "confidence": FALSE_ALARM}
+    right = [canary(one_step, 1000, present, seed + present) for present in (False, True)]
+    held: dict[str, Any] = {"claim": claim, "delta": "0.01", "draws": 1000, "confidence": FALSE_ALARM}
     assert not audit(lambda *_: right[0], lambda *_: right[1], **held).refuted
     made = gradients.mechanism_of
     monkeypatch.setattr(gradients, "mechanism_of", lambda model, norm, sigma: made(model, norm, Fraction(sigma) / 3))
-    wrong = [canary(one_step, 1500, present, seed + present) for present in (False, True)]
+    wrong = [canary(one_step, 1000, present, seed + present) for present in (False, True)]
     assert audit(lambda *_: wrong[0], lambda *_: wrong[1], **held).refuted
 
 

@@ -73,7 +73,9 @@ class Examples:
 
     @staticmethod
     def of_rows(rows: BoundedRows, target: str, features: Features) -> Examples:
-        """Read rows that a database lent: features between -1 and 1, keys as a 1 among zeros; the target as a number or as the place of its key.
+        """Read rows that a database lent: features between -1 and 1, keys as a 1 among zeros.
+
+        The target is a number, or the place of its key.
 
         A row whose target is missing, or is none of the keys, is left out.
         """

@@ -37,6 +37,9 @@ class ClippedSum:
     """The sum of clipped gradients of a batch, without noise yet: private.
 
     `below` counts the units whose gradient was not shortened, `units` all of them; both private, too.
+
+    >>> ClippedSum((torch.ones(1),), 1, 1) + ClippedSum((torch.ones(1),), 0, 1)
+    ClippedSum(…)
     """
 
     parts: tuple[Tensor, ...]

@@ -11,14 +11,14 @@ import torch
 from torch import nn
 
 from discreet.errors import ParameterError
-from discreet.methods.learning.deep.terms import Convolved, Lookup, Moved, Product, Term
+from discreet.methods.learning.deep.terms import Convolved, Lookup, Moved, Product, Term, in_units, precise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from torch import Tensor
 
-    from discreet.methods.learning.deep.tape import Tape, Terms
+    from discreet.methods.learning.deep.terms import Terms
 
 __all__ = ["RULES", "replay", "require_layers"]
 
@@ -29,32 +29,21 @@ _RANDOM = (nn.modules.dropout._DropoutNd,)  # noqa: SLF001 - as above
 class Rule(Protocol):
     """What makes terms of one use of a layer."""
 
-    def terms(self, tape: Tape, module: Any, went: Tensor, came: Tensor) -> Terms:  # noqa: ANN401 - of its own class
+    def terms(self, rows: int, module: Any, went: Tensor, came: Tensor) -> Terms:  # noqa: ANN401 - of its own class
         """Give the terms of each parameter."""
-
-
-def in_units(values: Tensor, rows: int, width: int) -> Tensor:
-    """Bring (rows, places..., width) into (units, places, width), in full precision."""
-    return values.reshape(values.shape[0] // rows, -1, width).to(_precise(values.dtype))
-
-
-def _precise(kind: torch.dtype) -> torch.dtype:
-    return kind if kind in {torch.float32, torch.float64} else torch.float32
 
 
 class _Linear:
     """y = W x + b."""
 
-    def terms(self, tape: Tape, module: nn.Linear, went: Tensor, came: Tensor) -> Terms:
-        return self.products(tape, (module.weight, module.bias), went, came)  # type: ignore[arg-type]
+    def terms(self, rows: int, module: nn.Linear, went: Tensor, came: Tensor) -> Terms:
+        return self.products(rows, (module.weight, module.bias), went, came)  # type: ignore[arg-type]
 
-    def products(
-        self, tape: Tape, owned: tuple[nn.Parameter, nn.Parameter | None], went: Tensor, came: Tensor
-    ) -> Terms:
+    def products(self, rows: int, owned: tuple[nn.Parameter, nn.Parameter | None], went: Tensor, came: Tensor) -> Terms:
         """Give the terms of a matrix and a shift."""
         weight, bias = owned
-        back = in_units(came, tape.rows, weight.shape[0])
-        terms: Terms = [(weight, Product(in_units(went, tape.rows, weight.shape[1]), back))]
+        back = in_units(came, rows, weight.shape[0])
+        terms: Terms = [(weight, Product(in_units(went, rows, weight.shape[1]), back))]
         if bias is not None:
             terms.append((bias, Moved(back, None, bias.shape)))
         return terms
@@ -63,7 +52,7 @@ class _Linear:
 class _Convolution:
     """Convolutions in one, two and three dimensions, in groups, dilated, padded in whichever way."""
 
-    def terms(self, tape: Tape, module: Any, went: Tensor, came: Tensor) -> Terms:  # noqa: ANN401 - three classes
+    def terms(self, rows: int, module: Any, went: Tensor, came: Tensor) -> Terms:  # noqa: ANN401 - three classes
         sides = len(module.kernel_size)
         edges = module._reversed_padding_repeated_twice  # noqa: SLF001 - as its own forward does
         padding = (0,) * sides
@@ -74,49 +63,49 @@ class _Convolution:
         else:
             padding = module.padding
         how = (module.stride, padding, module.dilation, module.groups)
-        kind = _precise(came.dtype)
+        kind = precise(came.dtype)
         back = came.to(kind)
-        kernel: Term = Convolved(went.to(kind), back, module.weight.detach().to(kind), tape.rows, how)
+        kernel: Term = Convolved(went.to(kind), back, module.weight.detach().to(kind), rows, how)
         terms: Terms = [(module.weight, kernel)]
         if module.bias is not None:
             channels = module.out_channels
-            terms.append((module.bias, Moved(in_units(back.movedim(1, -1), tape.rows, channels), None, (channels,))))
+            terms.append((module.bias, Moved(in_units(back.movedim(1, -1), rows, channels), None, (channels,))))
         return terms
 
 
 class _Embedding:
     """Rows of a table."""
 
-    def terms(self, tape: Tape, module: nn.Embedding, went: Tensor, came: Tensor) -> Terms:
-        places = went.reshape(went.shape[0] // tape.rows, -1)
+    def terms(self, rows: int, module: nn.Embedding, went: Tensor, came: Tensor) -> Terms:
+        places = went.reshape(went.shape[0] // rows, -1)
         if module.padding_idx is not None:
             places = torch.where(places == module.padding_idx, -1, places)
         weight: Any = module.weight
-        return [(weight, Lookup(places, in_units(came, tape.rows, module.embedding_dim), module.num_embeddings))]
+        return [(weight, Lookup(places, in_units(came, rows, module.embedding_dim), module.num_embeddings))]
 
 
 class _Normalization:
     """LayerNorm, RMSNorm: what is scaled and shifted is computed again without scale and shift."""
 
-    def terms(self, tape: Tape, module: Any, went: Tensor, came: Tensor) -> Terms:  # noqa: ANN401 - two classes
+    def terms(self, rows: int, module: Any, went: Tensor, came: Tensor) -> Terms:  # noqa: ANN401 - two classes
         shape = tuple(module.normalized_shape)
         if isinstance(module, nn.LayerNorm):
             plain = nn.functional.layer_norm(went, shape, eps=module.eps)
         else:
             plain = nn.functional.rms_norm(went, shape, eps=module.eps)
         width = torch.Size(shape).numel()
-        back, scale = in_units(came, tape.rows, width), in_units(plain, tape.rows, width)
+        back, scale = in_units(came, rows, width), in_units(plain, rows, width)
         return _scaled(module, back, scale, shape)
 
 
 class _Channels:
     """GroupNorm, InstanceNorm: one scale and one shift for each channel."""
 
-    def terms(self, tape: Tape, module: Any, went: Tensor, came: Tensor) -> Terms:  # noqa: ANN401 - several classes
+    def terms(self, rows: int, module: Any, went: Tensor, came: Tensor) -> Terms:  # noqa: ANN401 - several classes
         channels = went.shape[1]
         groups = module.num_groups if isinstance(module, nn.GroupNorm) else channels
         plain = nn.functional.group_norm(went, groups, eps=module.eps)
-        back, scale = (in_units(values.movedim(1, -1), tape.rows, channels) for values in (came, plain))
+        back, scale = (in_units(values.movedim(1, -1), rows, channels) for values in (came, plain))
         return _scaled(module, back, scale, (channels,))
 
 

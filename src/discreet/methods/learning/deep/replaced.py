@@ -6,25 +6,39 @@ They compute what torch's own do, from the same parameters under the same names;
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
 
 from discreet.errors import ParameterError
-from discreet.methods.learning.deep.terms import Product
+from discreet.methods.learning.deep.terms import Moved, Product, in_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from torch import Tensor
 
-    from discreet.methods.learning.deep.tape import Tape
-
-__all__ = ["REPLACED"]
+    from discreet.methods.learning.deep.terms import Terms
 
 
-def _projected(module: nn.MultiheadAttention, tape: Tape, given: Sequence[Tensor]) -> list[Tensor]:
+__all__ = ["REPLACED", "Recorder"]
+
+
+class Recorder(Protocol):
+    """What keeps the products of a pass: a tape."""
+
+    rows: int
+    names: Mapping[nn.Module, str]
+
+    def use(self, module: nn.Module, went: Tensor, output: Tensor, terms: Callable[[Tensor], Terms]) -> None:
+        """Keep one use of a layer."""
+
+    def linear(self, module: nn.Module, went: Tensor, weight: Any, bias: Any) -> Tensor:  # noqa: ANN401 - parameters
+        """Multiply by a matrix, and keep that."""
+
+
+def _projected(module: nn.MultiheadAttention, tape: Recorder, given: Sequence[Tensor]) -> list[Tensor]:
     """Query, key and value, each through its part of the projection."""
     if module._qkv_same_embed_dim:  # noqa: SLF001 - as its own forward asks
         weight, bias = module.in_proj_weight, module.in_proj_bias
@@ -42,11 +56,8 @@ def _projected(module: nn.MultiheadAttention, tape: Tape, given: Sequence[Tensor
     raise ParameterError(msg)
 
 
-def _sliced(module: nn.MultiheadAttention, tape: Tape, went: Tensor, rows: slice) -> Tensor:
+def _sliced(module: nn.MultiheadAttention, tape: Recorder, went: Tensor, rows: slice) -> Tensor:
     """One part of a projection whose matrix holds three; what comes back is 0 for the other two."""
-    from discreet.methods.learning.deep.layers import in_units
-    from discreet.methods.learning.deep.terms import Moved
-
     weight, bias = module.in_proj_weight, module.in_proj_bias
     output = nn.functional.linear(went, weight[rows], None if bias is None else bias[rows])
     kept, width = went.detach(), weight.shape[0]
@@ -64,7 +75,7 @@ def _sliced(module: nn.MultiheadAttention, tape: Tape, went: Tensor, rows: slice
 
 def _attention(  # noqa: PLR0913, PLR0917 - torch's own signature
     module: nn.MultiheadAttention,
-    tape: Tape,
+    tape: Recorder,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -128,7 +139,7 @@ def _cell(module: nn.RNNBase) -> tuple[Callable[..., Any], int]:
     return partial(_tanh_cell, torch.tanh if module.nonlinearity == "tanh" else torch.relu), 1
 
 
-def _recurrent(module: Any, tape: Tape, went: Any, first: Any = None) -> Any:  # noqa: ANN401 - as torch's own
+def _recurrent(module: Any, tape: Recorder, went: Any, first: Any = None) -> Any:  # noqa: ANN401 - as torch's own
     """Run an RNN, a GRU or an LSTM step by step."""
     packed = not isinstance(went, torch.Tensor)
     if packed or went.dim() != 3 or not module.batch_first or getattr(module, "proj_size", 0):
@@ -158,7 +169,7 @@ def _recurrent(module: Any, tape: Tape, went: Any, first: Any = None) -> Any:  #
 
 def _direction(  # noqa: PLR0913, PLR0917 - each is a thing of its own
     module: Any,  # noqa: ANN401 - any recurrent network
-    tape: Tape,
+    tape: Recorder,
     went: Tensor,
     cell: Callable[..., Any],
     place: tuple[int, int],

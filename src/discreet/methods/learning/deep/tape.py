@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.autograd.graph import GradientEdge
 
-    Terms = list[tuple[nn.Parameter, Term]]
+    from discreet.methods.learning.deep.terms import Terms
 
 __all__ = ["Tape", "recorded"]
 
@@ -77,7 +77,7 @@ class Tape:
         """Multiply by a matrix, on the tape: for layers that are made of several products."""
         output = nn.functional.linear(went, weight, bias)
         kept = went.detach()
-        self.use(module, kept, output, lambda came: RULES[nn.Linear].products(self, (weight, bias), kept, came))
+        self.use(module, kept, output, lambda came: RULES[nn.Linear].products(self.rows, (weight, bias), kept, came))
         return output
 
     def backward(self, losses: Tensor) -> dict[nn.Parameter, Term]:
@@ -195,7 +195,7 @@ def _hook(tape: Tape) -> Callable[..., None]:
             raise ParameterError(msg)
         went = given[0].detach()
         if rule is not None:
-            tape.use(module, went, output, lambda came: rule.terms(tape, module, went, came))
+            tape.use(module, went, output, lambda came: rule.terms(tape.rows, module, went, came))
             return
         tape.opaque(module)
         tape.use(module, went, output, lambda came: _by_vmap(tape, module, went, came))

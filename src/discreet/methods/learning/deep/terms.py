@@ -9,16 +9,38 @@ Tramèr, Liang & Hashimoto 2022, arXiv:2110.05679).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
+from torch import nn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor
 
-__all__ = ["Convolved", "Lookup", "Moved", "Product", "Single", "Term", "combined"]
+__all__ = ["Convolved", "Lookup", "Moved", "Product", "Single", "Term", "Terms", "combined", "in_units", "precise"]
+
+Terms: TypeAlias = "list[tuple[nn.Parameter, Term]]"
+"""The parts of the gradients of some parameters."""
+
+
+def precise(kind: torch.dtype) -> torch.dtype:
+    """The type in which gradients of this type are added up.
+
+    >>> precise(torch.bfloat16)
+    torch.float32
+    """
+    return kind if kind in {torch.float32, torch.float64} else torch.float32
+
+
+def in_units(values: Tensor, rows: int, width: int) -> Tensor:
+    """Bring (rows, places..., width) into (units, places, width), in full precision.
+
+    >>> in_units(torch.ones(6, 5, 4), 2, 4).shape
+    torch.Size([3, 10, 4])
+    """
+    return values.reshape(values.shape[0] // rows, -1, width).to(precise(values.dtype))
 
 
 class Term(ABC):
