@@ -69,12 +69,12 @@ fuzz: $(VENV)/.tools
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -rP -m fuzz tests/doors tests/plans tests/privacy/test_fuzz.py $(ARGS)
 
 # Those of changed files: make mutants ARGS="--changed origin/main"
-mutants: $(VENV)/.tools
+mutants: $(VENV)/.tools $(VENV)/.torch
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 # Those whose file, test or entry the commits of the last day touched, as far as five minutes reach; which come first
 # depends on the commit.
-mutants-recent: $(VENV)/.tools
+mutants-recent: $(VENV)/.tools $(VENV)/.torch
 	$(BIN)/python -m tests.mutants --recent --minutes 5
 
 lint: $(VENV)/.tools

@@ -206,6 +206,8 @@ def test_noise_is_as_wide_as_promised_whatever_the_clipping(seed: int) -> None:
         wide = 1 if isinstance(clipping, Flat) else 2**0.5
         ratio = made.mechanism(Fraction(1)).sigma / made.mechanism(Fraction(1)).moved / run.promise.multiplier
         assert wide <= float(ratio) < 1.01 * wide
+    one: Any = trainer(sampling="fixed_size", clipping=Flat(1))._noise
+    assert one.mechanism(Fraction(1)).moved >= 2
 
 
 def test_the_norm_follows_the_quantile() -> None:
