@@ -69,6 +69,7 @@ def half_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced = {getattr(noise, name): halved(getattr(noise, name), place) for name, place in PLACES.items()}
     replaced[noise.staircase] = dared(noise.staircase)
     replaced[noise.bernoulli_exp] = dared(noise.bernoulli_exp)
+    replaced[noise.truthful] = dared(noise.truthful)
     joint = sys.modules[JointQuantiles.__module__]  # draws by floats, and makes up for what they are off
     exact = {joint, sys.modules[Joint.__module__]}
     chosen = [
