@@ -18,6 +18,7 @@ from discreet.methods.local import (
     Hadamard,
     LocalHashing,
     OptimizedUnary,
+    Oracle,
     ProjectiveGeometry,
     SubsetSelection,
     Unary,

@@ -165,8 +165,7 @@ def _field(items: int, hashes: int) -> tuple[int, int, int]:
 
 def _bits(items: int, hashes: int) -> int:
     base, equations, places = _field(items, hashes)
-    last: int = base ** (equations * (places + 1)) - 1
-    return last.bit_length()
+    return int((base ** (equations * (places + 1)) - 1).bit_length())
 
 
 @lru_cache(maxsize=64)
