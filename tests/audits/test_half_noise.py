@@ -41,6 +41,7 @@ PLACES = {  # which argument of a sampler is its scale
     "gumbel_race": 1,
     "laplace_race": 1,
     "rounded": 2,
+    "l2_laplace": 0,
 }
 
 

@@ -55,7 +55,7 @@ def off(found: Frequencies, chances: tuple[float, float]) -> NDArray[np.float64]
 
 def test_every_oracle_has_a_case() -> None:
     """Its audit, its written law, and that half the noise turns them red, follow from that."""
-    assert {type(case.mechanism) for case in local.cases() if case.law is not None} == set(KINDS)
+    assert {type(case.mechanism) for case in local.cases() if case.law is not None} >= set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,7 +191,7 @@ def test_consistent_counts_are_no_farther_from_the_truth(seed: int) -> None:
     "how, match",
     [
         ({"items": 1}, "items is 1"),
-        ({"items": 10**13}, "items is"),
+        ({"items": 10**19}, "items is"),
         ({"epsilon": 0}, "epsilon is 0"),
         ({"epsilon": float("nan")}, "epsilon"),
         ({"epsilon": 101}, "epsilon is 101"),

@@ -10,19 +10,33 @@ from __future__ import annotations
 from discreet.methods.local.choosing import frequency_oracle
 from discreet.methods.local.direct import Direct
 from discreet.methods.local.hashing import Hadamard, LocalHashing
-from discreet.methods.local.oracle import Frequencies, Oracle, Reports
+from discreet.methods.local.layers import Found, HeavyHitters, RangeEstimates, Ranges
+from discreet.methods.local.means import LocalMean, Means
+from discreet.methods.local.oracle import Frequencies, Oracle
+from discreet.methods.local.places import PlanarLaplace
 from discreet.methods.local.projective import ProjectiveGeometry
+from discreet.methods.local.purse import Purse
+from discreet.methods.local.randomizer import Randomizer, Reports
 from discreet.methods.local.subset_selection import SubsetSelection
 from discreet.methods.local.unary import OptimizedUnary, Unary
 
 __all__ = [
     "Direct",
+    "Found",
     "Frequencies",
     "Hadamard",
+    "HeavyHitters",
     "LocalHashing",
+    "LocalMean",
+    "Means",
     "OptimizedUnary",
     "Oracle",
+    "PlanarLaplace",
     "ProjectiveGeometry",
+    "Purse",
+    "Randomizer",
+    "RangeEstimates",
+    "Ranges",
     "Reports",
     "SubsetSelection",
     "Unary",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.mechanisms.responses.randomized_response import RandomizedResponse
-from discreet.methods.local.oracle import Oracle, truth_chance
+from discreet.methods.local.oracle import Oracle
+from discreet.methods.local.randomizer import truth_chance
 from discreet.privacy import curves
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from discreet.exact import integer, shown
 from discreet.mechanisms.inputs.parameters import assign
 from discreet.mechanisms.responses.randomized_response import RandomizedResponse
 from discreet.methods.local.linear import digits, is_prime, number, solutions
-from discreet.methods.local.oracle import Oracle, blocks, truth_chance
+from discreet.methods.local.oracle import Oracle
+from discreet.methods.local.randomizer import blocks, truth_chance
 from discreet.noise import uniform_integer
 from discreet.privacy import NeighborRelation
 
@@ -124,6 +125,25 @@ class LocalHashing(Oracle):
             counted += solutions(rows, digits(told, base, equations), base)
         return counted[: self.items]
 
+    def support_of(self, messages: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the same for some items alone, where there are too many to count them all: n steps for each.
+
+        >>> oracle = LocalHashing(9, epsilon=1)
+        >>> sent = oracle.report([1, 5, 8]).messages
+        >>> bool((oracle.support_of(sent, np.arange(9)) == oracle.supported(sent)).all())
+        True
+        """
+        base, equations, places = self._field
+        vectors = digits(items, base, places).astype(np.float64)
+        counted = np.zeros(items.size, dtype=np.int64)
+        for part in blocks(len(messages), equations * max(items.size, places)):
+            matrices, told = np.divmod(messages[part], self.hashes)
+            rows = digits(matrices, base, equations * places).reshape(-1, places).astype(np.float64)
+            hashed = (rows @ vectors.T) % base  # whole numbers below 2**53, so exact
+            solved = hashed.reshape(-1, equations, items.size) == digits(told, base, equations)[:, :, None]
+            counted += solved.all(axis=1).sum(axis=0)
+        return counted
+
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Hadamard(LocalHashing):
@@ -175,4 +195,5 @@ def _best(items: int, epsilon: float) -> int:
     near = min(int(grown) + 2, _MOST_HASHES)
     some = {2, 3, 4, *range(max(2, near - 60), near + 60)}
     fitting = [g for g in some if (g == 4 or is_prime(g)) and _bits(items, g) <= _MOST_BITS] or [2]
-    return min(fitting, key=lambda g: ((g - 1 + grown) ** 2 / (g - 1), g))
+    best: int = min(fitting, key=lambda g: ((g - 1 + grown) ** 2 / (g - 1), g))
+    return best

@@ -14,7 +14,8 @@ from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 from discreet.mechanisms.inputs.parameters import assign
 from discreet.methods.local.linear import digits, is_prime, number, solutions
-from discreet.methods.local.oracle import Oracle, blocks, truth_chance
+from discreet.methods.local.oracle import Oracle
+from discreet.methods.local.randomizer import blocks, truth_chance
 from discreet.noise import truthful, uniform_integer
 from discreet.privacy import NeighborRelation
 

@@ -12,7 +12,8 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact import integer, shown
 from discreet.mechanisms.inputs.parameters import assign
-from discreet.methods.local.oracle import Oracle, blocks, truth_chance
+from discreet.methods.local.oracle import Oracle
+from discreet.methods.local.randomizer import blocks, truth_chance
 from discreet.methods.local.unary import Unary
 from discreet.noise import truthful, uniform_integer
 from discreet.privacy import NeighborRelation

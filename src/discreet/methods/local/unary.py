@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.methods.local.oracle import Oracle, blocks, truth_chance
+from discreet.methods.local.oracle import Oracle
+from discreet.methods.local.randomizer import blocks, truth_chance
 from discreet.noise import bernoulli, truthful
 
 if TYPE_CHECKING:

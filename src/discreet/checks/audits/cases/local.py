@@ -1,4 +1,4 @@
-"""Frequency oracles: two items of a tiny domain, and the law of all messages."""
+"""The local model: two values of a tiny domain, and the law of all messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from discreet.methods.local import (
     Direct,
     Hadamard,
     LocalHashing,
+    LocalMean,
     OptimizedUnary,
+    PlanarLaplace,
     ProjectiveGeometry,
     SubsetSelection,
     Unary,
@@ -22,7 +24,7 @@ from discreet.methods.local import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.methods.local import Oracle
+    from discreet.methods.local import Oracle, Randomizer
     from discreet.noise import BitSource
 
 __all__ = ["cases", "messages"]
@@ -97,6 +99,32 @@ def _points(oracle: ProjectiveGeometry, item: int) -> dict[int, float]:
     return {place: weight / sum(weights) for place, weight in enumerate(weights)}
 
 
+def _leaning(mean: LocalMean, value: int) -> dict[int, float]:
+    """Ends of the bounds: of four steps two messages are near, of one step one; each coordinate is as likely."""
+    near = {1: 1, 4: 2}[mean.steps]
+    first, every = value * mean.steps, mean.steps + near
+    weights = [math.exp(float(mean.epsilon)) if first <= told < first + near else 1.0 for told in range(every)]
+    law = {told: weight / sum(weights) / mean.dimensions for told, weight in enumerate(weights)}
+    return {which * every + told: chance for which in range(mean.dimensions) for told, chance in law.items()}
+
+
+def _column(planar: PlanarLaplace, cell: tuple[int, int]) -> dict[int, float]:
+    """Two cells: the noise passes half a cell with the tail of its marginal, l^2 |x| K_1(l |x|) / pi."""
+    from scipy.integrate import quad
+    from scipy.special import k1
+
+    rate = float(planar.per_cell)
+    beyond = quad(lambda x: rate**2 * x * k1(rate * x) / math.pi, 0.5, 60 / rate)[0]
+    return {cell[0]: 1 - beyond, 1 - cell[0]: beyond}
+
+
+def _values(randomizer: Randomizer, value: Any, count: int, bits: BitSource) -> NDArray[Any]:  # noqa: ANN401
+    """Draw many reports of one value, or one row of coordinates."""
+    size = getattr(randomizer, "dimensions", 2)
+    rows = np.tile(np.asarray(value, dtype=np.float64), (count, size if np.ndim(value) == 0 else 1))
+    return randomizer.report(rows, bits=bits).messages
+
+
 def cases() -> tuple[Case, ...]:
     """Return the pairs."""
     rest: dict[str, Any] = {"draw": messages, "draws": 4_000}
@@ -110,4 +138,8 @@ def cases() -> tuple[Case, ...]:
         Case("sets of two", SubsetSelection(4, epsilon=1, size=2), 0, 3, law=_subsets, **rest),
         Case("a plane of seven points", ProjectiveGeometry(7, epsilon=1, field=2), 0, 6, law=_points, **rest),
         Case("thirteen points", ProjectiveGeometry(13, epsilon=1, field=3), 4, 11, law=_points, **rest),
+        Case("a coin", LocalMean(0, 1, epsilon=1, steps=1), 0, 1, _values, law=_leaning, draws=4_000),
+        Case("four steps", LocalMean(0, 1, epsilon=1, steps=4), 0, 1, _values, law=_leaning, draws=4_000),
+        Case("coordinates", LocalMean(0, 1, epsilon=1, dimensions=2), 0, 1, _values, law=_leaning, draws=4_000),
+        Case("two cells", PlanarLaplace(2, 1, per_cell=2), (0, 0), (1, 0), _values, law=_column, draws=4_000),
     )
