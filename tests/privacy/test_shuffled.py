@@ -72,8 +72,8 @@ def clones(epsilon: float, users: int, at: float) -> float:
             chance = math.comb(users - 1, count) * rest**count * (1 - rest) ** (users - 1 - count)
             chance *= math.comb(count, zeros) / 2**count
             for side, share in ((0, told), (1, 1 - told)):
-                masses[side][zeros + 1, count - zeros] += chance * share  # type: ignore[assignment]
-                masses[side][zeros, count - zeros + 1] += chance * (1 - share)  # type: ignore[assignment]
+                masses[side][zeros + 1, count - zeros] += chance * share
+                masses[side][zeros, count - zeros + 1] += chance * (1 - share)
     return sum(max(mass - math.exp(at) * masses[1][place], 0.0) for place, mass in masses[0].items())
 
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.checks.audits.cases import graphs as cases
+from discreet.database import Database
+from discreet.engines import BoundedRows
 from discreet.errors import ParameterError
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.release import Release
@@ -27,8 +29,11 @@ from discreet.methods.graphs import (
     KStars,
     Triangles,
     projected_degrees,
+    release_graph,
 )
-from discreet.privacy import NeighborRelation
+from discreet.methods.graphs.tables import _graph
+from discreet.privacy import NeighborRelation, Pure
+from discreet.tables import Column, Policy, Table
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
@@ -164,7 +169,7 @@ def test_naive_truncation_is_refuted_by_a_hub() -> None:
         small = graph.degrees <= 2
         return int((small[graph.edges[:, 0]] & small[graph.edges[:, 1]]).sum())
 
-    assert abs(truncated(wheel) - truncated(ring)) == 30 > 2
+    assert abs(truncated(wheel) - truncated(ring)) == 30, "far more than 2"
     projected = [projected_degrees(Graph.of(edges), 2).sum() // 2 for edges in (wheel, ring)]
     assert abs(projected[0] - projected[1]) <= 2
 
@@ -242,3 +247,61 @@ def test_a_graph_with_one_node_has_no_edge() -> None:
 def test_nonsense_is_refused(call: Callable[[], object], match: str) -> None:
     with pytest.raises(ParameterError, match=match):
         call()
+
+
+def friends(pairs: list[tuple[int, int]]) -> dict[str, pa.Table]:
+    ids = [f"unit of {a}" for a, _ in pairs]
+    return {"friends": pa.table({"id": ids, "node": [a for a, _ in pairs], "friend": [b for _, b in pairs]})}
+
+
+def lists(rows: int, **how: Any) -> Policy:  # noqa: ANN401
+    ends = [Column(name, lower=0, upper=9, type="integer") for name in ("node", "friend")]
+    return Policy([Table("friends", unit="id", rows_per_unit=rows, columns=ends)], epsilon=500, **how)
+
+
+def test_an_edge_of_a_table_counts_if_both_of_its_nodes_list_it() -> None:
+    """So a unit that leaves takes all of its edges with it, and nothing else."""
+    pairs = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (4, 0), (0, 4), (4, 4), (7, 3)]
+    counted = EdgeCount(epsilon=100, neighbors="node", degree_limit=5)
+    for gone, expected in ((None, 3), (0, 1), (1, 1), (3, 3)):
+        with Database(lists(5), friends([pair for pair in pairs if pair[0] != gone])) as db:
+            loan = db.table("friends").select("node", "friend").rows()
+            found = release_graph(counted, loan, source="node", target="friend")
+            assert found.value == expected
+            assert release_graph(counted, loan, source="node", target="friend") == found, "asked again it is free"
+            assert db.remaining == Pure(400)
+
+
+def test_units_of_one_name_are_nodes_of_their_own() -> None:
+    """Whoever uses another's name cannot make that one's edges come or go: an edge is of the two units that list it."""
+    rows = {"id": ["a", "b", "c", "c"], "node": [0, 1, 1, 5], "friend": [1, 0, 0, 0]}
+    seen = []
+    for gone in (None, "c", "b", "a"):
+        left = [place for place, unit in enumerate(rows["id"]) if unit != gone]
+        given = {name: [cells[place] for place in left] for name, cells in rows.items()}
+        declared = [Column(name, lower=0, upper=9, type="integer") for name in ("node", "friend")]
+        bounded = BoundedRows.of({name: given[name] for name in ("node", "friend")}, declared, units=given["id"])
+        graph = _graph(bounded, "node", "friend", None)
+        seen.append((graph.nodes, graph.edges.tolist()))
+    assert seen == [(3, [[0, 1], [0, 2]]), (2, [[0, 1]]), (2, [[0, 1]]), (2, [])]
+
+
+def test_tables_that_are_no_graphs_are_refused_before_they_cost() -> None:
+    edges, nodes = EdgeCount(epsilon=1), EdgeCount(epsilon=1, neighbors="node", degree_limit=5)
+    with Database(lists(5), friends([(0, 1)])) as db:
+        loan = db.table("friends").select("node", "friend").rows()
+        for statistic, how, match in (
+            (edges, ("node", "friend"), "it is no edge"),
+            (nodes, ("node", "nobody"), "no column"),
+        ):
+            with pytest.raises(ParameterError, match=match):
+                release_graph(statistic, loan, source=how[0], target=how[1])
+        assert db.remaining == Pure(500)
+    with Database(lists(1), friends([(0, 1)])) as db:
+        loan = db.table("friends").select("node", "friend").rows()
+        with pytest.raises(ParameterError, match="allow 10"):
+            release_graph(Triangles(9, epsilon=1), loan, source="node", target="friend")
+    with Database(lists(1, neighbors=NeighborRelation.CHANGE_ONE), friends([(0, 1)])) as db:
+        loan = db.table("friends").select("node", "friend").rows()
+        with pytest.raises(ParameterError, match="are for add_remove"):
+            release_graph(edges, loan, source="node", target="friend")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -143,7 +143,7 @@ def test_what_is_no_report_is_refused_and_counted_and_never_averaged_in(kind: Ki
     good = oracle.report(TRUTH[:100], bits=ReplayBits(seed)).encoded()
     newer = bytes([2]) + good[0][1:]
     bad = [newer, good[0][:-1], good[0] + b"\0", b"", *other.report([1]).encoded()]
-    foreign = [b"\xff" * len(good[0]), "text", None]
+    foreign: list[Any] = [b"\xff" * len(good[0]), "text", None]
     found = oracle.estimate([*good, *bad, *foreign])
     assert found.responses == 100
     assert (found.support == oracle.estimate(good).support).all()

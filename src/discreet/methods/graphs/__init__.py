@@ -12,6 +12,7 @@ from discreet.methods.graphs.graph import Graph
 from discreet.methods.graphs.projection import projected_degrees
 from discreet.methods.graphs.statistic import EDGES, NODES, GraphStatistic
 from discreet.methods.graphs.subgraphs import Fitting, KStars, Triangles
+from discreet.methods.graphs.tables import release_graph
 
 __all__ = [
     "EDGES",
@@ -25,4 +26,5 @@ __all__ = [
     "KStars",
     "Triangles",
     "projected_degrees",
+    "release_graph",
 ]

@@ -127,10 +127,10 @@ def _columns(edges: Any) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ANN401
         if len(names) != 2:
             msg = f"edges has {len(names)} columns; a graph has two, the ends of each edge. Select them."
             raise ParameterError(msg)
-        return tuple(
-            np.array(list(edges[name].to_pylist() if hasattr(edges[name], "to_pylist") else edges[name]), dtype=object)
-            for name in names
-        )  # type: ignore[return-value]
+        columns = [edges[name] for name in names]
+        listed = [column.to_pylist() if hasattr(column, "to_pylist") else list(column) for column in columns]
+        first, second = (np.array(column, dtype=object) for column in listed)
+        return first, second
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] != 2:
             msg = f"edges has the shape {edges.shape}; it must be (m, 2), the two ends of each edge."
@@ -176,8 +176,5 @@ def _coded(
 
 
 def _number(value: object) -> int:
-    return (
-        int(value)
-        if isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < 1 << 31
-        else -1
-    )
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return int(value) if whole and 0 <= value < 1 << 31 else -1  # type: ignore[call-overload, operator]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from discreet.mechanisms.sensitivity.spreads import reach, smooth_maximum
 from discreet.methods.graphs.statistic import EDGES, GraphStatistic, read_nodes
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from typing import Any, SupportsIndex
 
     from discreet.exact import Number
@@ -138,11 +138,11 @@ class Triangles(GraphStatistic):
 class KStars(GraphStatistic):
     r"""Release the number of k-stars, $\sum_v \binom{d_v}{k}$, with noise by a smooth bound; edges are protected.
 
-    Local sensitivity. An edge {i, j} is in $\binom{a}{k-1} + \binom{b}{k-1}$ stars, where a and b count the other edges
-    of i and j. With the two largest degrees $d_1 \ge d_2$ that is at most $U_0 = \binom{d_1}{k-1} +
-    \binom{d_2}{k-1}$. An edge moves each of the ordered degrees by at most 1, and a node has at most n - 2 edges besides
-    the one, so $U_s = \binom{\min(d_1+s, n-2)}{k-1} + \binom{\min(d_2+s, n-2)}{k-1}$ bounds it s edges away, and
-    $U_s(G) \le U_{s+1}(G')$.
+    Local sensitivity. An edge {i, j} is in $\binom{a}{k-1} + \binom{b}{k-1}$ stars, where a and b count the other
+    edges of i and j. With the two largest degrees $d_1 \ge d_2$ that is at most $U_0 = \binom{d_1}{k-1} +
+    \binom{d_2}{k-1}$. An edge moves each of the ordered degrees by at most 1, and a node has at most n - 2 edges
+    besides the one, so $U_s = \binom{\min(d_1+s, n-2)}{k-1} + \binom{\min(d_2+s, n-2)}{k-1}$ bounds it s edges away,
+    and $U_s(G) \le U_{s+1}(G')$.
 
     Karwa, Raskhodnikova, Smith & Yaroslavtsev 2011 (doi:10.14778/3402707.3402749), with a simpler bound.
 

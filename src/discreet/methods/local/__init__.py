@@ -10,7 +10,7 @@ from __future__ import annotations
 from discreet.methods.local.choosing import frequency_oracle
 from discreet.methods.local.direct import Direct
 from discreet.methods.local.hashing import Hadamard, LocalHashing
-from discreet.methods.local.layers import Found, HeavyHitters, RangeEstimates, Ranges
+from discreet.methods.local.layers import Found, FoundStrings, HeavyHitters, RangeEstimates, Ranges
 from discreet.methods.local.means import LocalMean, Means
 from discreet.methods.local.oracle import Frequencies, Oracle
 from discreet.methods.local.places import PlanarLaplace
@@ -23,6 +23,7 @@ from discreet.methods.local.unary import OptimizedUnary, Unary
 __all__ = [
     "Direct",
     "Found",
+    "FoundStrings",
     "Frequencies",
     "Hadamard",
     "HeavyHitters",

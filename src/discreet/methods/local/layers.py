@@ -17,15 +17,16 @@ from discreet.methods.local.hashing import LocalHashing
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import SupportsIndex
 
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.exact import Number
     from discreet.methods.local.oracle import Frequencies, Oracle
+    from discreet.methods.local.randomizer import Reports
 
-__all__ = ["Found", "HeavyHitters", "RangeEstimates", "Ranges"]
+__all__ = ["Found", "FoundStrings", "HeavyHitters", "RangeEstimates", "Ranges"]
 
 
 def _report(oracles: Sequence[Oracle], items: NDArray[np.int64], bits: BitSource) -> list[bytes]:
@@ -40,17 +41,21 @@ def _report(oracles: Sequence[Oracle], items: NDArray[np.int64], bits: BitSource
     return sent
 
 
-def _sorted(oracles: Sequence[Oracle], reports: Iterable[bytes]) -> tuple[list[list[bytes]], Counter[str]]:
+def _sorted(oracles: Sequence[Oracle], reports: Iterable[bytes]) -> tuple[list[Reports], dict[str, int]]:
     """Give each report to the oracle whose header it bears; the first one says why it refuses what is no report."""
     heads = {oracle.header: layer for layer, oracle in enumerate(oracles)}
     layers: list[list[bytes]] = [[] for _ in oracles]
     for report in reports:
         head = bytes(report[:5]) if isinstance(report, bytes | bytearray | memoryview) else b""
         layers[heads.get(head, 0)].append(report)
+    read = [oracle.receive(layer) for oracle, layer in zip(oracles, layers, strict=True)]
     refused: Counter[str] = Counter()
-    for oracle, layer in zip(oracles, layers, strict=True):
-        refused.update(oracle.receive(layer).refused)
-    return layers, refused
+    for one in read:
+        refused.update(one.refused)
+    if not all(len(one) for one in read):
+        msg = f"reports holds none to {next(one.oracle for one in read if not len(one))!r}; more clients are needed."
+        raise ParameterError(msg)
+    return read, dict(refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,19 @@ class Found:
     standard_error: float
 
 
+@dataclass(frozen=True, slots=True)
+class FoundStrings:
+    """What was found, the most frequent first, and among how many reports.
+
+    >>> FoundStrings((Found("ab", 120.0, 10.0),), 500, {}).strings[0].count
+    120.0
+    """
+
+    strings: tuple[Found, ...]
+    responses: int
+    refused: Mapping[str, int]
+
+
 class HeavyHitters:
     """Find the strings that many clients have, among more than can be counted one by one: prefix extending.
 
@@ -79,7 +97,8 @@ class HeavyHitters:
     (arXiv:1707.04982).
 
     >>> hitters = HeavyHitters("ab", 4, epsilon=8)
-    >>> sorted(found.text for found in hitters.estimate(hitters.report(["abba"] * 900 + ["bab"] * 900)))
+    >>> found = hitters.estimate(hitters.report(["abba"] * 900 + ["bab"] * 900))
+    >>> sorted(one.text for one in found.strings)
     ['abba', 'bab']
     """
 
@@ -128,33 +147,27 @@ class HeavyHitters:
         prefixes = [codes // self.base ** (self.length - size) for size in self.lengths]
         return _report(self.oracles, np.array(prefixes).reshape(len(self.lengths), -1), bits)
 
-    def estimate(self, reports: Iterable[bytes], *, deviations: float = 4.0) -> list[Found]:
+    def estimate(self, reports: Iterable[bytes], *, deviations: float = 4.0) -> FoundStrings:
         """Return the strings whose estimated count is so many deviations above 0, the most frequent first.
 
         A fixed string that nobody has passes 4 deviations with a chance of about 3 in 100,000; `Found.standard_error`
         is for a string that was fixed before.
         """
-        layers, _ = _sorted(self.oracles, reports)
-        total = sum(len(layer) for layer in layers)
-        candidates = np.zeros(1, dtype=np.int64)
-        estimates, spread, before = np.zeros(0), math.inf, 0
-        for oracle, size, layer in zip(self.oracles, self.lengths, layers, strict=True):
-            grown = self.base ** (size - before)
+        layers, refused = _sorted(self.oracles, reports)
+        total = sum(map(len, layers))
+        candidates, spread, before = np.zeros(1, dtype=np.int64), math.inf, 0
+        estimates = candidates.astype(np.float64)
+        for oracle, size, given in zip(self.oracles, self.lengths, layers, strict=True):
+            grown, (p, q) = self.base ** (size - before), oracle.chances
             candidates = (candidates[:, None] * grown + np.arange(grown)).ravel()
-            given, (p, q) = oracle.receive(layer), oracle.chances
-            if not len(given):
-                msg = f"reports holds none for prefixes of {size} letters; more clients are needed."
-                raise ParameterError(msg)
             scale = total / len(given) / (p - q)
-            estimates = (oracle.support_of(given.messages, candidates) - len(given) * q) * scale
+            estimates = np.asarray((oracle.support_of(given.messages, candidates) - len(given) * q) * scale)
             spread = math.sqrt(len(given) * q * (1 - q)) * scale
             best = np.argsort(-estimates, kind="stable")[: self.keep]
             candidates, estimates, before = candidates[best], estimates[best], size
         sure = estimates > deviations * spread
-        return [
-            Found(self._text(int(code)), float(count), spread)
-            for code, count in zip(candidates[sure], estimates[sure], strict=True)
-        ]
+        pairs = zip(candidates[sure].tolist(), estimates[sure].tolist(), strict=True)
+        return FoundStrings(tuple(Found(self._text(code), count, spread) for code, count in pairs), total, refused)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +180,7 @@ class RangeEstimates:
 
     places: NDArray[np.float64]
     responses: int
-    refused: dict[str, int]
+    refused: Mapping[str, int]
 
     def count(self, start: int, stop: int) -> float:
         """Estimate how many units lie from `start` up to, and without, `stop`."""
@@ -224,4 +237,4 @@ class Ranges:
             for oracle, one in zip(self.oracles, found, strict=True)
         ]
         leaves = tree(levels, branching=self.branching, variances=[*spread, 1e-9 * spread[-1]])[0]
-        return RangeEstimates(leaves[: self.places], total, dict(refused))
+        return RangeEstimates(leaves[: self.places], total, refused)

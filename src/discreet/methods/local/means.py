@@ -160,8 +160,7 @@ class LocalMean(Randomizer):
         """Estimate a value from each message, times the number of coordinates."""
         slope, start, _ = self._line(self.steps)
         wide = float(self.upper - self.lower)
-        found: NDArray[np.float64] = self.dimensions * (float(self.lower) + (told - start) / slope * wide)
-        return found
+        return np.asarray(self.dimensions * (float(self.lower) + (told - start) / slope * wide), dtype=np.float64)
 
     def _places(self, values: NDArray[np.float64], bits: BitSource) -> NDArray[np.int64]:
         """Round to places, up with a chance that is what is left: of whole multiples of 2**-20 steps."""
