@@ -274,7 +274,7 @@ def test_an_edge_of_a_table_counts_if_both_of_its_nodes_list_it() -> None:
 
 def test_units_of_one_name_are_nodes_of_their_own() -> None:
     """Whoever uses another's name cannot make that one's edges come or go: an edge is of the two units that list it."""
-    rows = {"id": ["a", "b", "c", "c"], "node": [0, 1, 1, 5], "friend": [1, 0, 0, 0]}
+    rows: dict[str, list[Any]] = {"id": ["a", "b", "c", "c"], "node": [0, 1, 1, 5], "friend": [1, 0, 0, 0]}
     seen = []
     for gone in (None, "c", "b", "a"):
         left = [place for place, unit in enumerate(rows["id"]) if unit != gone]

@@ -1,0 +1,1 @@
+"""Peers of the local model, each run by a Python that has it."""
