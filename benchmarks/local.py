@@ -2,8 +2,9 @@
 
 Clients and server in one process, exact; seconds are processor time. n·Var is the mean square of the shares of
 rare items, times the number of users, beside the theory's. Oracles whose report has a bit for each item are measured
-with `--wide` users, and their seconds scaled. pure-ldp 1.2, where `--peer` names a Python that has it, runs in the same
-run with `--peer-users` users, and its seconds are scaled too.
+with `--wide` users, and their seconds scaled. pure-ldp, in its own environment (`python -m
+benchmarks.setup pure_ldp`, or `--peer` names a Python that has it), runs in the same run with `--peer-users` users, and
+its seconds are scaled too.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import math
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.setup import interpreter, why_missing
 from discreet.mechanisms import DiscreteLaplace
 from discreet.methods.local import (
     Direct,
@@ -37,13 +40,15 @@ from discreet.privacy.curves import shuffled, shuffled_epsilon
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.methods.local import Oracle
+    from numpy.typing import NDArray
+
+    from discreet.methods.local import Means, Oracle, Reports
 
 ITEMS = 1024
 NARROW: tuple[Callable[..., Oracle], ...] = (LocalHashing, Hadamard, ProjectiveGeometry, Direct)
 WIDE: tuple[Callable[..., Oracle], ...] = (OptimizedUnary, Unary, SubsetSelection)
 REPEATS = 20
-PEER = Path(__file__).parent / "local_peers" / "oracles.py"
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def timed(act: Callable[[], Any]) -> tuple[float, Any]:
@@ -53,6 +58,16 @@ def timed(act: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - begun, made
 
 
+def counts(oracle: Oracle, reports: Reports) -> NDArray[np.float64]:
+    """Estimate."""
+    return oracle.estimate(reports).counts
+
+
+def mean_of(mean: LocalMean, values: NDArray[np.float64]) -> Means:
+    """Randomize and estimate."""
+    return mean.estimate(mean.report(values))
+
+
 def oracle_row(oracle: Oracle, users: int) -> tuple[float, float, float]:
     """Measure seconds of the clients and of the server, and n·Var over all items that few have."""
     items = np.minimum(np.arange(users) % (2 * ITEMS), ITEMS - 1)
@@ -60,7 +75,7 @@ def oracle_row(oracle: Oracle, users: int) -> tuple[float, float, float]:
     squares, seconds = [], [0.0, 0.0]
     for _ in range(REPEATS):
         client, reports = timed(lambda: oracle.report(items))
-        server, found = timed(lambda reports=reports: oracle.estimate(reports).counts)
+        server, found = timed(partial(counts, oracle, reports))
         squares.append(np.mean((found - truth)[:-1] ** 2) / users)
         seconds = [seconds[0] + client / REPEATS, seconds[1] + server / REPEATS]
     return seconds[0], seconds[1], float(np.mean(squares))
@@ -87,7 +102,8 @@ def central_and_local(counts: tuple[int, ...], rounds: int = 40) -> list[tuple[i
         bits = np.arange(count) % 2
         local = [oracle.estimate(oracle.report(bits)).counts[1] - count // 2 for _ in range(rounds)]
         central = [int(noise.release(count // 2).value) - count // 2 for _ in range(rounds)]
-        rows.append((count, *(math.sqrt(float(np.mean(np.square(errors)))) for errors in (central, local))))
+        off = [math.sqrt(float(np.mean(np.square(errors)))) for errors in (central, local)]
+        rows.append((count, off[0], off[1]))
     return rows
 
 
@@ -97,7 +113,7 @@ def others() -> list[tuple[str, str]]:
     for epsilon in (0.5, 1, 4):
         mean = LocalMean(-1, 1, epsilon=epsilon)
         values = random.uniform(-1, 1, users)
-        spent, found = timed(lambda mean=mean, values=values: mean.estimate(mean.report(values)))
+        spent, found = timed(partial(mean_of, mean, values))
         off = abs(found.values[0] - values.mean())
         said.append(
             (
@@ -124,11 +140,13 @@ def others() -> list[tuple[str, str]]:
     return said
 
 
-def peer(python: str, users: int) -> str:
+def peer(python: str | None, users: int) -> str:
     """Run pure-ldp's OUE and Hadamard response."""
-    run = subprocess.run(  # noqa: S603 - who benchmarks names it
-        [python, str(PEER), str(users), str(ITEMS)], check=False, capture_output=True, text=True
-    )
+    missing = why_missing("pure_ldp") if python is None else None
+    if missing:
+        return f"not measured: {missing}"
+    command = [python or str(interpreter("pure_ldp")), "-m", "benchmarks.local_peers.pure_ldp", str(users), str(ITEMS)]
+    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)  # noqa: S603 - our own
     return run.stdout.strip() if run.returncode == 0 else f"did not run: {run.stderr.strip().splitlines()[-1]}"
 
 
@@ -150,7 +168,7 @@ def main() -> None:
         missed += [f"{name} in 10 s"] if said and client + server > 10 else []
         missed += [] if near else [f"n·Var of {name} within 3 %"]
         print(f"  {name:20} {client:8.2f} {server:8.2f} {error:9.3f} {theory:9.3f}   ({measured:,} measured){said}")
-    print(f"  {'pure-ldp':20} {peer(wanted.peer, wanted.peer_users) if wanted.peer else 'not measured: --peer'}")
+    print(f"  {'pure-ldp':20} {peer(wanted.peer, wanted.peer_users)}")
 
     print("\nroot mean square error of one count by a curator, and in the local model, ε = 1")
     for count, central, local in central_and_local((100, 1_000, 10_000, 100_000)):

@@ -1,1 +1,7 @@
-"""Peers of the local model, each run by a Python that has it."""
+"""Peers of the local model, each in its own environment."""
+
+from __future__ import annotations
+
+__all__ = ["PEERS"]
+
+PEERS = ("pure_ldp",)

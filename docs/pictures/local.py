@@ -29,7 +29,8 @@ def rings(groups: int = 40, size: int = 12) -> Graph:
 def counts(axes: Axes) -> None:
     """Measure a count of half of n, sixty times for each n, with fixed bits."""
     bits, sizes = SealedBits(bytes(32), 1), [100, 300, 1000, 3000, 10_000, 30_000]
-    central, local = [], []
+    central: list[float] = []
+    local: list[float] = []
     noise, coin = DiscreteLaplace(1, epsilon=1), Direct(2, epsilon=1)
     for size in sizes:
         truth, items = size // 2, np.arange(size) % 2
@@ -57,7 +58,7 @@ def triangles(axes: Axes) -> None:
     for label, (color, how) in ways.items():
         errors = []
         for price in prices:
-            made = Triangles(graph.nodes, epsilon=price, **how)  # type: ignore[arg-type]
+            made = Triangles(graph.nodes, epsilon=price, **how)
             exact = made.measured(graph)
             off = [abs(float(made.inner.release(exact, bits=bits).value) - truth) for _ in range(ROUNDS)]
             errors.append(round(sum(off) / ROUNDS / truth, 6))

@@ -1,4 +1,4 @@
-"""Seconds and n·Var of pure-ldp's oracles: `python oracles.py USERS ITEMS`, in an environment that has it."""
+"""Seconds and n·Var of pure-ldp's oracles: `python -m benchmarks.local_peers.pure_ldp USERS ITEMS`."""
 
 from __future__ import annotations
 
