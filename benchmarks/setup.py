@@ -2,8 +2,8 @@
 
 Each peer gets its own virtual environment in `benchmarks/.peers/`, since their dependencies contradict each other.
 What goes into one is pinned in `benchmarks/libraries/<name>.txt` (noise), and in the folders `accountants`,
-`statistics`, `queries_peers`, `adaptive_peers` and `local_peers` beside it. A peer that cannot be installed does not stop the others; the reason
-that pip gives is kept and stands in the benchmarks' tables.
+`statistics`, `queries_peers`, `adaptive_peers` and `local_peers` beside it. A peer that cannot be installed does not
+stop the others; the reason that pip gives is kept and stands in the benchmarks' tables.
 """
 
 from __future__ import annotations
