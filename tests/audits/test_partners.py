@@ -110,7 +110,12 @@ ONE_ROW = Sensitivity(1, 1, 1)
 PARTNERS = [
     Partner("all of epsilon for either bit", "unary", "three bits", Unary(3, epsilon=2)),
     Partner("the hash's noise for twice epsilon", "local_hashing", "four hashes", LocalHashing(2, epsilon=2, hashes=4)),
-    Partner("a hub takes one edge", "edge_count", "a hub more", EdgeCount(epsilon=2)),
+    Partner(
+        "noise for one edge of a hub",
+        "edge_count",
+        "a hub more",
+        EdgeCount(epsilon=6, neighbors="node", degree_limit=3),
+    ),
     Partner("an edge moves one node", "degree_sequence", "an edge more", DegreeSequence(2, epsilon=4)),
     Partner("the factor 2 forgotten", "rank_choice", "a row more", made((Fraction(1, 2),), epsilon=2), 10_000),
     Partner("each group by itself", "rank_choice", "a row in each of two groups", made((Fraction(1, 2),), ONE_ROW), 0),

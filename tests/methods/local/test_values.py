@@ -11,7 +11,16 @@ import pytest
 from discreet.database import Database
 from discreet.errors import BudgetError, ParameterError
 from discreet.mechanisms.release import Release
-from discreet.methods.local import Direct, HeavyHitters, LocalMean, PlanarLaplace, Purse, Ranges, frequency_oracle
+from discreet.methods.local import (
+    Direct,
+    DistanceScores,
+    HeavyHitters,
+    LocalMean,
+    PlanarLaplace,
+    Purse,
+    Ranges,
+    frequency_oracle,
+)
 from discreet.privacy import NeighborRelation
 from discreet.tables import Policy, Table
 from tests.noise.replay import ReplayBits
@@ -80,6 +89,28 @@ def test_places_are_near_and_within_the_grid(seed: int) -> None:
     assert float(planar.within(3).epsilon) == 1.5
     assert planar.claim.epsilon >= planar.per_cell * 222
     assert planar.neighbors is NeighborRelation.CHANGE_ONE_ORDERED
+
+
+def test_the_notes_grid_is_told_by_either_score() -> None:
+    """K = 10, epsilon = ln 3: the true cell with chance 3/102 by the uniform score."""
+    assert math.isclose(Direct(100, epsilon=math.log(3)).chances[0], 3 / 102, rel_tol=1e-9)
+    scores = DistanceScores(10, 10, epsilon=math.log(3))
+    assert math.isclose(float(scores.rate), math.log(3) / 36, rel_tol=1e-9)
+    assert float(scores.within(18).epsilon) == float(scores.epsilon)
+
+
+def test_maps_are_unbiased_with_the_error_that_they_state(seed: int) -> None:
+    scores = DistanceScores(4, 3, epsilon=6)
+    cells = np.repeat([[0, 0], [3, 2], [1, 1], [9, -5]], [5400, 3600, 1800, 1200], axis=0)
+    truth = np.zeros((4, 3))
+    truth[0, 0], truth[3, 2], truth[1, 1], truth[3, 0] = 5400, 3600, 1800, 1200
+    found = scores.estimate(scores.report(cells, bits=ReplayBits(seed)).encoded())
+    assert (np.abs(found.counts - truth) < FAR * found.standard_error).all()
+    told = scores.report(cells, bits=ReplayBits(seed)).messages
+    naive = np.bincount(told, minlength=12).reshape(4, 3)  # the partner: what was told, taken for the truth
+    assert not (np.abs(naive - truth) < FAR * found.standard_error).all()
+    errors = [scores.estimate(scores.report(cells, bits=ReplayBits(seed + k))).counts - truth for k in range(30)]
+    assert 0.7 < np.sqrt(np.mean(np.square(errors), axis=0) / found.standard_error**2).mean() < 1.4
 
 
 @pytest.mark.parametrize("randomizer", [LocalMean(0, 1, epsilon=3), PlanarLaplace(5, 4, per_cell="0.3")], ids=repr)
@@ -153,6 +184,7 @@ def test_estimates_are_a_public_table_of_a_database(seed: int) -> None:
         (lambda: LocalMean(0, 1, epsilon=1, dimensions=2).report([1, 2, 3]), "coordinates|shape"),
         (lambda: LocalMean(0, 1, epsilon=1).report(["secret"]), "all numbers"),
         (lambda: PlanarLaplace(1, 1, per_cell=1), "one cell"),
+        (lambda: DistanceScores(1, 1, epsilon=1), "one cell"),
         (lambda: PlanarLaplace(5, 5, per_cell=0), "per_cell is 0"),
         (lambda: PlanarLaplace(5, 5, per_cell=1, epsilon=3), "follows from"),
         (lambda: PlanarLaplace(5, 5, per_cell=1).report([1, 2, 3]), "column, row"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from discreet.methods.local.choosing import frequency_oracle
 from discreet.methods.local.direct import Direct
+from discreet.methods.local.grids import DistanceScores, Heatmap
 from discreet.methods.local.hashing import Hadamard, LocalHashing
 from discreet.methods.local.layers import Found, FoundStrings, HeavyHitters, RangeEstimates, Ranges
 from discreet.methods.local.means import LocalMean, Means
@@ -22,10 +23,12 @@ from discreet.methods.local.unary import OptimizedUnary, Unary
 
 __all__ = [
     "Direct",
+    "DistanceScores",
     "Found",
     "FoundStrings",
     "Frequencies",
     "Hadamard",
+    "Heatmap",
     "HeavyHitters",
     "LocalHashing",
     "LocalMean",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.relations import Relation
 
-__all__ = ["PlanarLaplace"]
+__all__ = ["PlanarLaplace", "read_cells"]
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -107,22 +107,30 @@ class PlanarLaplace(Randomizer):
 
     def report(self, values: ArrayLike, *, bits: BitSource = SYSTEM) -> Reports:
         """Randomize cells, a pair (column, row) of each unit; one off the grid counts as its nearest cell."""
-        try:
-            given = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            given = np.empty(0)
-        cells = given.reshape(1, -1) if given.ndim == 1 else given
-        if cells.ndim != 2 or cells.shape[1] != 2:
-            msg = f"values has the shape {given.shape}; give (column, row) of each unit, as numbers."
-            raise ParameterError(msg)
-        last = np.array([self.columns - 1, self.rows - 1])
-        known = np.nan_to_num(cells, nan=0.0, posinf=2.0**31, neginf=-(2.0**31))
-        inside = np.clip(np.rint(known), 0, last)
-        noise = planar(1 / self.per_cell, 1, 2, size=len(cells), bits=bits)
-        told = np.clip(inside + noise, 0, last).astype(np.int64)
+        inside = read_cells(values, self.columns, self.rows)
+        noise = planar(1 / self.per_cell, 1, 2, size=len(inside), bits=bits)
+        told = np.clip(inside + noise, 0, [self.columns - 1, self.rows - 1]).astype(np.int64)
         return Reports(self, told[:, 0] * self.rows + told[:, 1])
 
     def cells(self, reports: Reports) -> NDArray[np.int64]:
         """Return what was told: a column and a row of each report. It leans toward the inside at the grid's edge."""
         given = self.read_reports(reports)
         return np.stack(np.divmod(given.messages, self.rows), axis=1)
+
+
+def read_cells(values: ArrayLike, columns: int, rows: int) -> NDArray[np.int64]:
+    """Read a pair (column, row) of each unit; one off the grid counts as its nearest cell, a missing number as 0.
+
+    >>> read_cells([(-3, 7), (float("nan"), 1)], 5, 5).tolist()
+    [[0, 4], [0, 1]]
+    """
+    try:
+        given = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    cells = given.reshape(1, -1) if given.ndim == 1 else given
+    if cells.ndim != 2 or cells.shape[1] != 2:
+        msg = f"values has the shape {given.shape}; give (column, row) of each unit, as numbers."
+        raise ParameterError(msg)
+    known = np.nan_to_num(cells, nan=0.0, posinf=2.0**31, neginf=-(2.0**31))
+    return np.clip(np.rint(known), 0, [columns - 1, rows - 1]).astype(np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 from discreet.checks.audits.case import Case
 from discreet.methods.local import (
     Direct,
+    DistanceScores,
     Hadamard,
     LocalHashing,
     LocalMean,
@@ -118,6 +119,14 @@ def _column(planar: PlanarLaplace, cell: tuple[int, int]) -> dict[int, float]:
     return {cell[0]: 1 - beyond, 1 - cell[0]: beyond}
 
 
+def _near(scores: DistanceScores, cell: tuple[int, int]) -> dict[int, float]:
+    """Every cell's weight falls with its distance, the largest of which takes half of epsilon."""
+    every = list(itertools.product(range(scores.columns), range(scores.rows)))
+    rate = float(scores.epsilon) / (2 * (scores.columns + scores.rows - 2))
+    weights = [math.exp(-rate * (abs(x - cell[0]) + abs(y - cell[1]))) for x, y in every]
+    return {place: weight / sum(weights) for place, weight in enumerate(weights)}
+
+
 def _values(randomizer: Randomizer, value: Any, count: int, bits: BitSource) -> NDArray[Any]:  # noqa: ANN401
     """Draw many reports of one value, or one row of coordinates."""
     size = getattr(randomizer, "dimensions", 2)
@@ -141,5 +150,6 @@ def cases() -> tuple[Case, ...]:
         Case("a coin", LocalMean(0, 1, epsilon=1, steps=1), 0, 1, _values, law=_leaning, draws=4_000),
         Case("four steps", LocalMean(0, 1, epsilon=1, steps=4), 0, 1, _values, law=_leaning, draws=4_000),
         Case("coordinates", LocalMean(0, 1, epsilon=1, dimensions=2), 0, 1, _values, law=_leaning, draws=4_000),
+        Case("corners", DistanceScores(2, 3, epsilon=3), (0, 0), (1, 2), _values, law=_near, draws=4_000),
         Case("two cells", PlanarLaplace(2, 1, per_cell=2), (0, 0), (1, 0), _values, law=_column, draws=4_000),
     )
