@@ -107,6 +107,7 @@ DECLARED = MultiplicativeSensitivity(1, "1e-9")
 DISCOVERY: dict[str, Any] = {"discoveries": 1, "target": "0.9", "wealth": "0.9", "grid": 1, "inputs": "snapped"}
 LARGE = 2**57
 ONE_ROW = Sensitivity(1, 1, 1)
+HUB = EdgeCount(epsilon=6, neighbors="node", degree_limit=3)
 PARTNERS = [
     Partner("all of epsilon for either bit", "unary", "three bits", Unary(3, epsilon=2)),
     Partner("the hash's noise for twice epsilon", "local_hashing", "four hashes", LocalHashing(2, epsilon=2, hashes=4)),
