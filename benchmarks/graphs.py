@@ -25,7 +25,8 @@ ROUNDS = 20
 
 def read(path: Path) -> Graph:
     """Read a file of edges."""
-    return Graph.of(np.loadtxt(path, dtype=np.int64, comments="#"))
+    edges = np.loadtxt(path, dtype=np.int64, comments="#")
+    return Graph.of(edges, nodes=np.unique(edges).tolist())  # taken to be public here
 
 
 def statistics(nodes: int) -> dict[str, GraphStatistic]:

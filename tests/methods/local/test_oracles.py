@@ -75,15 +75,15 @@ def test_estimates_are_unbiased_and_as_far_off_as_stated(kind: Kind, epsilon: st
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_squared_errors_are_the_variance_that_is_stated(kind: Kind, seed: int) -> None:
-    """Forty surveys of 1,200: the mean square over rare items, which is within 12 % but for far less than 1e-9."""
-    oracle, bits = kind(400, epsilon=1), ReplayBits(seed)
-    truth, rounds = np.repeat([0, 1], 600), 40
+    """Sixty surveys of 800: the mean square over rare items has a deviation of 2 %, so 14 % is 7 of them."""
+    oracle, bits = kind(90, epsilon=1), ReplayBits(seed)
+    truth, rounds = np.repeat([0, 1], 400), 60
     errors = np.array([oracle.estimate(oracle.report(truth, bits=bits)).counts[2:] for _ in range(rounds)])
     ratio = (errors**2).mean() / (truth.size * oracle.variance())
-    assert abs(ratio - 1) < 0.12
-    half = kind(400, epsilon=2)  # the partner: clients with half the noise
+    assert abs(ratio - 1) < 0.14
+    half = kind(90, epsilon=2)  # the partner: clients with half the noise
     errors = np.array([half.estimate(half.report(truth, bits=bits)).counts[2:] for _ in range(4)])
-    assert abs((errors**2).mean() / (truth.size * oracle.variance()) - 1) > 0.12
+    assert abs((errors**2).mean() / (truth.size * oracle.variance()) - 1) > 0.14
 
 
 def test_variances_are_those_of_the_papers() -> None:

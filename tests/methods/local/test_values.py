@@ -191,6 +191,7 @@ def test_estimates_are_a_public_table_of_a_database(seed: int) -> None:
         (lambda: HeavyHitters("aa", 3, epsilon=1), "different letters"),
         (lambda: HeavyHitters("abc", 40, epsilon=1), "60 bits"),
         (lambda: Ranges(1, epsilon=1), "places is 1"),
+        (lambda: Ranges(9, epsilon=1).report(["secret"]), "whole number"),
         (lambda: Purse(epsilon=1).report(Direct(3, epsilon=1), 1, question=" "), "question"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -37,13 +38,16 @@ class Graph:
 
     nodes: int
     edges: NDArray[np.int64]
+    stated: bool = True
+    """Whether somebody said who the nodes are; else they are whoever has an edge, and their number is private."""
 
     @staticmethod
     def of(edges: Any, *, nodes: SupportsIndex | Iterable[Hashable] | None = None) -> Graph:  # noqa: ANN401
         """Read pairs: an array of two columns, an Arrow table or a data frame, a networkx graph, a list.
 
-        `nodes` says who is there: how many, called 0, 1, 2, …; or their names, in their order. Left out, it is whoever
-        has an edge, and whatever else a networkx graph names, in the order of their names.
+        `nodes` says who is there: how many, called 0, 1, 2, …; or their names, in their order. Left out, it is whom a
+        networkx graph names, and otherwise whoever has an edge, in the order of their names; how many these are is as
+        private as the edges, so statistics that need the number of nodes ask for it.
 
         An edge that stands there twice, or both ways, is one edge. An edge of a node with itself is none, and neither
         is one with a missing end, or with an end that is not among the nodes: one row cannot raise an error.
@@ -51,11 +55,12 @@ class Graph:
         if hasattr(edges, "edges") and hasattr(edges, "nodes") and not isinstance(edges, Graph):
             nodes = list(edges.nodes()) if nodes is None else nodes
             edges = list(edges.edges())
+        stated = nodes is not None or (isinstance(edges, Graph) and edges.stated)
         first, second = _columns(edges)
         count, ends = _coded(first, second, nodes)
         ends = np.sort(ends[:, (ends >= 0).all(axis=0) & (ends[0] != ends[1])], axis=0)
         codes = np.unique(ends[0] * max(count, 1) + ends[1])
-        return Graph(count, np.stack(np.divmod(codes, max(count, 1)), axis=1))
+        return Graph(count, np.stack(np.divmod(codes, max(count, 1)), axis=1), stated)
 
     @property
     def degrees(self) -> NDArray[np.int64]:
@@ -165,7 +170,7 @@ def _coded(
     names: Sequence[Any]
     if nodes is None:
         there = {x for end in (first, second) for x in end.tolist() if not is_absent(x)}
-        names = sorted(there, key=lambda name: (type(name).__name__, name))
+        names = sorted(there, key=lambda name: ("" if isinstance(name, Real) else type(name).__name__, name))
     else:
         names = list(nodes)
     place = {name: number for number, name in enumerate(names)}

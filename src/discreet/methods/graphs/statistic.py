@@ -114,8 +114,11 @@ class GraphStatistic(Mechanism[Graph, Any]):
 
     def require_nodes(self, graph: Graph, nodes: int) -> None:
         """Refuse a graph with another number of nodes, which is public where edges are protected."""
+        if not graph.stated:
+            msg = f"nobody said who the nodes of this graph are, which is public: Graph.of(edges, nodes={nodes})."
+            raise ParameterError(msg)
         if graph.nodes != nodes:
-            msg = f"nodes is {nodes}, and the graph has {graph.nodes}; who the nodes are is public: say so in both."
+            msg = f"nodes is {nodes}, and the graph was made with {graph.nodes}; say the same in both."
             raise ParameterError(msg)
 
     def finished(self, value: Any) -> Any:  # noqa: ANN401

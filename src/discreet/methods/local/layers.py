@@ -14,6 +14,7 @@ from discreet.exact import integer, shown
 from discreet.inference import tree
 from discreet.methods.local.choosing import frequency_oracle
 from discreet.methods.local.hashing import LocalHashing
+from discreet.methods.local.oracle import read_items
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 
 if TYPE_CHECKING:
@@ -221,8 +222,8 @@ class Ranges:
         self.oracles = [frequency_oracle(size, epsilon=epsilon) for size in sizes]
 
     def report(self, places: ArrayLike, *, bits: BitSource = SYSTEM) -> list[bytes]:
-        """Randomize places, one of each unit; one beyond the domain counts as its nearest end."""
-        given = np.clip(np.atleast_1d(np.asarray(places, dtype=np.int64)), 0, self.places - 1)
+        """Randomize places, one of each unit; one beyond counts as the nearest end, a missing one as 0."""
+        given = np.clip(read_items(places), 0, self.places - 1)
         blocks = np.array([given // self.branching**level for level in range(self.height)])
         return _report(self.oracles, blocks, bits)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.exact import Number
     from discreet.privacy.relations import Relation
 
-__all__ = ["Frequencies", "Oracle"]
+__all__ = ["Frequencies", "Oracle", "read_items"]
 
 _MOST_ITEMS = 1 << 60
 _MOST_COUNTED = 1 << 26
@@ -166,9 +166,7 @@ class Oracle(Randomizer):
 
     def report(self, values: ArrayLike, *, bits: BitSource = SYSTEM) -> Reports:
         """Randomize items, one of each unit; one item alone gives one report."""
-        rows = [values] if isinstance(values, SupportsIndex) and not np.ndim(values) else read_rows(values)
-        whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "iu"
-        given = exact_integers(rows if whole else [-1 if is_absent(row) else row for row in rows])
+        given = read_items(values)
         drawn = uniform_integer(self.items, given.size, bits)
         inside = np.where((given >= 0) & (given < self.items), given, drawn)
         return Reports(self, self.randomized(inside, bits))
@@ -188,3 +186,14 @@ class Oracle(Randomizer):
             msg = f"items is {self.items}; up to {_MOST_COUNTED} are counted one by one. Search them: HeavyHitters."
             raise ParameterError(msg)
         return Frequencies(self.supported(given.messages), len(given), self.chances, given.refused)
+
+
+def read_items(values: ArrayLike) -> NDArray[np.int64]:
+    """Read whole numbers, one of each unit or one alone; a missing one as -1.
+
+    >>> read_items([3, None]).tolist(), read_items(7).tolist()
+    ([3, -1], [7])
+    """
+    rows = [values] if isinstance(values, SupportsIndex) and not np.ndim(values) else read_rows(values)
+    whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "iu"
+    return exact_integers(rows if whole else [-1 if is_absent(row) else row for row in rows])
