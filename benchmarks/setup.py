@@ -2,8 +2,8 @@
 
 Each peer gets its own virtual environment in `benchmarks/.peers/`, since their dependencies contradict each other.
 What goes into one is pinned in `benchmarks/libraries/<name>.txt` (noise), and in the folders `accountants`,
-`statistics`, `queries_peers`, `adaptive_peers` and `local_peers` beside it. A peer that cannot be installed does not
-stop the others; the reason that pip gives is kept and stands in the benchmarks' tables.
+`statistics`, `queries_peers`, `adaptive_peers`, `anonymity_peers` and `local_peers` beside it. A peer that
+cannot be installed does not stop the others; the reason that pip gives is kept and stands in the benchmarks' tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ import sys
 import venv
 from pathlib import Path
 
-from benchmarks import accountants, adaptive_peers, libraries, local_peers, queries_peers, statistics
+from benchmarks import (
+    accountants,
+    adaptive_peers,
+    anonymity_peers,
+    libraries,
+    local_peers,
+    queries_peers,
+    statistics,
+)
 
 PEERS = (
     *libraries.PEERS,
@@ -23,6 +31,7 @@ PEERS = (
     *statistics.NEW_PEERS,
     *queries_peers.NEW_PEERS,
     *adaptive_peers.PEERS,
+    *anonymity_peers.PEERS,
     *local_peers.PEERS,
 )
 FOLDER = Path(__file__).parent / ".peers"
@@ -31,6 +40,7 @@ ACCOUNTANT_PINS = Path(__file__).parent / "accountants"
 STATISTICS_PINS = Path(__file__).parent / "statistics"
 QUERY_PINS = Path(__file__).parent / "queries_peers"
 ADAPTIVE_PINS = Path(__file__).parent / "adaptive_peers"
+ANONYMITY_PINS = Path(__file__).parent / "anonymity_peers"
 LOCAL_PINS = Path(__file__).parent / "local_peers"
 INTERPRETER = Path("Scripts/python.exe") if sys.platform == "win32" else Path("bin/python")
 DONE = "installed.txt"
@@ -53,6 +63,8 @@ def pins_of(peer: str) -> Path:
         return QUERY_PINS / f"{peer}.txt"
     if peer in adaptive_peers.PEERS:
         return ADAPTIVE_PINS / f"{peer}.txt"
+    if peer in anonymity_peers.PEERS:
+        return ANONYMITY_PINS / f"{peer}.txt"
     if peer in local_peers.PEERS:
         return LOCAL_PINS / f"{peer}.txt"
     folder = ACCOUNTANT_PINS if peer in accountants.PEERS else PINS
