@@ -109,7 +109,7 @@ class HeavyHitters:
         length: SupportsIndex,
         *,
         epsilon: Number,
-        step: SupportsIndex = 2,
+        step: SupportsIndex = 1,
         keep: SupportsIndex = 64,
     ) -> None:
         if not isinstance(alphabet, str) or not alphabet or len(set(alphabet)) != len(alphabet):
@@ -148,10 +148,10 @@ class HeavyHitters:
         prefixes = [codes // self.base ** (self.length - size) for size in self.lengths]
         return _report(self.oracles, np.array(prefixes).reshape(len(self.lengths), -1), bits)
 
-    def estimate(self, reports: Iterable[bytes], *, deviations: float = 4.0) -> FoundStrings:
+    def estimate(self, reports: Iterable[bytes], *, deviations: float = 5.0) -> FoundStrings:
         """Return the strings whose estimated count is so many deviations above 0, the most frequent first.
 
-        A fixed string that nobody has passes 4 deviations with a chance of about 3 in 100,000; `Found.standard_error`
+        A string that nobody has passes 5 deviations with a chance of about 3 in ten million; `Found.standard_error`
         is for a string that was fixed before.
         """
         layers, refused = _sorted(self.oracles, reports)
