@@ -53,7 +53,8 @@ def encoded(matrix: list[int], told: int, survey: dict[str, int], header: str) -
     number = 0
     for digit in matrix:
         number = number * survey["base"] + digit
-    number = number * survey["base"] ** survey["rows"] + told
+    shift: int = survey["base"] ** survey["rows"]
+    number = number * shift + told
     return bytes.fromhex(header) + number.to_bytes(survey["width"], "big")
 
 
