@@ -1,0 +1,297 @@
+"""One run of a synthesizer: parts that are paid from its limit, kept before they are used, and never drawn twice."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact import counted
+from discreet.mechanisms.adding.sums import noisy_counts
+from discreet.mechanisms.release import Release
+from discreet.methods.synthesis.fitting import Fitted, Measured, fit
+from discreet.methods.synthesis.model import SyntheticModel
+from discreet.methods.synthesis.promise import cost_of
+from discreet.methods.synthesis.trees import junction_tree
+from discreet.noise import SYSTEM
+from discreet.privacy.filters import GDPFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.mechanisms import Exponential
+    from discreet.methods.synthesis.promise import Synthesis
+    from discreet.methods.synthesis.trees import Clique
+    from discreet.noise import BitSource
+
+    Floats = NDArray[np.float64]
+    Watch = Callable[[str, int, int], None]
+
+__all__ = ["Counts", "Run", "in_memory", "synthesized"]
+
+_SHARE = Fraction(9, 10)
+"""How much of a round is for the measurement; the rest is for the choice."""
+_ROUNDS_PER_COLUMN = 16
+_PARTS = 1 << 10
+"""Scores are whole multiples of 1/1024 of a row."""
+_FINE = 1 << 10
+_NEARLY = Fraction(1, 1 << 16)
+_LARGEST = 1 << 40
+
+
+class Counts(Protocol):
+    """Exact marginals of a table; private.
+
+    >>> from discreet.methods.workloads import Records
+    >>> counts: Counts = Records((2,), [[1], [1]])
+    """
+
+    def marginal(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+        """Count all combinations of the columns at these places."""
+
+
+@dataclass
+class Run:
+    """The parts of a run so far, what is left of its limit, and how the next is kept.
+
+    `groups` are parts that were kept before, by another process perhaps: they are taken as they are. A new part is paid
+    from the filter first, then drawn, then kept, and only then used.
+
+    >>> sorted(Run.__annotations__)[:3]
+    ['bits', 'counts', 'forbidden']
+    """
+
+    promise: Synthesis
+    counts: Counts
+    bits: Callable[[], BitSource]
+    keep: Callable[[list[Release[Any]]], None] = lambda _: None
+    groups: list[list[Release[Any]]] = field(default_factory=list)
+    watch: Watch = lambda *_: None
+    measured: list[Measured] = field(default_factory=list)
+    place: int = 0
+    filter: GDPFilter = field(init=False)
+    forbidden: dict[Clique, Floats] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with the whole limit."""
+        self.filter = GDPFilter(self.promise.limit)
+        self.forbidden = _zeros(self.promise)
+
+    @property
+    def left(self) -> Fraction:
+        """The squared mu that is left."""
+        return self.filter.remaining.mu_squared
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether what is left is nothing but what rounding left."""
+        return self.left <= self.promise.limit.mu_squared * _NEARLY
+
+    def step(self, mechanisms: Sequence[Any], draw: Callable[[BitSource], list[Release[Any]]]) -> list[Release[Any]]:
+        """Take the next group of parts: again as it was kept, or paid, drawn and kept now."""
+        if self.place < len(self.groups):
+            parts = self.groups[self.place]
+            self._pay([part.mechanism for part in parts])
+        else:
+            self._pay(mechanisms)
+            parts = [
+                Release(one.value, one.mechanism, MappingProxyType({**one.details, "group": self.place}))
+                for one in draw(self.bits())
+            ]
+            self.keep(parts)
+        self.place += 1
+        spent = 1 - self.left / self.promise.limit.mu_squared
+        self.watch("measuring", round(1000 * spent), 1000)
+        return parts
+
+    def _pay(self, mechanisms: Sequence[Any]) -> None:
+        for mechanism in mechanisms:
+            self.filter = self.filter.spend(cost_of(mechanism))
+
+    def noise(self, share: Fraction) -> Fraction:
+        """The sigma of a measurement that costs at most this much, in squared mu."""
+        sigma = math.sqrt(self.promise.moved.l2**2 / share)
+        return Fraction(math.ceil(sigma * _FINE) + 1, _FINE)
+
+    def measure(self, sets: Sequence[Clique], sigma: Fraction) -> None:
+        """Measure marginals together, each with noise of its own."""
+        sizes = [math.prod(self.promise.domain.sizes[c] for c in columns) for columns in sets]
+        mechanisms = [self.promise.measurement(size, sigma) for size in sizes]
+
+        def draw(bits: BitSource) -> list[Release[Any]]:
+            return [
+                self._measured(columns, mechanism, bits) for columns, mechanism in zip(sets, mechanisms, strict=True)
+            ]
+
+        self._take(self.step(mechanisms, draw))
+
+    def _measured(self, columns: Clique, mechanism: Any, bits: BitSource) -> Release[Any]:  # noqa: ANN401
+        exact = np.minimum(self.counts.marginal(columns), _LARGEST)
+        return Release(noisy_counts(exact, mechanism, bits), mechanism, MappingProxyType({"columns": columns}))
+
+    def _take(self, parts: list[Release[Any]]) -> None:
+        for part in parts:
+            if "columns" in part.details:
+                columns: Clique = tuple(part.details["columns"])  # type: ignore[arg-type]
+                counts = np.asarray(part.value, dtype=np.float64)
+                self.measured.append(Measured(columns, counts, float(part.mechanism.sigma)))  # type: ignore[attr-defined]
+
+    def scores(self, candidates: Sequence[Clique], fitted: Fitted, sigma: float) -> Floats:
+        """How far each marginal is from the model's in L1, less what noise of this sigma would add to it.
+
+        In whole 1024ths: the model's marginals are rounded to them, so that a unit moves a score by what it moves the
+        counts by, and not by a rounding error more.
+        """
+        expected = fitted.model.marginals(candidates)
+        if hasattr(self.counts, "count"):  # in one snapshot
+            self.counts.count(candidates)
+        values = np.empty(len(candidates))
+        for place, columns in enumerate(candidates):
+            model = np.rint(fitted.rows * expected[columns] * _PARTS).astype(np.int64)
+            exact = np.minimum(self.counts.marginal(columns), _LARGEST)
+            off = int(np.abs(exact * _PARTS - model).sum())
+            values[place] = (off - round(math.sqrt(2 / math.pi) * sigma * model.size * _PARTS)) / _PARTS
+        return values
+
+    def choose(self, candidates: Sequence[Clique], choice: Exponential, fitted: Fitted, sigma: float) -> Clique:
+        """Choose a marginal that the model is wrong about."""
+
+        def draw(bits: BitSource) -> list[Release[Any]]:
+            chosen = choice.release(self.scores(candidates, fitted, sigma), bits=bits)
+            columns = candidates[int(str(chosen.value))]
+            return [Release(chosen.value, choice, MappingProxyType({"chosen": columns}))]
+
+        (part,) = self.step([choice], draw)
+        return tuple(part.details["chosen"])  # type: ignore[arg-type]
+
+    def fit(self, start: Fitted | None = None) -> Fitted:
+        """Fit the model to what was measured so far."""
+        sizes, memory = self.promise.domain.sizes, self.promise.memory
+        return fit(sizes, self.measured, memory=memory, start=start, zeros=self.forbidden)
+
+
+def _zeros(promise: Synthesis) -> dict[Clique, Floats]:
+    """The weights of what cannot be, as logarithms."""
+    zeros: dict[Clique, Floats] = {}
+    for columns, cells in promise.forbidden:
+        table = zeros.setdefault(columns, np.zeros([promise.domain.sizes[c] for c in columns]))
+        table[cells] = -np.inf
+    return zeros
+
+
+def synthesized(run: Run) -> SyntheticModel:
+    """Take all parts of a run, and fit the model."""
+    fitted = _METHODS[run.promise.method](run)
+    run.watch("measuring", 1000, 1000)
+    return SyntheticModel(
+        run.promise.domain, tuple(run.measured), fitted.rows, dict(fitted.factors), run.forbidden
+    )
+
+
+def in_memory(promise: Synthesis, value: Any, bits: BitSource | None) -> Release[SyntheticModel]:  # noqa: ANN401
+    """Run on cells or marginals that the caller holds."""
+    from discreet.methods.workloads import Records
+
+    source = SYSTEM if bits is None else bits
+    counts = value if hasattr(value, "marginal") else Records(promise.domain.sizes, value)
+    return Release(synthesized(Run(promise, counts, lambda: source)), promise)
+
+
+# What is measured
+
+
+def _singles(run: Run) -> list[Clique]:
+    return [(column,) for column in range(len(run.promise.domain.sizes))]
+
+
+def _independent(run: Run) -> Fitted:
+    """All columns by themselves, for the whole limit."""
+    sets = _singles(run)
+    run.measure(sets, run.noise(run.left / len(sets)))
+    return run.fit()
+
+
+def _mst(run: Run) -> Fitted:
+    """A third for the columns, a third for d - 1 choices of a pair between parts that no pair joins yet, one for these.
+
+    McKenna, Miklau & Sheldon 2021 (arXiv:2108.04978), section 4.
+    """
+    singles = _singles(run)
+    if len(singles) == 1:
+        return _independent(run)
+    third = run.left / 3
+    run.measure(singles, run.noise(third / len(singles)))
+    fitted, edges = run.fit(), len(singles) - 1
+    part = {column: column for column in range(len(singles))}
+    chosen: list[Clique] = []
+    choice = run.promise.choice(_epsilon(third / edges))
+    for _ in range(edges):
+        between = [pair for pair in itertools.combinations(part, 2) if part[pair[0]] != part[pair[1]]]
+        pair = run.choose(between, choice, fitted, 0.0)
+        chosen.append(pair)
+        old, new = part[pair[1]], part[pair[0]]
+        part = {column: new if one == old else one for column, one in part.items()}
+    run.measure(chosen, run.noise(run.left * (1 - _NEARLY) / edges))
+    return run.fit(fitted)
+
+
+def _aim(run: Run) -> Fitted:
+    """Round after round the pair that the model is most wrong about; less noise where the last taught too little.
+
+    McKenna, Mullins, Sheldon & Miklau 2022 (arXiv:2201.12677), Algorithms 2 and 3: a measurement costs 9/10 of a round,
+    the choice 1/10; columns are measured first; where the model moved by no more than the noise would, noise is halved;
+    the last round takes what is left. Candidates grow with what was spent, so that the tree stays within the memory.
+    """
+    singles, whole = _singles(run), run.promise.limit.mu_squared
+    round_ = whole / (_ROUNDS_PER_COLUMN * len(singles))
+    run.measure(singles, run.noise(_SHARE * round_))
+    fitted = run.fit()
+    if len(singles) == 1:
+        run.measure(singles, run.noise(run.left * (1 - _NEARLY)))
+        return run.fit(fitted)
+    while not run.exhausted:
+        if run.left < 2 * round_:
+            round_ = run.left * (1 - _NEARLY)
+        sigma = run.noise(_SHARE * round_)
+        candidates = _candidates(run, 1 - run.left / whole)
+        pair = run.choose(candidates, run.promise.choice(_epsilon((1 - _SHARE) * round_)), fitted, float(sigma))
+        run.measure([pair], sigma)
+        before = fitted.rows * fitted.model.marginal(pair)
+        fitted = run.fit(fitted)
+        moved = np.abs(fitted.rows * fitted.model.marginal(pair) - before).sum()
+        if moved <= math.sqrt(2 / math.pi) * float(sigma) * before.size:
+            round_ *= 4  # half the noise, and twice the epsilon of the choice
+    return fitted
+
+
+def _epsilon(share: Fraction) -> Fraction:
+    """The epsilon of a choice that costs at most this much, in squared mu: epsilon^2 pi / 8."""
+    return Fraction(math.floor(math.sqrt(share * 8 / math.pi) * (1 - 1e-9) * (1 << 40)), 1 << 40)
+
+
+def _candidates(run: Run, spent: Fraction) -> list[Clique]:
+    """The pairs with which the tree takes no more than a share of the memory, or no more than it takes now."""
+    sizes = run.promise.domain.sizes
+    held = [one.columns for one in run.measured] + list(run.forbidden)
+    now = junction_tree(sizes, held)
+    most = max(Fraction(now.bytes), run.promise.memory * spent)
+    found = [
+        pair
+        for pair in itertools.combinations(range(len(sizes)), 2)
+        if now.home(pair) is not None or junction_tree(sizes, [*now.cliques, pair]).bytes <= most
+    ]
+    if not found:
+        msg = f"no pair of {counted(len(sizes), 'column')} fits into the memory; take fewer bins, or raise memory=."
+        raise ParameterError(msg)
+    return found
+
+
+_METHODS = {"aim": _aim, "mst": _mst, "independent": _independent}
