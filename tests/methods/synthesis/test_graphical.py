@@ -90,7 +90,7 @@ def test_rows_follow_the_model_within_one_row_per_group(seed: int) -> None:
 
 
 def test_rounding_is_random_and_not_biased(seed: int) -> None:
-    """Of one row a column with shares .3 and .7: each value as often as its share says; a sampler that rounds is seen."""
+    """A column of one row with shares .3 and .7: each value as often as that; a sampler that always rounds is seen."""
     model = GraphicalModel(junction_tree([2], []), [np.array([0.3, 0.7])])
     bits = ReplayBits(seed)
     draws = np.array([sampled(model, 1, bits)[0, 0] for _ in range(2_000)])

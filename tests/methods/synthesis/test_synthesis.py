@@ -52,9 +52,9 @@ def people(count: int = 400) -> dict[str, Any]:
     }
 
 
-def database(**named: Any) -> Database:
+def database() -> Database:
     visits = Table("visits", unit="id", rows_per_unit=2, columns=[Column("id", type="integer"), *PEOPLE])
-    policy = Policy([visits], epsilon=8, delta="1e-4", **named)
+    policy = Policy([visits], epsilon=8, delta="1e-4")
     return Database(policy, {"visits": pa.table(people())})
 
 
@@ -66,7 +66,9 @@ def parts_of(promise: Synthesis, rows: np.ndarray, seed: int = 0) -> list[Releas
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("neighbors, moved, apart", [(NeighborRelation.ADD_REMOVE, 3, 3), (CHANGED, 3 * math.sqrt(2), 6)])
+@pytest.mark.parametrize(
+    "neighbors, moved, apart", [(NeighborRelation.ADD_REMOVE, 3, 3), (CHANGED, 3 * math.sqrt(2), 6)]
+)
 def test_the_parts_of_a_run_cost_the_price_and_no_more(
     method: str, neighbors: NeighborRelation, moved: float, apart: int
 ) -> None:
@@ -137,7 +139,7 @@ def test_a_table_is_synthesized_for_its_price_and_asked_again_for_nothing() -> N
     with database() as db:
         before = db.ledger.statement
         first = db.synthesize("visits", **PRICE)
-        assert first.mechanism.promise == "ε = 1, δ = 1e-06"  # type: ignore[attr-defined]
+        assert first.mechanism.promise == "ε = 1, δ = 1e-06"
         left = db.ledger.remaining
         again = db.synthesize("visits", **PRICE)
         assert again == first
@@ -159,11 +161,11 @@ def test_whoever_is_killed_goes_on_and_nothing_is_measured_twice(monkeypatch: py
 
     append, calls = Session.append, []
 
-    def cut(self: Session, parts: Any, **named: Any) -> str:
+    def cut(self: Session, parts: list[Release[Any]]) -> str:
         calls.append(len(parts))
         if len(calls) == 4:
             raise Killed
-        return append(self, parts, **named)
+        return append(self, parts)
 
     with database() as db:
         monkeypatch.setattr(Session, "append", cut)
@@ -242,19 +244,20 @@ def test_hardly_any_rows_are_synthesized_like_others(rows: dict[str, Any], metho
 
 
 def test_what_cannot_be_synthesized_is_refused_before_anything_is_spent() -> None:
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"method": "magic"}, "method is 'magic'; it must be one of aim"),
+        ({"columns": ["height"]}, "columns names 'height'; there are ward"),
+        ({"bins": {"height": 3}}, "bins names 'height'"),
+        ({"bins": 0}, "bins"),
+        ({"forbidden": [{"ward": "q"}]}, "forbidden names 'q' of ward; its cells are a, b, NULL, other"),
+        ({"forbidden": [{}]}, "it must hold combinations"),
+        ({"memory": 1}, "memory"),
+        ({"rho": 1}, "epsilon"),
+        ({"name": " "}, "name"),
+    ]
     with database() as db:
         left = db.ledger.remaining
-        for named, why in [
-            ({"method": "magic"}, "method is 'magic'; it must be one of aim"),
-            ({"columns": ["height"]}, "columns names 'height'; there are ward"),
-            ({"bins": {"height": 3}}, "bins names 'height'"),
-            ({"bins": 0}, "bins"),
-            ({"forbidden": [{"ward": "q"}]}, "forbidden names 'q' of ward; its cells are a, b, NULL, other"),
-            ({"forbidden": [{}]}, "it must hold combinations"),
-            ({"memory": 1}, "memory"),
-            ({"rho": 1}, "epsilon"),
-            ({"name": " "}, "name"),
-        ]:
+        for named, why in refused:
             with pytest.raises(ParameterError, match=why):
                 db.synthesize("visits", **{**PRICE, **named})
         assert db.ledger.remaining == left

@@ -12,4 +12,14 @@ from discreet.methods.synthesis.domain import Attribute, Domain
 from discreet.methods.synthesis.model import Marginal, SyntheticModel
 from discreet.methods.synthesis.promise import METHODS, Synthesis
 
-__all__ = ["METHODS", "Attribute", "Domain", "Marginal", "Synthesis", "SyntheticModel", "load", "save", "synthesize_rows"]
+__all__ = [
+    "METHODS",
+    "Attribute",
+    "Domain",
+    "Marginal",
+    "Synthesis",
+    "SyntheticModel",
+    "load",
+    "save",
+    "synthesize_rows",
+]

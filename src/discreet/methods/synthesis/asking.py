@@ -83,7 +83,7 @@ def synthesize(  # noqa: PLR0913 - each is a public fact of the release
     if not isinstance(name, str) or not name.strip():
         msg = f"name is {shown(name)}; it must be a text by which the run is found again."
         raise ParameterError(msg)
-    plan = plan_sql(policy, f'SELECT COUNT(*) AS n FROM "{_table(policy, table)}"', verified=ledger.verified)
+    plan = plan_sql(policy, _counting(policy, table), verified=ledger.verified)
     domain = _domain(plan, columns, bins)
     counted = _Counted(plan, domain, engine)
     given = policy.release_delta if delta is None and rho is None else delta
@@ -125,9 +125,7 @@ def synthesize(  # noqa: PLR0913 - each is a public fact of the release
     return _kept(promise, ledger, entry, counted, watch)
 
 
-def _kept(
-    promise: Synthesis, ledger: Ledger, entry: Entry, counted: _Counted, watch: Watch
-) -> Release[SyntheticModel]:
+def _kept(promise: Synthesis, ledger: Ledger, entry: Entry, counted: _Counted, watch: Watch) -> Release[SyntheticModel]:
     """Run as a session: the whole cost at its opening, and each part in the ledger before the next one is chosen.
 
     Who opens it again after a crash goes on behind the last part that was kept; once it is over, the model is shown
@@ -154,13 +152,14 @@ def _append(session: Session, parts: list[Release[Any]]) -> None:
     session.append(parts)
 
 
-def _table(policy: Policy, name: str) -> str:
-    """Read the name of a private table."""
+def _counting(policy: Policy, name: str) -> str:
+    """Write the question that counts all rows of a private table."""
     table = policy.table(name)
     if not table.private:
         msg = f"{shown(name)} is public: read it as it is."
         raise ParameterError(msg)
-    return table.name.replace('"', '""')
+    quoted = table.name.replace('"', '""')
+    return f'SELECT COUNT(*) AS n FROM "{quoted}"'  # noqa: S608 - a name of the policy, quoted, in a plan
 
 
 def _domain(plan: Plan, columns: Iterable[str] | None, bins: int | Mapping[str, int]) -> Domain:

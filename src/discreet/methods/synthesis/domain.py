@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from discreet.plans.extract import code_book
 from discreet.tables.kinds import Kind, as_date, as_timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -190,11 +191,11 @@ class Domain:
     @staticmethod
     def of(schema: Schema, bins: int | Mapping[str, int] = BINS) -> Domain:
         """Take the public facts of columns; `bins` is how many cells a number has at most, for all or by name."""
-        if isinstance(bins, dict) and (lost := [name for name in bins if name not in schema]):
+        if isinstance(bins, Mapping) and (lost := [name for name in bins if name not in schema]):
             msg = f"bins names {shown(lost[0])}; the columns are {', '.join(schema)}."
             raise ParameterError(msg)
-        counts = {name: bins.get(name, BINS) if isinstance(bins, dict) else bins for name in schema}
-        counts = {name: integer(count, name="bins", least=1, most=_MOST_CELLS) for name, count in counts.items()}
+        given = bins if isinstance(bins, Mapping) else dict.fromkeys(schema, bins)
+        counts = {name: integer(given.get(name, BINS), name="bins", least=1, most=_MOST_CELLS) for name in schema}
         return Domain(tuple(Attribute.of(name, facts, counts[name]) for name, facts in schema.items()))
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def fit(
 
     How far? The entropy is a prior that counts like s N rows, whatever the noise is: as the noise falls, the second
     term grows by itself, and no constant has to be told the noise level. `benchmarks.synthesis` tries others than
-    s = 1/200. Where two neighboring cells were measured with noise, the entropy decides; where little noise was, they do.
+    s = 1/200.
 
     >>> half = Measured((0,), np.array([50.0, 50.0]), 1.0)
     >>> fitted = fit([2, 2], [half, Measured((1,), np.array([90.0, 10.0]), 1.0)], memory=1 << 20)
@@ -127,7 +127,8 @@ class _Dual:
     def first(self, factors: Mapping[Clique, Floats]) -> Floats:
         """Begin where another fit ended."""
         parts = [factors.get(one.columns, np.zeros_like(one.counts)).ravel() for one in self.measured]
-        return np.concatenate(parts) * self.scale
+        begun: Floats = np.concatenate(parts) * self.scale
+        return begun
 
     def factors(self, phi: Floats) -> dict[Clique, Floats]:
         """The functions of columns that the model multiplies, as logarithms."""
@@ -172,7 +173,7 @@ class _Dual:
             return value, slope * unit
 
         options = {"maxiter": _STEPS, "maxcor": 10, "ftol": 1e-10, "gtol": 1e-9}
-        found = minimize(scaled, phi / unit, jac=True, method="L-BFGS-B", options=options)
+        found: Any = minimize(scaled, phi / unit, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]  # a value with its slope
         solution: Floats = found.x * unit
         return solution
 

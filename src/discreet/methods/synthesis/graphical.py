@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["GraphicalModel", "Model", "calibrated", "project"]
+__all__ = ["GraphicalModel", "Model", "calibrated", "potentials_of", "project", "spread"]
+
+_einsum: Any = np.einsum
+"""As it takes lists of places, which its types do not know."""
 
 
 class Model(Protocol):
@@ -191,9 +194,10 @@ class GraphicalModel:
             needed = set(columns) | {c for later in order[number + 1 :] for c in self.tree.cliques[later]}
             factor = _conditional(self.tables[place], clique, shared)
             kept = tuple(sorted(c for c in {*held, *clique} if c in needed))
-            table = np.einsum(table, list(held), factor, list(clique), list(kept), optimize=True)
+            table = _einsum(table, list(held), factor, list(clique), list(kept), optimize=True)
             held = kept
-        return np.einsum(table, list(held), list(columns))
+        whole: Floats = _einsum(table, list(held), list(columns))
+        return whole
 
     def _shared_before(self, before: Sequence[int], place: int) -> Clique:
         return next((shared for near, shared in self._around[place] if near in before), ())
@@ -247,7 +251,8 @@ def _given(table: Floats, clique: Clique, shared: Clique, wanted: Clique) -> Flo
     size = int(np.prod([table.shape[clique.index(c)] for c in shared]))
     matrix = np.transpose(joint, order).reshape(size, -1)
     below = matrix.sum(axis=1, keepdims=True)
-    return np.divide(matrix, below, out=np.zeros_like(matrix), where=below > 0)
+    chances: Floats = np.divide(matrix, below, out=np.zeros_like(matrix), where=below > 0)
+    return chances
 
 
 def potentials_of(tree: JunctionTree, factors: Mapping[Clique, Floats]) -> list[Floats]:

@@ -167,11 +167,15 @@ class Synthesis:
     def argument(self) -> tuple[str, ...]:
         """What it stands on."""
         return (
-            "A measurement with noise sigma of counts that a unit moves by d in L2 is (d / sigma)-GDP. "
-            "(Dong, Roth & Su 2022, arXiv:1905.02383, Theorem 2.7)",
+            (
+                "A measurement with noise sigma of counts that a unit moves by d in L2 is (d / sigma)-GDP. "
+                "(Dong, Roth & Su 2022, arXiv:1905.02383, Theorem 2.7)"
+            ),
             "A choice by the exponential mechanism, whose losses lie within epsilon, is (epsilon sqrt(2 pi) / 4)-GDP.",
-            "Squares add up to at most a limit that was fixed before the first part, whatever is chosen after seeing "
-            "earlier ones. (Smith & Thakurta 2022, arXiv:2210.17520)",
+            (
+                "Squares add up to at most a limit that was fixed before the first part, whatever is chosen after "
+                "seeing earlier ones. (Smith & Thakurta 2022, arXiv:2210.17520)"
+            ),
             "The model, its rows and its answers are computed from these alone.",
         )
 
@@ -207,7 +211,9 @@ class Synthesis:
         """Read what `record` wrote; the noise follows from the claim again."""
         claim = cast("Approximate | ZCDP", amount_from_json(json.dumps(record["claim"])))
         given: dict[str, Any] = {name: record[name] for name in ("method", "rows_per_unit", "memory")}
-        price = {"rho": claim.rho} if isinstance(claim, ZCDP) else {"epsilon": claim.epsilon, "delta": claim.delta}
+        price: dict[str, Any] = (
+            {"rho": claim.rho} if isinstance(claim, ZCDP) else {"epsilon": claim.epsilon, "delta": claim.delta}
+        )
         made = cls(Domain.read(record["domain"]), **given, **price, neighbors=read_relation(str(record["neighbors"])))
         forbidden = tuple((tuple(map(int, columns)), tuple(map(int, cells))) for columns, cells in record["forbidden"])
         assign(made, forbidden=forbidden)
@@ -248,7 +254,9 @@ def _combination(domain: Domain, given: Mapping[str, object]) -> tuple[tuple[int
         attribute = domain.attributes[column]
         label = "NULL" if given[attribute.name] is None else str(given[attribute.name])
         if label not in attribute.labels:
-            msg = f"forbidden names {shown(label)} of {attribute.name}; its cells are {', '.join(attribute.labels[:9])}."
+            msg = (
+                f"forbidden names {shown(label)} of {attribute.name}; its cells are {', '.join(attribute.labels[:9])}."
+            )
             raise ParameterError(msg)
         cells.append(attribute.labels.index(label))
     return columns, tuple(cells)

@@ -191,9 +191,7 @@ def synthesized(run: Run) -> SyntheticModel:
     """Take all parts of a run, and fit the model."""
     fitted = _METHODS[run.promise.method](run)
     run.watch("measuring", 1000, 1000)
-    return SyntheticModel(
-        run.promise.domain, tuple(run.measured), fitted.rows, dict(fitted.factors), run.forbidden
-    )
+    return SyntheticModel(run.promise.domain, tuple(run.measured), fitted.rows, dict(fitted.factors), run.forbidden)
 
 
 def in_memory(promise: Synthesis, value: Any, bits: BitSource | None) -> Release[SyntheticModel]:  # noqa: ANN401
@@ -283,7 +281,7 @@ def _candidates(run: Run, spent: Fraction) -> list[Clique]:
     held = [one.columns for one in run.measured] + list(run.forbidden)
     now = junction_tree(sizes, held)
     most = max(Fraction(now.bytes), run.promise.memory * spent)
-    found = [
+    found: list[Clique] = [
         pair
         for pair in itertools.combinations(range(len(sizes)), 2)
         if now.home(pair) is not None or junction_tree(sizes, [*now.cliques, pair]).bytes <= most

@@ -1,4 +1,4 @@
-"""Rows of a graphical model, by randomized rounding: every count of a clique is as near to the model as whole rows are."""
+"""Rows of a graphical model, by randomized rounding: counts are as near to the model as whole rows allow."""
 
 from __future__ import annotations
 

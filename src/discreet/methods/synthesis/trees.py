@@ -108,7 +108,7 @@ def _hung(sizes: tuple[int, ...], cliques: list[Clique]) -> JunctionTree:
     """Hang cliques on each other by the largest common sets: a maximum spanning tree is a junction tree."""
     left = sorted(cliques, key=lambda clique: (-math.prod(sizes[c] for c in clique), clique))
     order, parents = [left.pop(0)] if left else [], [-1]
-    shared = {clique: (0, -1) for clique in left}
+    shared = dict.fromkeys(left, (0, -1))
     while left:
         for clique in left:
             common = len(set(clique) & set(order[-1]))

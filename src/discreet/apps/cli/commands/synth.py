@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.apps.cli.asking import Epsilon, ReleaseDelta, Rho
+from discreet.apps.cli.asking import Epsilon, ReleaseDelta, Rho  # noqa: TC001 - typer reads them
 from discreet.apps.cli.opening import Analyst, PolicyFile, Purpose, open_database
 from discreet.apps.cli.options import Json, naming_options, print_json
-from discreet.apps.cli.screen import counting, folded
+from discreet.apps.cli.screen import charge_text, counting, folded
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Name = Annotated[str, typer.Option(metavar="TEXT", help="By which a run that was
 
 
 @app.command()
-def synth(  # noqa: PLR0913 - each is an option
+def synth(
     policy: PolicyFile,
     *,
     table: Table,
@@ -93,7 +93,9 @@ def synth(  # noqa: PLR0913 - each is an option
     if as_json:
         print_json({"file": str(out), "rows": count, "promise": promise, "charged": str(released.charged)})
         return
-    typer.echo(folded(f"{count} rows in {out}: {promise}, charged {released.charged!r}. More rows cost nothing."))
+    typer.echo(
+        folded(f"{count} rows in {out}: {promise}, charged {charge_text(released.charged)}. More rows cost nothing.")
+    )
 
 
 def _write(model: SyntheticModel, out: Path, rows: int | None) -> int:

@@ -80,7 +80,7 @@ class Chosen:
         run = Run(self.promise, Records((2, 2, 2), value), lambda: bits)
         even = fit((2, 2, 2), [Measured((place,), np.array([2.0, 2.0]), 1e-3) for place in range(3)], memory=1 << 20)
         choice = self.promise.choice(self.epsilon)
-        pairs = [(0, 1), (0, 2), (1, 2)]
+        pairs: list[tuple[int, ...]] = [(0, 1), (0, 2), (1, 2)]
         chosen = run.choose(pairs, choice, even, 0.0)
         return Release(pairs.index(chosen), choice)
 
