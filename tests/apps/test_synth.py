@@ -65,4 +65,4 @@ def test_what_is_there_is_not_overwritten_and_a_wrong_method_is_named(
     assert main([*told, "--out", str(people / "people.csv")]) != 0
     assert "is there already" in capsys.readouterr().err
     assert main([*told, "--out", str(people / "o.csv"), "--method", "magic"]) != 0
-    assert "must be one of aim, mst, independent" in capsys.readouterr().err
+    assert "must be one of aim, mst, mwem, independent" in capsys.readouterr().err

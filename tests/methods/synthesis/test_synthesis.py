@@ -250,6 +250,7 @@ def test_what_cannot_be_synthesized_is_refused_before_anything_is_spent() -> Non
         ({"bins": {"height": 3}}, "bins names 'height'"),
         ({"bins": 0}, "bins"),
         ({"forbidden": [{"ward": "q"}]}, "forbidden names 'q' of ward; its cells are a, b, NULL, other"),
+        ({"method": "mwem", "forbidden": [{"ward": "a"}]}, "mwem knows no combinations"),
         ({"forbidden": [{}]}, "it must hold combinations"),
         ({"memory": 1}, "memory"),
         ({"rho": 1}, "epsilon"),
@@ -281,4 +282,5 @@ def test_the_best_synthesizer_keeps_what_hangs_together() -> None:
         off[method] = float(np.abs(model.marginal((0, 1)) - truth).sum() / 2)
     assert off["aim"] < 0.05
     assert off["mst"] < 0.05
+    assert off["mwem"] < 0.2
     assert off["independent"] > 0.3

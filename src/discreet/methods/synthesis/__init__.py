@@ -2,7 +2,7 @@
 
 >>> from discreet.methods.synthesis import METHODS
 >>> METHODS
-('aim', 'mst', 'independent')
+('aim', 'mst', 'mwem', 'independent')
 """
 
 from __future__ import annotations

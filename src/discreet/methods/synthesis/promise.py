@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MEMORY", "METHODS", "Synthesis", "cost_of"]
 
-METHODS = ("aim", "mst", "independent")
+METHODS = ("aim", "mst", "mwem", "independent")
 MEMORY = 256 << 20
 _LEAST_MEMORY = 1 << 16
 _SLACK = Fraction(1, 1 << 20)
@@ -85,6 +85,8 @@ class Synthesis:
     - `aim`: all columns by themselves, then round after round the pair that the model is most wrong about, by more than
       its noise would be. McKenna, Mullins, Sheldon & Miklau 2022 (arXiv:2201.12677).
     - `mst`: a tree of pairs. McKenna, Miklau & Sheldon 2021 (arXiv:2108.04978).
+    - `mwem`: as many rounds as there are columns, half for the choice, and multiplicative weights instead of a fit. Hardt,
+      Ligett & McSherry 2012 (arXiv:1012.4763).
     - `independent`: all columns by themselves, and nothing of how they hang together.
 
     >>> from discreet.tables import Column
@@ -131,6 +133,9 @@ class Synthesis:
         most = integer(rows_per_unit, name="rows_per_unit", least=1, most=1 << 20)
         limit = integer(memory, name="memory", least=_LEAST_MEMORY, most=1 << 45)
         cells = tuple(_combination(domain, each) for each in forbidden)
+        if cells and method == "mwem":
+            msg = "forbidden is given, and mwem knows no combinations that cannot be; use aim, mst or independent."
+            raise ParameterError(msg)
         assign(self, domain=domain, method=method, claim=claim, sigma=sigma, rows_per_unit=most, memory=limit)
         assign(self, forbidden=cells, neighbors=relation)
 

@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.exact import counted
 from discreet.mechanisms.adding.sums import noisy_counts
 from discreet.mechanisms.release import Release
-from discreet.methods.synthesis.fitting import Fitted, Measured, fit
+from discreet.methods.synthesis.fitting import Fitted, Measured, bend, fit
 from discreet.methods.synthesis.model import SyntheticModel
 from discreet.methods.synthesis.promise import cost_of
 from discreet.methods.synthesis.trees import junction_tree
@@ -270,6 +270,24 @@ def _aim(run: Run) -> Fitted:
     return fitted
 
 
+def _mwem(run: Run) -> Fitted:
+    """As many rounds as columns: half of each for the choice of a pair, half for its counts; a model that is bent.
+
+    Hardt, Ligett & McSherry 2012 (arXiv:1012.4763), with marginals for queries, as in `discreet.methods.workloads.Mwem`
+    with single queries. A twentieth is for the first column, of which the number of rows is a part.
+    """
+    sizes, memory = run.promise.domain.sizes, run.promise.memory
+    whole = run.left * (1 - _NEARLY)
+    run.measure([(0,)], run.noise(whole / 20 if len(sizes) > 1 else whole))
+    fitted = bend(sizes, run.measured, memory=memory)
+    half = run.left * (1 - _NEARLY) / (2 * len(sizes))
+    for _ in sizes if len(sizes) > 1 else ():
+        pair = run.choose(_candidates(run, Fraction(1)), run.promise.choice(_epsilon(half)), fitted, 0.0)
+        run.measure([pair], run.noise(half))
+        fitted = bend(sizes, run.measured, memory=memory, start=fitted)
+    return fitted
+
+
 def _epsilon(share: Fraction) -> Fraction:
     """The epsilon of a choice that costs at most this much, in squared mu: epsilon^2 pi / 8."""
     return Fraction(math.floor(math.sqrt(share * 8 / math.pi) * (1 - 1e-9) * (1 << 40)), 1 << 40)
@@ -292,4 +310,4 @@ def _candidates(run: Run, spent: Fraction) -> list[Clique]:
     return found
 
 
-_METHODS = {"aim": _aim, "mst": _mst, "independent": _independent}
+_METHODS = {"aim": _aim, "mst": _mst, "mwem": _mwem, "independent": _independent}

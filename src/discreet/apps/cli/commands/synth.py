@@ -28,7 +28,7 @@ Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the rows are writ
 Rows = Annotated[
     int | None, typer.Option(min=0, help="How many rows; without it as many as the table has, with noise.")
 ]
-Method = Annotated[str, typer.Option(metavar="NAME", help="aim, mst (for many columns), or independent.")]
+Method = Annotated[str, typer.Option(metavar="NAME", help="aim, mst (for many columns), mwem, or independent.")]
 Model = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Where the model is kept, as JSON, to draw more rows from for free.")
 ]
