@@ -1,11 +1,11 @@
-"""How near synthetic tables are, and what they cost: `python -m benchmarks.synthesis --data FOLDER [--seeds 4] [--strict]`.
+"""How near synthetic tables are, and what they cost: `python -m benchmarks.synthesis --data FOLDER [--seeds 4]`.
 
 For each data set and epsilon, at delta = 1e-9: the mean total variation distance of all marginals of two and of three
-columns between drawn rows and the table (three: a fourth of them), CPU seconds of the fit and of drawing. On Adult, with
-scikit-learn: how well gradient boosting that was trained on drawn rows predicts incomes of rows that it did not see.
+columns between drawn rows and the table (of three a fourth of them), CPU seconds of the fit and of drawing. On Adult,
+with scikit-learn: how well gradient boosting that was trained on drawn rows predicts incomes of rows it did not see.
 
-The figures of peers were measured once, by this command's data and metrics: AIM and MST of mbi 2.0, which needs JAX,
-and MST of smartnoise-synth; they are not run here.
+No peer runs here: mbi needs JAX. The figures of AIM and MST by mbi 2.0 and of smartnoise-synth's MST on the same Adult
+table are those of an earlier trial on another machine; their CPU seconds say no more than an order of magnitude.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.methods.synthesis import METHODS, Domain, Synthesis
+from discreet.methods.synthesis import Domain, Synthesis
 from discreet.methods.synthesis import fitting as fitted
+from discreet.methods.synthesis.running import METHODS
 from discreet.methods.workloads import Records
 from discreet.tables import Column
 
@@ -116,10 +117,15 @@ def measured(rows: Codes, sizes: list[int], method: str, epsilon: float, *, lear
     return [*near, *scores, middle - start, end - middle]
 
 
-def table(folder: Path, names: list[str], methods: list[str], epsilons: list[float], seeds: int) -> list[dict[str, Any]]:
+def table(
+    folder: Path, names: list[str], methods: list[str], epsilons: list[float], seeds: int
+) -> list[dict[str, Any]]:
     """Measure every data set, method and epsilon, and print each as it is done."""
     found = []
-    print(f"{'data':12} {'method':12} {'ε':>4} {'two':>7} {'three':>7} {'accuracy':>8} {'AUC':>6} {'CPU s':>6} {'draw':>5}")
+    print(
+        f"{'data':12} {'method':12} {'ε':>4} {'two':>7} {'three':>7} "
+        f"{'accuracy':>8} {'AUC':>6} {'CPU s':>6} {'draw':>5}"
+    )
     for name, method, epsilon in itertools.product(names, methods, epsilons):
         rows, sizes = read(folder, name)
         learn = name == "adult" and epsilon == 1

@@ -43,6 +43,12 @@ def test_messages_and_products_along_the_tree_give_what_summing_all_cells_gives(
             assert np.allclose(model.marginal(columns), expected, atol=1e-10), columns
 
 
+def test_whole_rows_are_as_likely_as_the_model_says() -> None:
+    model, table, *_ = random_model(4)
+    cells = np.stack(np.unravel_index(np.arange(table.size), table.shape), axis=1)
+    assert np.allclose(np.exp(model.log_chance(cells)), table.ravel(), atol=1e-10)
+
+
 def test_a_tree_holds_every_set_and_what_cliques_share_lies_between_them() -> None:
     sets = [(0, 1), (1, 2), (2, 3), (0, 3), (4, 5)]
     tree = junction_tree([2] * 7, sets)

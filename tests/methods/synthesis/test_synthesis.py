@@ -11,14 +11,15 @@ import pyarrow as pa
 import pytest
 
 from discreet import Database
+from discreet.checks.attacks import infer_from_synthesis
 from discreet.engines import BoundedRows
 from discreet.errors import BudgetError, ParameterError
 from discreet.ledgers import Session
 from discreet.mechanisms import Exponential, Gaussian, Release
-from discreet.methods.synthesis import METHODS, Domain, Synthesis, load, save, synthesize_rows
+from discreet.methods.synthesis import Domain, Synthesis, load, report, save, synthesize_rows
 from discreet.methods.synthesis.asking import _Counted
-from discreet.methods.synthesis.promise import cost_of
-from discreet.methods.synthesis.running import Run, synthesized
+from discreet.methods.synthesis.costs import cost_of
+from discreet.methods.synthesis.running import METHODS, Run, synthesized
 from discreet.methods.workloads import Records
 from discreet.plans import plan_sql
 from discreet.privacy import NeighborRelation, gaussian_sigma
@@ -200,7 +201,7 @@ def test_what_cannot_be_never_is() -> None:
 
 def test_a_model_is_saved_loaded_and_asked(tmp_path: Path) -> None:
     rows = np.repeat(np.arange(3), 400)
-    released = synthesize_rows({"a": rows, "b": rows, "c": rows[::-1]}, SMALL, rho=2)
+    released = synthesize_rows({"a": rows, "b": rows, "c": rows[::-1]}, SMALL, rho=2, method="mst")
     save(released, tmp_path / "model.json")
     read = load(tmp_path / "model.json")
     assert read == released
@@ -220,7 +221,7 @@ def test_a_model_is_saved_loaded_and_asked(tmp_path: Path) -> None:
 def test_every_error_bar_holds(seed: int) -> None:
     """At 99.99 % of 27 counts each: the truth lies within; half of the ± does not hold it."""
     rows = np.random.default_rng(2).integers(0, 3, (2_000, 3))
-    made = Synthesis(Domain.declared(SMALL), rho="0.05")
+    made = Synthesis(Domain.declared(SMALL), method="mst", rho="0.05")
     model = made.release(rows, bits=ReplayBits(seed)).value
     for one in model.measured:
         names = [model.domain.names[place] for place in one.columns]
@@ -253,6 +254,8 @@ def test_what_cannot_be_synthesized_is_refused_before_anything_is_spent() -> Non
         ({"method": "mwem", "forbidden": [{"ward": "a"}]}, "mwem knows no combinations"),
         ({"forbidden": [{}]}, "it must hold combinations"),
         ({"memory": 1}, "memory"),
+        ({"memory": 1 << 16, "bins": 2000}, "needs about .* MB"),
+        ({"memory": 1 << 20, "bins": 2000, "method": "mst"}, "a tree of pairs may need"),
         ({"rho": 1}, "epsilon"),
         ({"name": " "}, "name"),
     ]
@@ -284,3 +287,29 @@ def test_the_best_synthesizer_keeps_what_hangs_together() -> None:
     assert off["mst"] < 0.05
     assert off["mwem"] < 0.2
     assert off["independent"] > 0.3
+
+
+def test_a_report_says_what_noise_alone_does_and_how_far_the_model_is() -> None:
+    rows = np.repeat(np.arange(3), 300)
+    released = synthesize_rows({"a": rows, "b": rows, "c": rows}, SMALL, rho=1, method="mst")
+    told = report(released)
+    for fact, one in zip(told.facts["measured"], released.value.measured, strict=True):
+        assert fact["noise"] == pytest.approx(
+            one.sigma * 0.797885 * one.counts.size / 2 / released.value.rows, rel=1e-5
+        )
+    page = told.to_html()
+    assert page.count("<svg") == 3
+    assert "ρ = 1" in page
+    assert report(released).to_json() == told.to_json()
+
+
+def test_membership_is_seen_without_privacy_and_not_with_it(seed: int) -> None:
+    domain = Domain.declared(SMALL)
+    rows = np.zeros((40, 3), dtype=int)
+    loud = Synthesis(domain, method="independent", rho=5_000)
+    assert infer_from_synthesis(loud, rows, [2, 1, 2], runs=4, bits=ReplayBits(seed)).auc > 0.95
+    quiet = Synthesis(domain, method="independent", epsilon="0.2", delta="1e-6")
+    found = infer_from_synthesis(quiet, rows, [2, 1, 2], runs=6, bits=ReplayBits(seed))
+    assert found.auc < 1
+    with pytest.raises(ParameterError, match="3 cells a row"):
+        infer_from_synthesis(quiet, rows, [1, 2])

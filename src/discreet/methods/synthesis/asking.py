@@ -20,7 +20,7 @@ from discreet.ledgers.pricing import price
 from discreet.mechanisms.release import Release
 from discreet.methods.synthesis.domain import BINS, Domain
 from discreet.methods.synthesis.promise import MEMORY, Synthesis
-from discreet.methods.synthesis.running import Run, in_memory, synthesized
+from discreet.methods.synthesis.running import Run, synthesized
 from discreet.methods.workloads.axes import Axis
 from discreet.methods.workloads.compiled import Compiled, Statement, asked
 from discreet.plans import plan_sql
@@ -270,7 +270,7 @@ def synthesize_rows(  # noqa: PLR0913 - each is a public fact of the release
     )
     named = {name: table[name] for name in domain.names if _has(table, name)}
     rows = BoundedRows.of(named, declared, units=units, rows_per_unit=rows_per_unit, neighbors=neighbors)
-    return in_memory(promise, domain.coded(rows), None)
+    return promise.release(domain.coded(rows))
 
 
 def _has(table: Any, name: str) -> bool:  # noqa: ANN401 - as above
@@ -279,7 +279,16 @@ def _has(table: Any, name: str) -> bool:  # noqa: ANN401 - as above
 
 
 def save(released: Release[SyntheticModel], path: str | Path) -> None:
-    """Write a released model to a new file, as JSON: with its promise and what it was charged."""
+    """Write a released model to a new file, as JSON: with its promise and what it was charged.
+
+    >>> import pathlib, tempfile
+    >>> from discreet.tables import Column
+    >>> released = synthesize_rows({"ward": ["a"] * 90}, [Column("ward", keys=["a", "b"])], rho=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(released, pathlib.Path(folder) / "model.json")
+    ...     load(pathlib.Path(folder) / "model.json") == released
+    True
+    """
     with Path(path).open("x", encoding="utf-8") as file:
         file.write(released.to_json())
 

@@ -196,7 +196,7 @@ class _Dual:
             value, slope = self.value(psi * unit)
             return value, slope * unit
 
-        options = {"maxiter": _STEPS, "maxcor": 10, "ftol": 1e-10, "gtol": 1e-9}
+        options = {"maxiter": _STEPS, "maxcor": 10, "ftol": 1e-8, "gtol": 1e-7}
         found: Any = minimize(scaled, phi / unit, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]  # a value with its slope
         solution: Floats = found.x * unit
         return solution

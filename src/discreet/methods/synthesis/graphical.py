@@ -150,6 +150,14 @@ class GraphicalModel:
             found |= {pair: joint[pair[1]] for pair in wanted}
         return found
 
+    def log_chance(self, cells: NDArray[np.int64]) -> Floats:
+        """The logarithm of the chance of whole rows of cells: cliques' marginals, less those of separators."""
+        chance: Floats = np.zeros(len(cells))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for clique, shared, table in zip(self.tree.cliques, self.tree.separators, self.tables, strict=True):
+                chance += np.log(_conditional(table, clique, shared)[tuple(cells[:, c] for c in clique)])
+        return chance
+
     def _with_each(self, first: int, wanted: set[int]) -> dict[int, Floats]:
         """The pairs of one column with others: what it tells of a separator is carried along the tree, a product each.
 

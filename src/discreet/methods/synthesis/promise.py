@@ -13,8 +13,12 @@ from discreet.mechanisms import Exponential, Gaussian
 from discreet.mechanisms.adding.sums import Moved
 from discreet.mechanisms.inputs.parameters import assign, exactly_one, read_optional_delta, read_positive
 from discreet.mechanisms.promise import register
+from discreet.mechanisms.release import Release
 from discreet.mechanisms.words import promise_in_words
 from discreet.methods.synthesis.domain import Domain
+from discreet.methods.synthesis.running import METHODS, Run, require_memory, synthesized
+from discreet.methods.workloads import Records
+from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import ZCDP, Approximate, NeighborRelation, curves, gaussian_sigma
 from discreet.privacy.costs import amount_from_json
 from discreet.privacy.currencies import GDP
@@ -25,48 +29,15 @@ if TYPE_CHECKING:
     from typing import Self, SupportsIndex
 
     from discreet.exact import Number
-    from discreet.mechanisms.release import Release
     from discreet.methods.synthesis.model import SyntheticModel
-    from discreet.noise import BitSource
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-__all__ = ["MEMORY", "METHODS", "Synthesis", "cost_of"]
+__all__ = ["MEMORY", "Synthesis"]
 
-METHODS = ("aim", "mst", "mwem", "independent")
 MEMORY = 256 << 20
 _LEAST_MEMORY = 1 << 16
 _SLACK = Fraction(1, 1 << 20)
-_RANGE = Fraction(3926990817, 10**10)
-"""pi / 8, rounded up."""
-
-
-def cost_of(mechanism: Gaussian | Exponential) -> GDP:
-    r"""Return what one measurement, or one choice, costs of a budget in GDP.
-
-    Noise N(0, sigma^2) on counts that move by at most d in L2 is (d / sigma)-GDP (Dong, Roth & Su 2022,
-    arXiv:1905.02383, Theorem 2.7); rounding it to whole numbers is post-processing.
-
-    The exponential mechanism with epsilon has losses within an interval of length epsilon (bounded range: Dong, Durfee
-    & Rogers 2020, arXiv:1909.13830). Then it is (epsilon sqrt(2 pi) / 4)-GDP:
-
-    1. Likelihood ratios with mean 1 between e^(t - epsilon) and e^t are spread furthest where they take the two ends
-       alone, so the pair of neighbors is a post-processing of two coins with chances p and q, p / q = e^t and
-       (1 - p) / (1 - q) = e^(t - epsilon) (Blackwell). The logits of p and q differ by exactly epsilon.
-    2. The tradeoff of two coins is a broken line with one corner, and that of a Gaussian is convex with the same ends:
-       it lies below if it does at the corner, which is mu >= Phi^-1(p) - Phi^-1(q).
-    3. Along the logit u of p, Phi^-1 rises by p (1 - p) / phi(Phi^-1(p)), which is at most sqrt(2 pi) / 4: with z =
-       Phi^-1(p), 4 Phi(z) Phi(-z) = 1 - (2 Phi(z) - 1)^2 <= e^(-z^2 / 2), as the square [-z, z]^2 holds the disc of
-       radius z, whose probability is 1 - e^(-z^2 / 2).
-
-    >>> cost_of(Gaussian(3, sigma=6, grid=1, inputs="snapped"))
-    GDP(mu=0.5)
-    >>> round(float(cost_of(Exponential(1, epsilon=2)).mu), 4)
-    1.2533
-    """
-    if isinstance(mechanism, Gaussian):
-        return GDP(mu_squared=(mechanism.moved / mechanism.sigma) ** 2, neighbors=mechanism.neighbors)
-    return GDP(mu_squared=_RANGE * mechanism.epsilon**2, neighbors=mechanism.neighbors)
 
 
 @register
@@ -85,8 +56,8 @@ class Synthesis:
     - `aim`: all columns by themselves, then round after round the pair that the model is most wrong about, by more than
       its noise would be. McKenna, Mullins, Sheldon & Miklau 2022 (arXiv:2201.12677).
     - `mst`: a tree of pairs. McKenna, Miklau & Sheldon 2021 (arXiv:2108.04978).
-    - `mwem`: as many rounds as there are columns, half for the choice, and multiplicative weights instead of a fit. Hardt,
-      Ligett & McSherry 2012 (arXiv:1012.4763).
+    - `mwem`: as many rounds as there are columns, half for the choice, and multiplicative weights instead of a fit.
+      Hardt, Ligett & McSherry 2012 (arXiv:1012.4763).
     - `independent`: all columns by themselves, and nothing of how they hang together.
 
     >>> from discreet.tables import Column
@@ -138,6 +109,7 @@ class Synthesis:
             raise ParameterError(msg)
         assign(self, domain=domain, method=method, claim=claim, sigma=sigma, rows_per_unit=most, memory=limit)
         assign(self, forbidden=cells, neighbors=relation)
+        require_memory(self)
 
     @property
     def limit(self) -> GDP:
@@ -192,11 +164,10 @@ class Synthesis:
     def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> None:
         """A model has no single ±; its marginals do."""
 
-    def release(self, value: Any, *, bits: BitSource | None = None) -> Release[SyntheticModel]:  # noqa: ANN401
+    def release(self, value: Any, *, bits: BitSource = SYSTEM) -> Release[SyntheticModel]:  # noqa: ANN401
         """Synthesize from cells that the caller holds, one row of codes for each record; or from marginals."""
-        from discreet.methods.synthesis.running import in_memory
-
-        return in_memory(self, value, bits)
+        counts = value if hasattr(value, "marginal") else Records(self.domain.sizes, value)
+        return Release(synthesized(Run(self, counts, lambda: bits)), self)
 
     def record(self) -> dict[str, Any]:
         """Return it as a JSON object."""

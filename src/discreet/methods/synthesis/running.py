@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import counted
 from discreet.mechanisms.adding.sums import noisy_counts
 from discreet.mechanisms.release import Release
+from discreet.methods.synthesis.costs import cost_of
 from discreet.methods.synthesis.fitting import Fitted, Measured, bend, fit
 from discreet.methods.synthesis.model import SyntheticModel
-from discreet.methods.synthesis.promise import cost_of
-from discreet.methods.synthesis.trees import junction_tree
-from discreet.noise import SYSTEM
+from discreet.methods.synthesis.trees import BYTES, junction_tree
 from discreet.privacy.filters import GDPFilter
 
 if TYPE_CHECKING:
@@ -27,15 +25,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.mechanisms import Exponential
-    from discreet.methods.synthesis.promise import Synthesis
+    from discreet.mechanisms import Exponential, Gaussian
+    from discreet.mechanisms.adding.sums import Moved
+    from discreet.methods.synthesis.domain import Domain
     from discreet.methods.synthesis.trees import Clique
     from discreet.noise import BitSource
+    from discreet.privacy.currencies import GDP
 
     Floats = NDArray[np.float64]
     Watch = Callable[[str, int, int], None]
 
-__all__ = ["Counts", "Run", "in_memory", "synthesized"]
+__all__ = ["METHODS", "Counts", "Run", "Terms", "require_memory", "synthesized"]
 
 _SHARE = Fraction(9, 10)
 """How much of a round is for the measurement; the rest is for the choice."""
@@ -58,6 +58,45 @@ class Counts(Protocol):
         """Count all combinations of the columns at these places."""
 
 
+class Terms(Protocol):
+    """What is public about a run: its method, its limit, how far a unit moves a marginal.
+
+    >>> from discreet.methods.synthesis import Synthesis
+    >>> hasattr(Synthesis, "measurement"), hasattr(Synthesis, "choice")
+    (True, True)
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """The columns and their cells."""
+
+    @property
+    def method(self) -> str:
+        """How it is chosen what to measure."""
+
+    @property
+    def memory(self) -> int:
+        """How many bytes a fit may take."""
+
+    @property
+    def forbidden(self) -> tuple[tuple[Clique, tuple[int, ...]], ...]:
+        """Combinations that cannot be."""
+
+    @property
+    def limit(self) -> GDP:
+        """What all parts together may cost."""
+
+    @property
+    def moved(self) -> Moved:
+        """How far a unit moves a marginal."""
+
+    def measurement(self, cells: int, sigma: Fraction) -> Gaussian:
+        """Counts of so many cells, with this noise."""
+
+    def choice(self, epsilon: Fraction) -> Exponential:
+        """A choice of what to measure."""
+
+
 @dataclass
 class Run:
     """The parts of a run so far, what is left of its limit, and how the next is kept.
@@ -65,11 +104,11 @@ class Run:
     `groups` are parts that were kept before, by another process perhaps: they are taken as they are. A new part is paid
     from the filter first, then drawn, then kept, and only then used.
 
-    >>> sorted(Run.__annotations__)[:3]
-    ['bits', 'counts', 'forbidden']
+    >>> {'bits', 'counts', 'groups'} <= set(Run.__annotations__)
+    True
     """
 
-    promise: Synthesis
+    promise: Terms
     counts: Counts
     bits: Callable[[], BitSource]
     keep: Callable[[list[Release[Any]]], None] = lambda _: None
@@ -178,7 +217,7 @@ class Run:
         return fit(sizes, self.measured, memory=memory, start=start, zeros=self.forbidden)
 
 
-def _zeros(promise: Synthesis) -> dict[Clique, Floats]:
+def _zeros(promise: Terms) -> dict[Clique, Floats]:
     """The weights of what cannot be, as logarithms."""
     zeros: dict[Clique, Floats] = {}
     for columns, cells in promise.forbidden:
@@ -192,15 +231,6 @@ def synthesized(run: Run) -> SyntheticModel:
     fitted = _METHODS[run.promise.method](run)
     run.watch("measuring", 1000, 1000)
     return SyntheticModel(run.promise.domain, tuple(run.measured), fitted.rows, dict(fitted.factors), run.forbidden)
-
-
-def in_memory(promise: Synthesis, value: Any, bits: BitSource | None) -> Release[SyntheticModel]:  # noqa: ANN401
-    """Run on cells or marginals that the caller holds."""
-    from discreet.methods.workloads import Records
-
-    source = SYSTEM if bits is None else bits
-    counts = value if hasattr(value, "marginal") else Records(promise.domain.sizes, value)
-    return Release(synthesized(Run(promise, counts, lambda: source)), promise)
 
 
 # What is measured
@@ -295,19 +325,38 @@ def _epsilon(share: Fraction) -> Fraction:
 
 def _candidates(run: Run, spent: Fraction) -> list[Clique]:
     """The pairs with which the tree takes no more than a share of the memory, or no more than it takes now."""
-    sizes = run.promise.domain.sizes
+    sizes, memory = run.promise.domain.sizes, run.promise.memory
     held = [one.columns for one in run.measured] + list(run.forbidden)
     now = junction_tree(sizes, held)
-    most = max(Fraction(now.bytes), run.promise.memory * spent)
-    found: list[Clique] = [
-        pair
-        for pair in itertools.combinations(range(len(sizes)), 2)
-        if now.home(pair) is not None or junction_tree(sizes, [*now.cliques, pair]).bytes <= most
-    ]
-    if not found:
-        msg = f"no pair of {counted(len(sizes), 'column')} fits into the memory; take fewer bins, or raise memory=."
-        raise ParameterError(msg)
-    return found
+    pairs = list(itertools.combinations(range(len(sizes)), 2))
+    needed = {p: 0 if now.home(p) is not None else junction_tree(sizes, [*held, p]).bytes for p in pairs}
+    most = max(Fraction(now.bytes), memory * spent)
+    return [pair for pair in pairs if needed[pair] <= most] or [pair for pair in pairs if needed[pair] <= memory]
+
+
+def require_memory(terms: Terms) -> None:
+    """Refuse before anything is paid what would not fit into the memory later: by the sizes of columns alone.
+
+    All columns by themselves must fit, and one pair; a tree of pairs, even if it is of the largest ones.
+    """
+    sizes, forbidden = terms.domain.sizes, [columns for columns, _ in terms.forbidden]
+    junction_tree(sizes, forbidden).require(terms.memory)
+    pairs = sorted(itertools.combinations(range(len(sizes)), 2), key=lambda pair: sizes[pair[0]] * sizes[pair[1]])
+    if terms.method == "mst":
+        worst = sum(sizes[one] * sizes[other] for one, other in pairs[len(pairs) - len(sizes) + 1 :])
+        if worst * BYTES > terms.memory:
+            one, other = pairs[-1]
+            msg = (
+                f"a tree of pairs may need {worst * BYTES / 2**20:.0f} MB, and the limit is "
+                f"{terms.memory / 2**20:.0f} MB. Take fewer bins for {terms.domain.names[one]} or "
+                f"{terms.domain.names[other]}, or raise memory=."
+            )
+            raise ParameterError(msg)
+    elif pairs and terms.method != "independent":
+        least = min((junction_tree(sizes, [*forbidden, pair]) for pair in pairs), key=lambda tree: tree.bytes)
+        least.require(terms.memory)
 
 
 _METHODS = {"aim": _aim, "mst": _mst, "mwem": _mwem, "independent": _independent}
+METHODS = tuple(_METHODS)
+"""How it may be chosen what to measure."""

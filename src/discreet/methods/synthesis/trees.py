@@ -13,13 +13,13 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Clique", "JunctionTree", "junction_tree"]
+__all__ = ["BYTES", "Clique", "JunctionTree", "junction_tree"]
 
 Clique: TypeAlias = tuple[int, ...]
 """Columns by their places, in rising order."""
 
-_COPIES = 6
-"""How many arrays of the size of all cliques a fit holds at once: potentials, beliefs and what is made of them."""
+BYTES = 8 * 6
+"""What a cell of a clique takes in a fit: some six arrays hold it at once, such as potentials and beliefs."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class JunctionTree:
     @property
     def bytes(self) -> int:
         """The memory that a fit on the tree takes, about."""
-        return 8 * _COPIES * self.cells
+        return BYTES * self.cells
 
     def size(self, columns: Iterable[int]) -> int:
         """The cells of a marginal."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -16,6 +16,7 @@ from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.methods.synthesis import SyntheticModel
+    from discreet.privacy.costs import Amount
 
 __all__ = ["SECTION", "app"]
 
@@ -90,12 +91,11 @@ def synth(
     if model is not None:
         save(released, model)
     promise = released.mechanism.promise
+    charge = charge_text(cast("Amount", released.charged))  # a ledger has paid
     if as_json:
         print_json({"file": str(out), "rows": count, "promise": promise, "charged": str(released.charged)})
         return
-    typer.echo(
-        folded(f"{count} rows in {out}: {promise}, charged {charge_text(released.charged)}. More rows cost nothing.")
-    )
+    typer.echo(folded(f"{count} rows in {out}: {promise}, charged {charge}. More rows cost nothing."))
 
 
 def _write(model: SyntheticModel, out: Path, rows: int | None) -> int:
