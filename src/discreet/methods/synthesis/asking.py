@@ -168,7 +168,10 @@ def _domain(plan: Plan, columns: Iterable[str] | None, bins: int | Mapping[str, 
     if columns is None:
         usable = {name: facts for name, facts in schema.items() if not facts.unit and _usable(facts)}
     else:
-        named = list(columns)
+        named = [] if isinstance(columns, str) else list(columns)
+        if not named:
+            msg = f"columns is {shown(columns)}; it must be a list of names, such as ['age', 'ward']."
+            raise ParameterError(msg)
         if lost := [name for name in named if name not in schema or schema[name].unit]:
             msg = f"columns names {shown(lost[0])}; there are {', '.join(n for n in schema if not schema[n].unit)}."
             raise ParameterError(msg)

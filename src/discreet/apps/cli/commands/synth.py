@@ -93,7 +93,7 @@ def synth(
     promise = released.mechanism.promise
     charge = charge_text(cast("Amount", released.charged))  # a ledger has paid
     if as_json:
-        print_json({"file": str(out), "rows": count, "promise": promise, "charged": str(released.charged)})
+        print_json({"file": str(out), "rows": count, "promise": promise, "charged": charge})
         return
     typer.echo(folded(f"{count} rows in {out}: {promise}, charged {charge}. More rows cost nothing."))
 
