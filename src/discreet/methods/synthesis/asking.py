@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.engines.bounded_rows import BoundedRows
 from discreet.engines.engine import Snapshot
-from discreet.errors import EngineError, LedgerError, ParameterError
+from discreet.errors import EngineError, LedgerError, ParameterError, QueryRefused
 from discreet.exact import shown
 from discreet.ledgers import Entry, Session
 from discreet.ledgers.charging import charged
@@ -85,7 +85,7 @@ def synthesize(  # noqa: PLR0913 - each is a public fact of the release
         raise ParameterError(msg)
     plan = plan_sql(policy, _counting(policy, table), verified=ledger.verified)
     domain = _domain(plan, columns, bins)
-    counted = _Counted(plan, domain, engine)
+    counted = _countable(plan, domain, engine, pairs=method != "independent")
     given = policy.release_delta if delta is None and rho is None else delta
     if epsilon is not None and not given:
         msg = (
@@ -185,6 +185,22 @@ def _usable(facts: Any) -> bool:  # noqa: ANN401 - facts of a column
     return code_book(facts) is not None or (facts.bounds.lower is not None and facts.bounds.upper is not None)
 
 
+def _countable(plan: Plan, domain: Domain, engine: Engine, *, pairs: bool) -> _Counted:
+    """Prepare the widest marginals that may be asked for, so that what is too wide is refused before it costs."""
+    widest = sorted(range(len(domain.sizes)), key=lambda place: -domain.sizes[place])[: 2 if pairs else 1]
+    try:
+        counted = _Counted(plan, domain, engine)
+        counted.prepare([(place,) for place in range(len(domain.sizes))] + [tuple(sorted(widest))])
+    except QueryRefused:
+        told = " and ".join(f"{domain.names[place]} ({domain.sizes[place]} cells)" for place in widest)
+        msg = (
+            f"{told} cannot be counted in one statement. Take fewer bins for them, list the frequent keys and the rest "
+            "as other, or leave one out: columns=[…]."
+        )
+        raise ParameterError(msg) from None
+    return counted
+
+
 class _Counted:
     """Marginals that an engine counts, in one snapshot as far as they are asked for together."""
 
@@ -197,14 +213,14 @@ class _Counted:
         self._engine, self._domain = engine, domain
         self._known: dict[tuple[int, ...], NDArray[np.int64]] = {}
         self._paid: Callable[[], None] | None = None
-        self._prepare([(place,) for place in range(len(axes))])  # refuses before anything is paid
 
     @property
     def rows(self) -> int:
         """The most rows of one unit."""
         return self._compiled.rows
 
-    def _prepare(self, parts: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Any]:
+    def prepare(self, parts: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Any]:
+        """Write the statements that count marginals, or refuse them; nothing is read."""
         return {part: self._engine.prepare(one.aggregate) for part, one in self._compiled.needed(parts).items()}
 
     def pay(self, ledger: Ledger, session: Session, entry: Entry) -> None:
@@ -221,7 +237,7 @@ class _Counted:
         if not missing:
             return
         snapshot = Snapshot(self._engine)
-        counts = {part: snapshot.add(one) for part, one in self._prepare(missing).items()}
+        counts = {part: snapshot.add(one) for part, one in self.prepare(missing).items()}
         margins = self._compiled.margins(missing, counts)
         self._known |= {part: margins.marginal(part) for part in missing}
 
