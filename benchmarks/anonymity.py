@@ -1,13 +1,16 @@
 """How long the measures of anonymity take: `python -m benchmarks.anonymity [--data FOLDER] [--rows 10000000]`.
 
 All measures at once with 8 quasi-identifiers, on the rows of UCI Adult (`adult-raw/adult.data` in FOLDER; without it,
-on as many generated rows with as many values a column), and on many generated rows with one gigabyte of memory.
+on as many generated rows with as many values a column), and on many generated rows with one gigabyte of memory. Beside
+it pycanon, one measure at a time, where `python -m benchmarks.setup pycanon` made its environment.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -20,6 +23,7 @@ from pyarrow import csv, parquet
 
 from benchmarks.measure import run_once
 from benchmarks.report import Direction, Figure, Target, Verdict, format_table
+from benchmarks.setup import interpreter, why_missing
 from discreet.checks.anonymity import anonymity
 
 if TYPE_CHECKING:
@@ -77,6 +81,30 @@ def adult(folder: Path | None) -> tuple[str, pa.Table]:
     return "adult", csv.read_csv(file, read_options=csv.ReadOptions(column_names=ADULT))
 
 
+def peer(name: str, people: pa.Table) -> list[Figure]:
+    """Time pycanon once on the same rows, in its own environment."""
+    case, section = f"{name}, {people.num_rows:,} rows", "peers, one measure"
+    reason = why_missing("pycanon")
+    if reason is not None:
+        return [Figure(section, f"{case}, l-diversity", "pycanon", None, "s", note=reason)]
+    with tempfile.TemporaryDirectory() as kept:
+        file = Path(kept) / "people.parquet"
+        parquet.write_table(people.select([*QUASI, SENSITIVE]), file)
+        command = [str(interpreter("pycanon")), "-m", "benchmarks.anonymity_peers.pycanon", str(file), SENSITIVE]
+        run = subprocess.run(  # noqa: S603 - our own interpreter
+            [*command, *QUASI], capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent
+        )
+    ours, theirs = anonymity(people, QUASI, SENSITIVE), json.loads(run.stdout)
+    figures = []
+    for title, value, said in (
+        ("k-anonymity", ours.k, theirs["k"]),
+        ("distinct l-diversity", ours.distinct, theirs["l"]),
+    ):
+        note = f"it says {said['value']}, ours {value}; {said['cpu']:.1f} s of CPU"
+        figures.append(Figure(section, f"{case}, {title}", "pycanon", said["wall"], "s", note=note))
+    return figures
+
+
 def measure(folder: Path | None, rows: int) -> list[Figure]:
     """Time all measures by each distance, and once out of core."""
     name, people = adult(folder)
@@ -89,6 +117,7 @@ def measure(folder: Path | None, rows: int) -> list[Figure]:
         )
         case = f"{name}, {people.num_rows:,} rows, {distance}"
         figures.append(Figure("all measures, 8 quasi-identifiers", case, "discreet", seconds, "s", target=SECONDS))
+    figures += peer(name, people)
     with tempfile.TemporaryDirectory() as kept:
         file = Path(kept) / "people.parquet"
         parquet.write_table(generated(rows), file)

@@ -20,6 +20,7 @@ from discreet.releases.shell import ShellQuestion
 from discreet.releases.shell.tables import kind_of
 from discreet.releases.showing.description import Description
 from discreet.tables import Policy
+from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -354,6 +355,18 @@ class Database:
         """Say what to write for a table: `db.table("visits")`."""
         msg = f"write db.table({name!r}) for a table, or ask in SQL: db.sql(…)."
         raise TypeError(msg)
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in ("query", "execute", "ask", "read_sql"):
+                near = " Write db.sql('SELECT …').release(epsilon=…)."
+            elif not name.startswith("_") and name in self.tables:
+                near = f" Write db.table({name!r})."
+            else:
+                near = hint(name, (word for word in dir(type(self)) if not word.startswith("_")))
+            msg = f"a database has no {name}.{near}"
+            raise AttributeError(msg)
 
     def close(self) -> None:
         """Close the source, and the ledger unless it was given opened; what `as_` made closes nothing."""

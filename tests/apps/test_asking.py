@@ -222,6 +222,21 @@ def test_a_command_that_only_looks_says_that_it_entered_an_edit_of_the_policy(
     assert entries(clinic) == ["opened", "policy"]
 
 
+def test_every_certificate_stands_in_json_in_the_log_and_in_explanations(
+    clinic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(clinic).write_text(POLICY.replace("epsilon = 20", "epsilon = 3\ndelta = 1e-6"))
+    explained = told(capsys, "preview", clinic, COUNT, "--epsilon", "0.3", "--explain")[0]
+    assert "charge to dataset: ε = 0.3, renyi 8 = 0.2132\n" in explained
+    charge = json.loads(told(capsys, "query", clinic, COUNT, "--epsilon", "0.3", "--json")[0])["charge"]
+    assert charge == {"epsilon": 0.3, "delta": 0, "renyi 8": pytest.approx(0.213145, abs=1e-6), "failures": 0}
+    (account,) = json.loads(told(capsys, "budget", clinic, "--json")[0])["accounts"]
+    assert account["spent"] == charge
+    assert "reserved  ε = 0.3, renyi 8 = 0.2132\n" in told(capsys, "log", clinic)[0]
+    people = told(capsys, "query", clinic, f"{COUNT} WHERE cost > 1", "--epsilon", "0.3")[0]
+    assert "renyi" not in people
+
+
 def test_what_can_be_asked_is_described_without_data_or_ledger(clinic: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path(clinic).with_name("visits.csv").unlink()
     Path(clinic).write_text(f"{POLICY}[tables.wards]\npublic = true\n[analysts.ann]\ntables = ['visits']\n")

@@ -59,6 +59,14 @@ def test_a_question_is_audited_without_data_and_kept_beside_its_claim(
     assert '"audit"' in capsys.readouterr().out
 
 
+def test_a_statement_with_one_core_is_audited_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "town.toml"
+    policy.write_text(POLICY)
+    shell = f"SELECT s, RANK() OVER (ORDER BY s) AS r FROM ({SQL})"
+    assert main(["audit", str(policy), shell, "--epsilon", "3", "--draws", "100", *SURE]) == 0
+    assert "claimed 3.000" in capsys.readouterr().out
+
+
 def test_cases_share_what_the_confidence_leaves(capsys: pytest.CaptureFixture[str]) -> None:
     """All of them together are wrong as rarely as is said, and what is above a claim by itself is not held to it."""
     assert main(["audit", "laplace", "--epsilon", "1", "--draws", "200", "--confidence", "0.97", "--json"]) in {0, 5}

@@ -6,7 +6,8 @@ import io
 import json
 import sys
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -15,9 +16,6 @@ from pyarrow import feather, parquet
 
 from discreet.apps.cli import main
 from discreet.tables import Policy
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEADER = "patient_id,age,ward,cost,visit_date,_hidden"
 
@@ -166,7 +164,7 @@ def asked(
 def test_a_terminal_is_asked_for_what_the_ledger_freezes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, policy = asked(monkeypatch, tmp_path, Terminal("code\nsome\nchange-one\n7\n"), *PRICED, "--json")
+    code, policy = asked(monkeypatch, tmp_path, Terminal("code\n\nsome\nchange-one\n7\n"), *PRICED, "--json")
     told = capsys.readouterr()
     assert (code, policy is not None) == (0, True)
     assert policy is not None
@@ -175,6 +173,36 @@ def test_a_terminal_is_asked_for_what_the_ledger_freezes(
     assert json.loads(told.out)["fill"] == []
     assert told.err.count("whether a neighbor") == 2  # asked again, as "some" is no relation
     assert "'some' is not" in told.err
+
+
+def test_units_are_whole_numbers_where_one_table_has_them_as_doubles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Doubles are no texts, and the ledger that pays would keep texts for ever."""
+    ids = {"visits": pa.array(range(600)), "labs": pa.array([None if n % 9 == 0 else float(n) for n in range(600)])}
+    for name, column in ids.items():
+        parquet.write_table(pa.table({"patient_id": column, "age": [40] * 600}), tmp_path / f"{name}.parquet")
+    assert main(["init", str(tmp_path), "--unit", "patient_id", "--epsilon", "1"]) == 0
+    policy = str(tmp_path / "policy.toml")
+    kinds = [table["columns"]["patient_id"] for table in tomllib.loads(Path(policy).read_text())["tables"].values()]
+    assert kinds == [{"type": "integer"}] * 2
+    capsys.readouterr()
+    joined = "SELECT COUNT(*) AS n FROM visits AS v JOIN labs AS l ON v.patient_id = l.patient_id"
+    assert main(["query", policy, joined, "--epsilon", "1.9", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["n"] > 100
+
+
+def test_the_type_of_units_is_stated_before_the_ledger_freezes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "visits.csv").write_text("patient_id,age\n7.0,40\n")
+    policy, given = tmp_path / "visits.toml", ("init", str(tmp_path / "visits.csv"), "--unit", "patient_id", "--force")
+    for kind, line in ((("--unit-type", "integer"), {"type": "integer"}), ((), None)):
+        assert main([*given, *kind]) == 0
+        assert tomllib.loads(policy.read_text())["tables"]["visits"]["columns"].get("patient_id") == line
+    assert main([*given, "--unit-type", "real"]) == 2
+    assert "--unit-type" in capsys.readouterr().err
 
 
 def test_a_terminal_is_not_asked_for_what_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +215,7 @@ def test_enter_takes_the_defaults_and_the_end_of_input_buys_nothing(
 ) -> None:
     assert asked(monkeypatch, tmp_path, Terminal("code\n"), *PRICED) == (130, None)
     assert not list(tmp_path.glob("*.ledger*"))
-    code, policy = asked(monkeypatch, tmp_path, Terminal("code\n\n\n"), *PRICED)
+    code, policy = asked(monkeypatch, tmp_path, Terminal("code\n\n\n\n"), *PRICED)
     assert code == 0
     assert policy is not None
     assert policy["budget"] == {"epsilon": 3, "delta": 0, "neighbors": "add_remove"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from discreet.checks.attacks import Target, averaging, differencing
@@ -97,6 +98,27 @@ def test_refusals_are_counted_and_what_was_answered_is_averaged() -> None:
     found = averaging(ask, ["a", "b", "c"], truth=4)
     assert (found.estimate, found.answered, found.refused, found.first) == (4.0, 2, 1, 5.0)
     assert "1 refused" in str(found)
+
+
+def test_attacks_say_what_guessing_gets() -> None:
+    found = differencing(lambda _: 0.0, [Target(str(one), "all", "rest", secret=one < 3) for one in range(10)])
+    assert (found.outcome.share, found.outcome.baseline) == (0.7, 0.7)
+    assert found.plot().get_ylim() == (0, 1)
+    answers = {"a": 3.0, "b": 5.0, "c": 7.0}
+    means, first, truth = averaging(answers.__getitem__, "abc", truth=6).plot().lines
+    assert np.asarray(means.get_ydata()).tolist() == [3, 4, 5]
+    assert [np.asarray(line.get_ydata()).tolist() for line in (first, truth)] == [[3, 3], [6, 6]]
+
+
+def test_whatever_asks_may_fail() -> None:
+    for answer, message in (
+        (lambda _: 1 / 0, "ask raised ZeroDivisionError"),
+        (lambda _: math.nan, "no finite number"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            averaging(answer, ["all"], truth=0)
+        with pytest.raises(ParameterError, match=message):
+            differencing(answer, TARGETS[:1])
 
 
 def test_attacks_need_something_to_attack() -> None:

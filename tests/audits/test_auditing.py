@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from discreet.checks.audits import Audit, Canaries, OneRun, audit, audit_release
 from discreet.errors import BudgetError, ParameterError
 from discreet.ledgers import MemoryLedger
 from discreet.mechanisms import DiscreteLaplace, Histogram, Together
-from discreet.noise import discrete_laplace, gaussian
+from discreet.noise import discrete_laplace, gaussian, uniform_integer
 from discreet.tables import Policy
 from tests.noise.replay import ReplayBits
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from discreet.checks.audits.black_box import Sampler
     from discreet.noise import BitSource
 
@@ -118,8 +121,37 @@ def test_mistakes_are_named(target: object, neighbors: Any, other: dict[str, Any
 def test_an_error_of_our_own_is_passed_on() -> None:
     with pytest.raises(BudgetError):
         audit(refuses, (0, 1), claim=p.pure(1))
+    with pytest.raises(ParameterError, match="claim is 3; it must be a curve"):
+        audit(refuses, (0, 1), claim=3)  # type: ignore[call-overload]
+    with pytest.raises(ParameterError, match="gave no numbers"):
+        audit(lambda coins, _: ["a"] * len(coins), Canaries(50), claim=p.pure(1))
     with pytest.raises(ParameterError, match="count is 5"):
         Canaries(5)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_infinite_outputs_hide_nothing(wide: bool, seed: int) -> None:  # noqa: FBT001 - a case
+    """Beside numbers that say nothing, plus infinity is released twice as often on one side, minus infinity always."""
+
+    def sampler(share: int) -> Sampler:
+        def run(count: int, bits: BitSource) -> NDArray[np.float64]:
+            chances = uniform_integer(1000, size=count, bits=bits)
+            noise = uniform_integer(1 << 30, size=count, bits=bits) / 1.0
+            one = np.where(chances < share, np.inf, np.where(chances >= 900, -np.inf, noise))
+            return np.column_stack([one, np.full(count, -np.inf)]) if wide else one
+
+        return run
+
+    found = audit_releases(sampler(200), sampler(400), claim=p.pure("1/4"), draws=8_000, bits=ReplayBits(seed))
+    assert found.refuted
+    assert 0.5 < found.epsilon < math.log(2)
+    assert not audit_releases(sampler(200), sampler(400), claim=p.pure(1), draws=8_000, bits=ReplayBits(seed)).refuted
+
+
+def test_infinite_scores_are_the_surest() -> None:
+    found = audit(lambda coins, _: np.where(coins, np.inf, -np.inf), Canaries(100), claim=p.pure(1))
+    assert found.refuted
+    assert found.rates[0] == (0.0, 1.0)
 
 
 def noisy(value: int, sigma: str) -> Sampler:

@@ -134,6 +134,17 @@ def test_the_bound_and_the_curve_share_the_error() -> None:
     assert half < whole == pytest.approx(found.epsilon)
 
 
+@pytest.mark.parametrize(
+    "right, guesses, canaries, epsilon, delta",
+    [(3, 2, 9, 1, 0), (2, 3, 2, 1, 0), (1, 2, 3, math.nan, 0), (1, 2, 3, 1, 2)],
+)
+def test_counts_that_cannot_be_are_refused(
+    right: int, guesses: int, canaries: int, epsilon: float, delta: float
+) -> None:
+    with pytest.raises(ParameterError, match="right, guesses and canaries are"):
+        guesses_are_too_good(right, guesses, canaries, epsilon=epsilon, delta=delta)
+
+
 def test_the_number_of_guesses_depends_on_the_claim_alone() -> None:
     """Chosen by the scores it would be a selection, and the bound too large too often."""
     claim = p.gaussian(sigma=2)

@@ -106,6 +106,18 @@ def test_who_asks_is_who_may() -> None:
         audit_question(plan_sql(named, SQL), **given)
 
 
+def test_of_a_statement_its_core_is_audited_and_of_several_each() -> None:
+    one = "SELECT ward, n / SUM(n) OVER () AS share FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)"
+    two = f"SELECT share, (SELECT COUNT(*) FROM visits WHERE cost > 9) AS m FROM ({one})"
+    given: dict[str, Any] = {"epsilon": 3, "draws": 300, "tries": 1, "bits": ReplayBits(3)}
+    rows = {"pid": [1], "ward": ["a"], "cost": [7.0], "drug": ["aspirin"]}
+    source = {"visits": pa.table(rows), "wards": pa.table({"ward": ["a"], "beds": [3]})}
+    with Database(POLICY, source, ledger="memory") as db:
+        assert audit_question(db.sql(one), claim=p.pure("0.01"), **given).refuted
+        with pytest.raises(ParameterError, match="releases 2 cores"):
+            audit(db.sql(two), epsilon=3)
+
+
 def pairs(policy: Stated, asked: str = "", many: int = 40) -> list[Any]:
     return list(islice(made_up_neighbors(policy, [table.name for table in policy.tables], asked, ReplayBits(1)), many))
 

@@ -23,7 +23,7 @@ from discreet.ledgers.transfer import copy_into
 from discreet.ledgers.verification import verified
 from discreet.privacy import ZCDP, AnyOf, Approximate, Pure
 from discreet.privacy.costs import INFINITE, Certificates, Cost, cost_of
-from discreet.tables import Analyst, Policy
+from discreet.tables import Analyst, Column, Policy, Table
 from tests.ledgers.stores import BEST_POLICY, VISITS, ZCDP_POLICY, Text, older
 
 if TYPE_CHECKING:
@@ -257,6 +257,29 @@ def test_verify_finds_certificates_that_are_not_those_of_the_first_budget() -> N
         copy_into(page, [Line.after(None, "opened", {**opened.body, "terms": terms.record()}, opened.time)])
         page.commit()
         assert verified(page, []).problems == problems
+
+
+def test_verify_finds_units_that_changed_after_something_was_spent() -> None:
+    """Before that the same edit is in order."""
+    whole = Table("visits", unit="patient_id", columns=[Column("patient_id", type="integer")])
+    ledger = MemoryLedger(Policy([VISITS], epsilon=2, dataset="hospital"))
+    opened = next(iter(ledger.entries()))
+    ledger.reserve(Pure(1), Entry("", ("visits",)))
+    paid = list(ledger.entries())[-1]
+    other = Policy([whole], epsilon=2, dataset="hospital")
+    body = {"terms": Terms.of(other).record(), "policy": json.loads(other.to_json()), "changes": []}
+    body |= {"policy_hash": other.hash, "facts_hash": other.facts_hash}
+    found = []
+    for between in ([], [(paid.kind, paid.body)]):
+        lines = [Line.after(None, "opened", opened.body, opened.time)]
+        for kind, content in [*between, ("policy", body)]:
+            lines.append(Line.after((lines[-1].number, lines[-1].hash), kind, content, opened.time))
+        page = MemoryPage.empty()
+        copy_into(page, lines)
+        page.commit()
+        found.append(verified(page, []).problems)
+    assert found[0] == ()
+    assert any("changes what is fixed: the unit of table visits" in problem for problem in found[1])
 
 
 def test_a_policy_that_another_ledger_kept_opens_a_new_one() -> None:

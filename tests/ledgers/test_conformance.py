@@ -286,10 +286,23 @@ FORBIDDEN = [
 @pytest.mark.parametrize("edited, what", FORBIDDEN)
 def test_unit_relation_filter_and_dataset_never_change(place: Place, edited: Policy, what: str) -> None:
     ledger = place.open(POLICY)
+    ledger.reserve(Pure("0.1"), COUNT)
     head = ledger.head
     with pytest.raises(LedgerError, match=what):
         place.open(edited)
     assert place.open().head == head
+
+
+def test_units_may_be_corrected_until_something_is_spent(place: Place) -> None:
+    """Nobody was promised anything yet: a check, which opens the ledger, may show that 7 and 7.0 are one."""
+    place.open(POLICY).note("check", "declared facts", {})
+    whole = Policy([WHOLE], epsilon=3, dataset="hospital")
+    ledger = place.open(whole)
+    assert ledger.verify().ok
+    ledger.reserve(Pure("0.1"), Entry("", ("visits",)))
+    with pytest.raises(LedgerError, match="unit of table visits"):
+        place.open(POLICY)
+    assert ledger.verify().ok
 
 
 def test_the_split_of_delta_never_changes(place: Place) -> None:
@@ -300,7 +313,7 @@ def test_the_split_of_delta_never_changes(place: Place) -> None:
 
 
 def test_a_table_that_comes_back_has_its_old_unit(place: Place) -> None:
-    place.open(POLICY)
+    place.open(POLICY).reserve(Pure("0.1"), COUNT)
     place.open(Policy([], epsilon=3, dataset="hospital"))
     with pytest.raises(LedgerError, match="unit of table visits"):
         place.open(Policy([Table("visits", unit="doctor")], epsilon=3, dataset="hospital"))

@@ -310,7 +310,8 @@ def test_a_refused_export_leaves_no_ledger_behind(tmp_path: Path, wrong: list[st
 
 def test_another_spelling_is_no_other_table(tmp_path: Path) -> None:
     file = tmp_path / "hospital.ledger.sqlite"
-    SQLiteLedger(file, Policy([Table("visits", unit="id")], epsilon=1, dataset="h")).close()
+    with SQLiteLedger(file, Policy([Table("visits", unit="id")], epsilon=1, dataset="h")) as ledger:
+        ledger.reserve(Pure("0.1"), Entry("", ("visits",)))
     with pytest.raises(LedgerError, match="the unit of table visits was"):
         SQLiteLedger(file, Policy([Table("Visits", row_is_unit=True)], epsilon=1, dataset="h"))
 

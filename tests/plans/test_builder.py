@@ -316,6 +316,21 @@ def test_a_column_in_brackets_is_a_term() -> None:
             visits[wrong]  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    "name, instead",
+    [
+        ("mean", "t.agg(m=agg.mean('cost'))"),
+        ("value_counts", "t.group_by('ward').agg(n=agg.count())"),
+        ("isin", "is_in('surgery', 'oncology')"),
+        ("is_nul", "Did you mean 'is_null'?"),
+        ("head", "No single row is ever shown"),
+    ],
+)
+def test_methods_of_columns_elsewhere_are_answered_with_what_to_write(name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(instead)):
+        getattr(table(POLICY, "visits")["cost"], name)
+
+
 def test_a_column_as_an_attribute_is_told_its_brackets() -> None:
     with pytest.raises(AttributeError, match=re.escape("write t['cost']")):
         _ = table(POLICY, "visits").cost  # type: ignore[attr-defined]
@@ -329,6 +344,7 @@ def test_an_aggregate_without_a_name_is_told_to_have_one() -> None:
             (aggregates.count(), aggregates.mean("cost")),
             (Bounding(), aggregates.count()),
             ({"cost": "mean"},),
+            ("count",),
         ):
             with pytest.raises(ParameterError, match=re.escape("agg(n=agg.count()")):
                 frame.agg(*unnamed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from discreet import privacy as p
 from discreet.errors import BudgetError, ParameterError
 from discreet.privacy import AnyOf, Budget, Curve, NeighborRelation
-from discreet.privacy.costs import DELTA_UNITS, INFINITE, LOSS_UNITS, Certificates, Cost, cost_of
+from discreet.privacy.costs import DELTA_UNITS, INFINITE, LOSS_UNITS, Certificates, Cost, cost_of, lacking
 
 BUDGET = Budget(3, "1e-6")
 GRID = Fraction(1, 8)
@@ -83,6 +84,35 @@ def test_a_certificate_past_its_limit_never_holds_again() -> None:
     assert not beyond.admits(large)
     with pytest.raises(BudgetError, match="does not fit"):
         beyond.spend(large)
+
+
+def test_a_refusal_says_what_was_asked_for_and_what_would_fit() -> None:
+    """Both parts are by one certificate, that which lacks least: parts by different ones would not add up."""
+    start = AnyOf(Certificates.of(p.Budget(3, 1e-6)))
+    trained = start.spend(cost_of(p.gaussian(1).subsample("0.01") * 1000, start.certificates))  # no sum of epsilons
+    asked = cost_of(p.pure(1), start.certificates)
+    with pytest.raises(BudgetError) as refusal:
+        trained.spend(asked)
+    words = re.fullmatch(
+        r"this needs (\S+) % of Budget.* and (\S+) % is used: it does not fit\. .* epsilon = (\S+) would still fit\.",
+        str(refusal.value),
+    )
+    assert words is not None
+    needs, used, largest = map(float, words.groups())
+    divergences = start.limits.losses[1]
+    assert needs == pytest.approx(100 * asked.losses[1] / divergences, rel=1e-2)
+    assert used == pytest.approx(100 * trained.spent.losses[1] / divergences, rel=1e-2)
+    assert needs + used > 100
+    assert trained.admits(cost_of(p.pure(words[3]), start.certificates))
+    assert not trained.admits(cost_of(p.pure(largest + 0.003), start.certificates))
+
+
+def test_a_certificate_that_never_holds_says_nothing_of_a_refusal() -> None:
+    """Somebody's own small budget leaves nothing for divergences: what is told is told by sums."""
+    certificates = Certificates.of(p.Budget(3, "1e-6")).of_budget(p.Budget("0.5", "1e-6"))
+    spent, cost = (cost_of(p.pure(epsilon), certificates) for epsilon in ("0.4", "0.3"))
+    assert certificates.limits.losses[1] == 0
+    assert lacking(certificates.limits, spent, cost) == (Fraction(3, 5), Fraction(4, 5))
 
 
 def test_failures_count_once_and_for_every_certificate() -> None:

@@ -378,6 +378,9 @@ def test_what_has_no_error_says_why(db: Database) -> None:
         (f"SELECT INTERVAL 1 DAY AS i FROM {BY_WARD} AS q", "INTERVAL"),
         (f"SELECT {{'a': n}} AS s FROM {BY_WARD} AS q", "."),
         (f"SELECT n FROM {BY_WARD} AS q UNION SELECT 1, 2", "."),
+        ("SELECT ward, HISTOGRAM(cost, [9]) AS h, RANK() OVER () AS r FROM visits GROUP BY ward", "row for each bin"),
+        ("SELECT h FROM (SELECT HISTOGRAM(cost, [9, 99]) AS h FROM visits) AS q", "row for each bin"),
+        ("SELECT COUNT(*) FROM visits WHERE cost > (SELECT HISTOGRAM(cost, [9]) AS h FROM visits)", "row for each bin"),
     ],
 )
 def test_what_a_shell_does_not_understand_is_refused_before_it_is_paid(db: Database, text: str, why: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -70,6 +72,15 @@ def test_what_is_to_be_written_instead_is_answered() -> None:
         with pytest.raises(QueryRefused, match=r"names the columns that are equal.*USING"):
             db.sql("SELECT COUNT(*) FROM t NATURAL JOIN t AS u")
         assert list(db.sql("SELECT SUM(SQRT(x)) AS s FROM t").plan.columns) == ["s"]
+
+
+@pytest.mark.parametrize(
+    "name, instead",
+    [("query", "db.sql("), ("t", "db.table('t')"), ("table_", "Did you mean 'table'?"), ("_x", "no _x.")],
+)
+def test_a_database_says_what_to_write_for_what_it_has_not(name: str, instead: str) -> None:
+    with Database(POLICY, {"t": DATA}) as db, pytest.raises(AttributeError, match=re.escape(instead)):
+        getattr(db, name)
 
 
 def test_groups_stand_in_the_order_of_the_keys_as_asked() -> None:

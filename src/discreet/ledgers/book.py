@@ -238,7 +238,7 @@ class Book(ABC):
             return
         if page.fact("policy_hash") == policy.hash:  # another process was faster
             return
-        terms = terms_of(page).after(policy)
+        terms = terms_of(page).after(policy, spent=bool(page.all_sums("")))
         edits = changes(json.loads(policy_of(page).to_json()), json.loads(policy.to_json()))
         self._append(page, Draft.of("policy", {"terms": terms.record(), "changes": edits, **facts}))
 

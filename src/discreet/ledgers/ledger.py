@@ -34,7 +34,7 @@ from discreet.ledgers.records import (
 from discreet.ledgers.rules import SESSIONS, bound, entry_of_request, require_unused, seen, unanswered, verified_tables
 from discreet.ledgers.statement import Statement, Usage
 from discreet.ledgers.terms import DATASET, counted_cost
-from discreet.privacy.costs import Cost, fitting, holding, total, units_of, used_of
+from discreet.privacy.costs import Cost, fitting, holding, lacking, share_text, total, units_of, used_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -301,7 +301,7 @@ class Ledger(Book):
                 f"{told(limits)!r}. Nothing was spent. Ask for less."
             )
             if self._policy.filter == "best":
-                needs, used = (f"{float(100 * used_of(limits, part)):.3g} %" for part in (cost, spent))
+                needs, used = map(share_text, lacking(limits, spent, cost))
                 msg = (
                     f"this needs {needs} of the budget of {whose} and {used} is used: it does not fit. Nothing was "
                     "spent. Ask for less."

@@ -68,8 +68,11 @@ class Terms:
         """A policy as this ledger keeps it: by the filter, if it states none, and certificates of the creation."""
         return policy.kept_by(self.filter, self.certificates)
 
-    def after(self, policy: Policy) -> Terms:
-        """Check an edited policy against the terms; new tables join them."""
+    def after(self, policy: Policy, *, spent: bool = True) -> Terms:
+        """Check an edited policy against the terms; new tables join them.
+
+        Until something is spent nobody was promised anything, and units may still be corrected.
+        """
         new = Terms.of(policy)
         for name, word in (
             ("dataset", "the dataset's id (dataset.id)"),
@@ -87,6 +90,8 @@ class Terms:
                 if name == "filter" and now == "best":
                     msg += " `discreet ledger upgrade` counts what was spent anew, where delta covers that."
                 raise LedgerError(msg)
+        if not spent:
+            return replace(self, units=new.units)
         for table, unit in new.units.items():
             was = self.units.get(table, unit)
             if was != unit:

@@ -149,7 +149,7 @@ class _Walk:
             elif line.body.get("upgrade") is True:
                 due = terms_after(self.terms, self.past, policy)
             else:
-                due = self.terms.after(policy)
+                due = self.terms.after(policy, spent=bool(self.page.all_sums("")))
         except LedgerError as error:
             self.complain(f"entry {line.number} changes what is fixed: {error}")
         else:

@@ -249,7 +249,7 @@ class Groups(Generic[Asked, Lent]):
         A term is computed from released values, by the names of the answer's columns before it, and costs nothing:
         `agg(total=agg.sum("cost"), n=agg.count(), each=col("total") / col("n"))`.
         """
-        if unnamed or isinstance(bounding, agg.Measure | Term | Mapping):
+        if unnamed or isinstance(bounding, agg.Measure | Term | Mapping | str | list):
             msg = "an aggregate needs the name of its column in the answer: agg(n=agg.count(), cost=agg.mean('cost'))."
             raise ParameterError(msg)
         keys = {f"key{place}": expression for place, (_, expression) in enumerate(self.keys)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +34,10 @@ from discreet.plans.expressions import (
     Subtract,
 )
 from discreet.tables.kinds import Kind, is_of_kind, is_writable
+from discreet.tables.nearest import hint
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 __all__ = ["Term", "col", "lit"]
 
@@ -148,6 +153,14 @@ class Term:
             raise ParameterError(msg)
         return Term(In((self.expression,), tuple(_constant(choice).value for choice in listed)))
 
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [method for method in vars(Term) if not method.startswith("_")]
+            near = f" {_ELSEWHERE[name]}" if name in _ELSEWHERE else hint(name, known)
+            msg = f"a column has no {name}.{near}"
+            raise AttributeError(msg)
+
     def is_null(self) -> Term:
         """Tell whether the value is missing.
 
@@ -155,6 +168,24 @@ class Term:
         True
         """
         return Term(IsNull((self.expression,)))
+
+
+_ELSEWHERE = {
+    **{
+        name: f"Aggregate the table instead: t.agg(m=agg.{name}('cost'))."
+        for name in ("sum", "mean", "median", "min", "max", "std", "var", "quantile")
+    },
+    **dict.fromkeys(
+        ("count", "value_counts", "unique", "nunique", "mode"),
+        "Write t.group_by('ward').agg(n=agg.count()), or t.agg(n=agg.count_distinct('ward')).",
+    ),
+    **dict.fromkeys(("isin",), "Write is_in('surgery', 'oncology')."),
+    **dict.fromkeys(("isna", "isnull"), "Write is_null()."),
+    **dict.fromkeys(("notna", "notnull", "is_not_null"), "Write ~t['ward'].is_null()."),
+    **dict.fromkeys(("str", "dt", "clip", "round", "astype", "cast", "between", "apply", "map"), "Write it in SQL."),
+    **dict.fromkeys(("head", "tail", "to_list", "tolist", "to_numpy", "values"), "No single row is ever shown."),
+}
+"""What other libraries call it, and what is written here."""
 
 
 def col(name: str) -> Term:

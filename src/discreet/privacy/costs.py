@@ -42,6 +42,9 @@ __all__ = [
     "cost_of",
     "fitting",
     "holding",
+    "lacking",
+    "largest_fitting",
+    "share_text",
     "total",
     "units_of",
     "used_of",
@@ -64,6 +67,9 @@ FAILURES_SHARE = Fraction(1, 20)
 
 STEPS = 200
 """A spend without a largest loss takes one of so many parts of the delta of sums."""
+
+_FAR = 100
+"""So many times a budget, and more, is told in words."""
 
 NEAR_BEST = Fraction(98, 100)
 """Of the orders that give a budget nearly its largest rho, the least is taken: sampled noise prefers low orders."""
@@ -417,11 +423,59 @@ def used_of(limits: Cost, sums: Cost) -> Fraction:
     >>> used_of(units_of(Pure(1)), units_of(Pure("0.25")))
     Fraction(1, 4)
     """
+    return min(_shares(limits, sums))
+
+
+def lacking(limits: Cost, sums: Cost, cost: Cost) -> tuple[Fraction, Fraction]:
+    """What a cost that does not fit needs of a budget, and what is used: both by the certificate that lacks least.
+
+    Parts by different certificates would not add up: half by one and half by another is no whole.
+
+    >>> [float(part) for part in lacking(units_of(Pure(1)), units_of(Pure("0.75")), units_of(Pure("0.5")))]
+    [0.5, 0.75]
+    """
+    needs, used, both = (_shares(limits, part, of_nothing=INFINITE) for part in (cost, sums, sums + cost))
+    place = min(range(len(both)), key=lambda place: (not limits.losses[place], both[place]))
+    return needs[place], used[place]
+
+
+def share_text(part: Fraction) -> str:
+    """Write a share of a budget in percent; one that is no share any more in words.
+
+    >>> share_text(Fraction(2, 3)), share_text(Fraction(INFINITE))
+    ('66.7 %', 'far more than all')
+    """
+    return f"{float(100 * part):.3g} %" if part < _FAR else "far more than all"
+
+
+def largest_fitting(certificates: Certificates, sums: Cost) -> Fraction:
+    """The largest epsilon that still fits at once, whatever is asked for it without a delta; a thousandth at most less.
+
+    >>> certificates = Certificates.of(Budget(3, 1e-6))
+    >>> str(largest_fitting(certificates, cost_of(Pure("0.5").curve(), certificates)))
+    '5/2'
+    """
+    limits, budget, steps = certificates.limits, certificates.budget, 1000
+
+    def fits(epsilon: Fraction) -> bool:
+        cost = cost_of(Pure(epsilon, neighbors=budget.neighbors).curve(), certificates)
+        return any(holding(limits, sums + cost))
+
+    low, high = 0, steps + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(budget.epsilon * middle / steps) else (low, middle)
+    left = Fraction(max(limits.losses[0] - sums.losses[0], 0), LOSS_UNITS)
+    return max(left if fits(left) else Fraction(0), budget.epsilon * low / steps)
+
+
+def _shares(limits: Cost, sums: Cost, *, of_nothing: int = 1) -> list[Fraction]:
+    """How much of its limits each certificate uses: of its loss or of a delta that it rests on, whichever is more."""
     shares = []
     for numbers in _by_certificate(sums, limits):
-        used = [Fraction(part, whole) if whole else Fraction(1) for part, whole in numbers if part or whole]
+        used = [Fraction(part, whole) if whole else Fraction(of_nothing) for part, whole in numbers if part or whole]
         shares.append(max(used, default=Fraction(1)))
-    return min(shares)
+    return shares
 
 
 def fitting(limits: Cost, sums: Cost, cost: Cost) -> int:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar, cast
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import shown
 from discreet.exact.rational import as_text, read_delta, read_nonnegative, require_kind
-from discreet.privacy.costs import Certificates, Cost, fitting, holding, used_of
+from discreet.privacy.costs import Certificates, Cost, fitting, holding, lacking, largest_fitting, share_text, used_of
 from discreet.privacy.currencies import GDP, RDP, ZCDP, Approximate, Currency, Pure
 from discreet.privacy.enclosures import enclose, log, round_down
 from discreet.privacy.relations import NeighborRelation, Relation, require_relation, require_same_relation
@@ -398,11 +398,11 @@ class AnyOf:
         0.5
         """
         if not self.admits(cost):
-            asked, left = (as_text(cost.fields()["epsilon"]), as_text((self.limits - self.spent).fields()["epsilon"]))
-            share = f"{float(100 * self.used):.3g} % of {self.certificates.budget!r}"
+            needs, used = map(share_text, lacking(self.limits, self.spent, cost))
+            largest = as_text(largest_fitting(self.certificates, self.spent))
             msg = (
-                f"epsilon = {asked} does not fit: {share} is used; as sums of epsilons, {left} is left. Ask for less "
-                "or in smaller parts."
+                f"this needs {needs} of {self.certificates.budget!r} and {used} is used: it does not fit. Ask for less "
+                f"or in smaller parts; at once epsilon = {largest} would still fit."
             )
             raise BudgetError(msg)
         return AnyOf(self.certificates, self.spent + cost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import random
 from collections import Counter, defaultdict
@@ -159,6 +160,13 @@ def test_numbers_in_a_file_are_ordered_by_their_size(tmp_path: Path) -> None:
     assert anonymity(file, ["z"], "pay", distance="ordered").closeness == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize("values", [[True, False], [1, 2], [0.5, 1e20], [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]])
+def test_a_hierarchy_names_values_of_any_type(values: list[Any]) -> None:
+    table = pa.table({"zip": [1, 1, 2], "ill": [*values, None]})
+    tree = {value: (place,) for place, value in enumerate([*values, None])}
+    assert anonymity(table, ["zip"], "ill", distance=tree).closeness == pytest.approx(2 / 3)
+
+
 def test_less_memory_gives_the_same() -> None:
     chance = np.random.default_rng(0)
     table = pa.table({name: chance.integers(0, 40, 200_000) for name in "abcds"})
@@ -175,6 +183,13 @@ def test_less_memory_gives_the_same() -> None:
         ([], None, {}, "at least one"),
         (["zip", "ill"], "ill", {}, "also a quasi-identifier"),
         (["zip"], "ill", {"level": 1}, "level is 1"),
+        (["zip"], "ill", {"level": 10**30}, "level is 1000"),
+        (["zip"], "ill", {"witnesses": 10**9}, "witnesses is 1000000000"),
+        (["zip"], ["ill"], {}, "sensitive names"),
+        (["zip"], "ill", {"distance": {"flu": 3, "cold": 3}}, "a list of what it is called"),
+        (["zip"], "ill", {"distance": {"flu": "lungs", "cold": "lungs"}}, "a list of what it is called"),
+        (["zip"], "ill", {"distance": {}}, "a list of what it is called"),
+        (["zip"], "ill", {"population": pa.table({"zpi": ["1"]})}, "population lacks the column 'zip'"),
         (["zip"], "ill", {"distance": "far"}, "distance is 'far'"),
         (["zip"], "ill", {"distance": {"flu": ("a",), "x": ()}}, "unequally many steps"),
         (["zip"], "ill", {"distance": {"flu": ("a",)}}, "lacks 1 of"),

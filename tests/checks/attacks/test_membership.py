@@ -32,6 +32,16 @@ class Neighbors:
         return votes / votes.sum(axis=1, keepdims=True)
 
 
+class Broken:
+    """A classifier that cannot be trained."""
+
+    def fit(self, X: Any, y: Any) -> None:  # noqa: ANN401, ARG002, N803
+        raise IndexError
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: ANN401, N803
+        return X
+
+
 def examples(many: int = 200) -> tuple[Any, Any]:
     """Make two clusters, and a tenth that lies scattered around them: the outliers."""
     chance = np.random.default_rng(0)
@@ -119,7 +129,11 @@ def test_tracing_works_below_the_square_root_of_k_by_n(factor: float) -> None:
         (lambda x, y: infer_membership(lambda: Neighbors(1), x, y, inference="x"), "inference is 'x'"),
         (lambda _, y: Membership(Inference.LOSS, np.ones(len(y)), y >= 0), "some of them members"),
         (lambda _, y: Membership(Inference.LOSS, np.full(len(y), np.nan), y > 0), "without scores"),
+        (lambda x, y: infer_membership(Broken, x, y), "a Broken that raised IndexError"),
+        (lambda *_: Membership(Inference.LOSS, np.ones(2), np.array([True, False])).tpr(-0.1), "fpr is -0.1"),
         (lambda *_: trace_mean(9, 9, -1.0), "sigma is -1"),
+        (lambda *_: trace_mean(9, 9, float("nan")), "sigma is nan"),
+        (lambda *_: predicted_tracing(0, 9, 1), "people is 0"),
     ],
 )
 def test_mistakes_are_named(call: Any, message: str) -> None:  # noqa: ANN401 - a call

@@ -116,7 +116,7 @@ def test_mistakes_are_named(truth: list[bool], other: dict[str, Any], message: s
         reconstruct(lambda _: 0.0, truth, **other)
     with pytest.raises(ParameterError, match="no finite number"):
         reconstruct(lambda _: float("nan"), [True])
-    with pytest.raises(ParameterError, match="count raised ZeroDivisionError for a subset of"):
+    with pytest.raises(ParameterError, match="count raised ZeroDivisionError"):
         reconstruct(lambda subset: 1 / 0 * subset.sum(), [True])
 
 

@@ -97,7 +97,11 @@ def test_people_who_are_alike_are_not_claimed() -> None:
             lambda t: composition(mondrian(t, ["age"], k=2), mondrian(t, ["age"], k=2), "ill"),
             "no column of the release",
         ),
+        (lambda t: background_knowledge(t, ["zip"], "ill", known=10**9), "known is 1000000000"),
+        (lambda t: homogeneity(t, ["zip", "ill"], "ill"), "also a quasi-identifier"),
         (lambda t: link(t, t, ["zip"], person="age", errors={"age": 1}), "errors"),
+        (lambda t: link(t, t, ["zip"], person="age", errors={"zip": None}), "errors"),  # type: ignore[dict-item]
+        (lambda t: link(t, t, ["zip"], person="age", eccentricity=float("nan")), "eccentricity is nan"),
         (lambda t: link(t, t, ["zip", "ill"], person="age", errors={"ill": 1}), "must be numbers"),
         (lambda t: link(t.slice(0, 1), t, ["zip"], person="age"), "two rows"),
     ],

@@ -115,6 +115,20 @@ def test_mistakes_are_named() -> None:
         nuclear_option(10, 0)
     with pytest.raises(ParameterError, match="people is 0"):
         large_delta_leaks(0)
+    with pytest.raises(ParameterError, match=r"below 1/\(2n\) = 1/200"):
+        small_delta_is_useless(100, -1)
+    for scores in ([], [1] * 9, [math.nan]):
+        with pytest.raises(ParameterError, match="1 to 8 finite numbers"):
+            noisy_max(scores)
+    with pytest.raises(ParameterError, match="too far apart"):
+        noisy_max([1000, 0], 3)
+    with pytest.raises(ParameterError, match="order is 1"):
+        renyi_bad_outcomes(1, 1)
+    with pytest.raises(ParameterError, match="at most 500"):
+        renyi_bad_outcomes(0.01, 8)
+    for epsilon in (0, math.nan):
+        with pytest.raises(ParameterError, match="epsilon is"):
+            packing(20, 1000, epsilon)
 
 
 @pytest.mark.parametrize("counts", [1, 2, 9])

@@ -118,6 +118,12 @@ def test_split_rows_are_enough_for_each_question_and_one_more_is_too_many() -> N
         assert (2 * k * math.exp(-2 * rows * 0.01) <= 0.05) == (k == found.split)
 
 
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("notion", ["expectation", "robust"])
+def test_a_promise_that_is_none_bounds_nothing(delta: str, notion: str) -> None:
+    assert generalization_bound(10**6, delta, n=100, notion=notion).overfit == 1
+
+
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="error is 1"):
         adaptive_questions(10, error=1)

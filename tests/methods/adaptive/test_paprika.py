@@ -7,7 +7,7 @@ import math
 import os
 from fractions import Fraction
 from signal import SIGKILL
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -98,6 +98,28 @@ def test_an_exponential_p_value_moves_as_far_as_declared_and_holds() -> None:
     t = 1.25
     moment = np.log(np.mean(np.exp(t * law.ppf((np.arange(20_000) + 0.5) / 20_000))))
     assert test._log_moment(t) == pytest.approx(moment, rel=1e-4)
+
+
+def test_what_floats_add_to_a_move_is_part_of_the_factor() -> None:
+    """Among 10^9 rows a p-value's logarithm is a sum of so many terms that its last places move it, too."""
+    test = TruncatedExponentialTest(10**9, nu="1e-6")
+    eta, wanted = float(test.sensitivity.eta), math.log(1e6)
+    low, high = 0.0, 1e9
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if test._evidence(middle) < wanted else (low, middle)
+    totals = low - np.arange(2.0, 102.0, 0.5)
+    moves = [test.sensitivity.score(test.p_value(z)) - test.sensitivity.score(test.p_value(z + 1)) for z in totals]
+    assert 0.98 * eta < max(moves) <= eta
+    exact = 5.9e-4  # without what floats add
+    assert exact < max(moves)
+    # Incomplete beta functions of so many rows are off by up to 1e-10, relative to themselves.
+    assert float(BinomialTest(10**9).sensitivity.eta) > 3.12955e-4
+
+
+@pytest.mark.parametrize("given", ["many", None, [], 10**400, 1j])
+def test_what_is_no_number_counts_as_no_evidence(given: Any) -> None:  # noqa: ANN401 - whatever a test computes
+    assert MultiplicativeSensitivity(1, "1e-3").score(given) == 0
 
 
 def test_sensitivities_are_read_and_compared() -> None:

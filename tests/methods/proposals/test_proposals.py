@@ -74,6 +74,9 @@ def test_every_source_gives_the_same_policy(tmp_path: Path) -> None:
         table = proposal.policy.table("data")
         assert table.rows_per_unit == 2
         assert str(table.column("cost").bounds) == "[0, 1000]"
+        assert table.column("user").kind.value == (
+            "text" if str(source).endswith(("csv", "tsv", ".data")) else "integer"
+        )
         assert (table.column("cost").kind.value, table.column("items").kind.value) == ("float", "integer")
         assert str(table.column("items").bounds) == "[0, 10]"
         assert "day = { lower = 2020-01-01, upper = 2024-12-31 }" in proposal.text

@@ -6,10 +6,10 @@ import shutil
 import sys
 import textwrap
 from contextlib import contextmanager
-from decimal import ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import TYPE_CHECKING, cast
 
-from discreet.releases.showing.texts import SYMBOLS, amount_text, charge_text
+from discreet.releases.showing.texts import amount_text, charge_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +30,7 @@ __all__ = [
     "left_text",
     "screen",
     "table",
+    "whole_text",
     "working",
 ]
 
@@ -136,6 +137,16 @@ def charges_record(charges: Mapping[str, Amount]) -> dict[str, object]:
     return {"charge": most, "charges": charged}
 
 
+def whole_text(charge: Amount) -> str:
+    """Write what was charged by every certificate of the ledger, rounded up to four digits.
+
+    >>> from discreet.privacy import Pure
+    >>> whole_text(Pure("0.12345"))
+    'ε = 0.1235'
+    """
+    return amount_text(charge, ROUND_CEILING, whole=True)
+
+
 def left_text(left: Amount) -> str:
     """Write what is left in symbols, rounded down to four digits.
 
@@ -147,10 +158,10 @@ def left_text(left: Amount) -> str:
 
 
 def amounts(cost: Amount) -> dict[str, float]:
-    """Write an amount for a program, in decimal numbers; the ledger's entries hold the exact ones.
+    """Write an amount for a program, by every certificate, in decimal numbers; entries of the ledger hold exact ones.
 
     >>> from discreet.privacy import ZCDP
     >>> amounts(ZCDP("0.125", delta="1e-9"))
     {'rho': 0.125, 'delta': 1e-09}
     """
-    return {name: float(cast("Fraction", value)) for name, value in cost.fields().items() if name in SYMBOLS}
+    return {name: float(cast("Fraction", value)) for name, value in cost.fields().items()}

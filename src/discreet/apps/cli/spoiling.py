@@ -98,7 +98,8 @@ def split(policy: Policy, tables: Sequence[TableLosses]) -> list[str]:
     units = {policy.table(lost.name).unit: lost.near for lost in tables if lost.near}
     return [
         f"{unit}: {near} differ from another in spaces, case or the way a number is written, and are protected as "
-        f'people of their own. Correct the data, or write {unit} = {{ type = "integer" }} if all are whole numbers.'
+        f'people of their own. Correct the data, or write {unit} = {{ type = "integer" }} if all are whole numbers, '
+        "which a ledger takes until something is spent."
         for unit, near in units.items()
     ]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.checks.anonymity.measures import require_roles, require_steps
 from discreet.engines.duckdb.owned import OwnedTable
 from discreet.errors import ParameterError
 from discreet.exact import integer, rational, shown
@@ -49,7 +50,11 @@ def by_prefix(values: Iterable[str], *, keep: int = 0) -> dict[str, tuple[str, .
     {'13053': ('1305*', '130**', '13***'), '14850': ('1485*', '148**', '14***')}
     """
     codes = list(dict.fromkeys(values))
+    if not all(isinstance(code, str) for code in codes):
+        msg = "values must all be texts, such as '13053'; write numbers as texts, and leave out what is missing."
+        raise ParameterError(msg)
     most = max(map(len, codes), default=0)
+    integer(keep, name="keep", least=0)
     return {
         code: tuple(code[: max(most - hidden, 0)].ljust(most, ANY) for hidden in range(1, most - keep + 1))
         for code in codes
@@ -62,6 +67,8 @@ def by_steps(values: Iterable[Any], *steps: int) -> dict[Any, tuple[str, ...]]:
     >>> by_steps([23, 41], 10, 50)
     {23: ('20–29', '0–49'), 41: ('40–49', '0–49')}
     """
+    for step in steps:
+        integer(step, name="steps", least=1)
     if any(wide % narrow for narrow, wide in pairwise(steps)):
         msg = f"steps are {shown(list(steps))}; each must be a multiple of the one before, such as 5, 10, 50."
         raise ParameterError(msg)
@@ -69,7 +76,11 @@ def by_steps(values: Iterable[Any], *steps: int) -> dict[Any, tuple[str, ...]]:
     def ranges(number: int) -> tuple[str, ...]:
         return tuple(f"{number // step * step}–{number // step * step + step - 1}" for step in steps)
 
-    return {value: ranges(int(value)) for value in dict.fromkeys(values)}
+    try:
+        return {value: ranges(int(value)) for value in dict.fromkeys(values)}
+    except (TypeError, ValueError, OverflowError):
+        msg = "values must all be whole numbers; leave out what is missing."
+        raise ParameterError(msg) from None
 
 
 class _Numbers:
@@ -136,9 +147,9 @@ def mondrian(  # noqa: PLR0913 - each is a thing of its own
 
     LeFevre, DeWitt, Ramakrishnan 2006, "Mondrian multidimensional k-anonymity", ICDE, strict partitioning: the widest
     column that can be cut is cut, numbers at their median, values with a hierarchy into the branches below what covers
-    them. A column of texts without a hierarchy keeps a value or shows "*". Branches that are too small may be left out,
-    up to the share `suppress` of all rows. The columns that are returned are the quasi-identifiers and the sensitive
-    one.
+    them. A column of texts without a hierarchy, or of numbers some of which are missing or infinite, keeps a value or
+    shows "*". Branches that are too small may be left out, up to the share `suppress` of all rows. The columns that are
+    returned are the quasi-identifiers and the sensitive one.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [21, 22, 35, 38], "ill": ["flu", "cold", "flu", "flu"]})
@@ -146,7 +157,10 @@ def mondrian(  # noqa: PLR0913 - each is a thing of its own
     {'age': ['21–22', '21–22', '35–38', '35–38'], 'ill': ['flu', 'cold', 'flu', 'flu']}
     """
     least, values = integer(k, name="k", least=1), integer(distinct, name="distinct", least=1)
-    cells, total = _read(source, quasi, sensitive, least)
+    if values > 1 and sensitive is None:
+        msg = f"distinct is {values}, of the values of a sensitive column; name it, such as sensitive='disease'."
+        raise ParameterError(msg)
+    cells, total = _read(source, quasi, sensitive, hierarchies, least)
     left = int(_share(suppress) * total)
     trees = hierarchies or {}
     axes = [_axis(cells[name], name, trees.get(name)) for name in quasi]
@@ -204,7 +218,7 @@ def recode(  # noqa: PLR0913 - each is a thing of its own
     {'zip': ['130**', '130**', '148**', '148**'], 'sex': ['f', 'f', 'm', 'm']}
     """
     least = integer(k, name="k", least=1)
-    cells, total = _read(source, quasi, sensitive, least)
+    cells, total = _read(source, quasi, sensitive, hierarchies, least)
     may = int(_share(suppress) * total)
     trees = hierarchies or {}
     ways = [_ways(cells[name], name, trees.get(name, dict.fromkeys(cells[name], ()))) for name in quasi]
@@ -244,11 +258,19 @@ def _small(levels: Sequence[Sequence[NDArray[Any]]], node: tuple[int, ...], leas
 
 
 def _read(
-    source: object, quasi: Sequence[str], sensitive: str | None, least: int
+    source: object,
+    quasi: Sequence[str],
+    sensitive: str | None,
+    hierarchies: Mapping[str, Hierarchy] | None,
+    least: int,
 ) -> tuple[dict[str, NDArray[Any]], int]:
     with OwnedTable(source) as table:
-        table.require(quasi, name="quasi")
-        cells = table.arrays([*quasi, *([] if sensitive is None else [sensitive])])
+        names = require_roles(table, quasi, sensitive)
+        cells = table.arrays([*names, *([] if sensitive is None else [sensitive])])
+    strange = [name for name in hierarchies or {} if name not in names]
+    if strange:
+        msg = f"hierarchies has {shown(strange[0])}, which is no quasi-identifier; name it in quasi, or leave it out."
+        raise ParameterError(msg)
     total = len(cells[quasi[0]])
     if total < least:
         msg = f"k is {least}, and the table has {total} rows; ask for a smaller k."
@@ -278,10 +300,10 @@ def _axis(cells: NDArray[Any], name: str, tree: Hierarchy | None) -> _Numbers | 
 
 
 def _ways(cells: NDArray[Any], name: str, tree: Hierarchy) -> list[tuple[Any, ...]]:
+    require_steps(tree, name=f"hierarchies[{name!r}]")
     missing = {cell for cell in cells if cell not in tree}
-    if missing or len({len(above) for above in tree.values()}) != 1:
-        lacks = f"lacks {len(missing)} of the column's values" if missing else "has values with unequally many steps"
-        msg = f"hierarchies[{name!r}] {lacks}; give each value as many steps as any other."
+    if missing:
+        msg = f"hierarchies[{name!r}] lacks {len(missing)} of the column's values; name every one of them."
         raise ParameterError(msg)
     return [(cell, *tree[cell]) for cell in cells]
 

@@ -15,7 +15,7 @@ from discreet.exact import counted, integer, shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Anonymity", "Class", "Hierarchy", "anonymity"]
+__all__ = ["Anonymity", "Class", "Hierarchy", "anonymity", "require_roles", "require_steps"]
 
 Hierarchy = Mapping[Any, Sequence[object]]
 """Of each value what it is called one step more generally, two steps, …, up to below "any": as many steps for all."""
@@ -29,6 +29,7 @@ _WORST = {
     "closeness": "-distance",
 }
 _NO_CLASS = "NULL"
+_MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +165,11 @@ def anonymity(  # noqa: PLR0913 - each is a thing of its own
     >>> print(facts.worst["distinct"][0])
     zip = 148: 3 rows, 1
     """
-    least = integer(level, name="level", least=2)
-    shown_classes = integer(witnesses, name="witnesses", least=1)
+    least = integer(level, name="level", least=2, most=_MOST)
+    shown_classes = integer(witnesses, name="witnesses", least=1, most=_MOST)
     ordered, hierarchy = _read_distance(distance)
     with OwnedTable(source, memory=memory) as table:
-        names = table.require(quasi, name="quasi")
-        if sensitive is not None:
-            table.require([sensitive], name="sensitive")
-            if sensitive in names:
-                msg = f"sensitive is {shown(sensitive)}, which is also a quasi-identifier; leave it out of one."
-                raise ParameterError(msg)
+        names = require_roles(table, quasi, sensitive)
         rows, classes, unique = count_classes(
             table, names, sensitive, least=least, ordered=ordered, hierarchy=hierarchy
         )
@@ -198,6 +194,23 @@ def anonymity(  # noqa: PLR0913 - each is a thing of its own
     )
 
 
+def require_roles(table: OwnedTable, quasi: Sequence[str], sensitive: str | None) -> tuple[str, ...]:
+    """Return the quasi-identifiers, if they are columns of the table and the sensitive one is another.
+
+    >>> import pyarrow as pa
+    >>> with OwnedTable(pa.table({"zip": ["130"], "ill": ["flu"]})) as table:
+    ...     require_roles(table, ["zip"], "ill")
+    ('zip',)
+    """
+    names = table.require(quasi, name="quasi")
+    if sensitive is not None:
+        table.require([sensitive], name="sensitive")
+        if sensitive in names:
+            msg = f"sensitive is {shown(sensitive)}, which is also a quasi-identifier; leave it out of one."
+            raise ParameterError(msg)
+    return names
+
+
 def _read_distance(distance: str | Hierarchy) -> tuple[bool, Hierarchy | None]:
     if distance in ("equal", "ordered"):
         return distance == "ordered", None
@@ -206,10 +219,24 @@ def _read_distance(distance: str | Hierarchy) -> tuple[bool, Hierarchy | None]:
             f"distance is {shown(distance)}; it must be 'equal', 'ordered' or a hierarchy, such as {{'flu': ['lung']}}."
         )
         raise ParameterError(msg)
-    if not distance or len({len(above) for above in distance.values()}) != 1:
-        msg = "distance is a hierarchy whose values have unequally many steps; repeat a name where a step is missing."
-        raise ParameterError(msg)
+    require_steps(distance, name="distance")
     return False, distance
+
+
+def require_steps(hierarchy: Hierarchy, *, name: str) -> None:
+    """Refuse a hierarchy whose values have not all a list of equally many names.
+
+    >>> require_steps({"flu": ["lungs"], "ulcer": []}, name="distance")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: distance is a hierarchy whose values have unequally many steps; repeat a name ...
+    """
+    if not hierarchy or any(isinstance(above, str) or not isinstance(above, Sequence) for above in hierarchy.values()):
+        msg = f"{name} must give each value a list of what it is called more generally, such as {{'flu': ['lungs']}}."
+        raise ParameterError(msg)
+    if len({len(above) for above in hierarchy.values()}) != 1:
+        msg = f"{name} is a hierarchy whose values have unequally many steps; repeat a name where a step is missing."
+        raise ParameterError(msg)
 
 
 def _presence(table: OwnedTable, population: object, quasi: Sequence[str]) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.classes import keep_known, unique_rows
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["Known", "Uniqueness", "uniqueness"]
+__all__ = ["Known", "Uniqueness", "read_errors", "uniqueness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +99,8 @@ def uniqueness(  # noqa: PLR0913 - each is a thing of its own
     >>> print(uniqueness(people, ["zip", "age"], errors={"age": 2}).known[1])
     2 known: 33.3 % of the rows unique on average, 33.3 % by zip, age
     """
-    off, few = dict(errors or {}), integer(choices, name="choices", least=1)
+    off, few = read_errors(errors, columns), integer(choices, name="choices", least=1)
     looked = integer(targets, name="targets", least=1)
-    for name, error in off.items():
-        if name not in columns or not 0 <= error < math.inf:
-            msg = (
-                f"errors[{shown(name)}] is {shown(error)}; it must be a finite number, at least 0, for one of columns."
-            )
-            raise ParameterError(msg)
     with OwnedTable(source) as table:
         names = table.require(columns, name="columns")
         if not keep_known(table, names, off):
@@ -117,6 +112,23 @@ def uniqueness(  # noqa: PLR0913 - each is a thing of its own
             worst = max(shares, key=lambda tried: shares[tried])
             rates.append(Known(size, len(shares), sum(shares.values()) / len(shares), shares[worst], worst))
     return Uniqueness(tuple(rates))
+
+
+def read_errors(errors: Mapping[str, float] | None, columns: Sequence[str]) -> dict[str, float]:
+    """Read how far what is known of some columns may be off.
+
+    >>> read_errors({"day": 14}, ["film", "day"])
+    {'day': 14.0}
+    """
+    read: dict[str, float] = {}
+    for name, error in (errors or {}).items():
+        if name not in columns or not isinstance(error, Real) or not 0 <= error < math.inf:
+            msg = (
+                f"errors[{shown(name)}] is {shown(error)}; it must be a finite number, at least 0, for one of columns."
+            )
+            raise ParameterError(msg)
+        read[name] = float(error)
+    return read
 
 
 def _choices(names: Sequence[str], size: int, few: int, bits: BitSource) -> list[tuple[str, ...]]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.errors import BudgetError, ParameterError
+from discreet.checks.attacks.asking import answer_to
+from discreet.checks.attacks.outcome import Outcome
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from matplotlib.axes import Axes
 
 __all__ = ["Differencing", "Target", "differencing"]
 
@@ -33,22 +38,42 @@ class Target:
 class Differencing:
     """How often the difference of two answers told a secret.
 
-    >>> str(Differencing(targets=8, right=8, refused=0))
+    >>> str(Differencing(targets=8, right=8, refused=0, baseline=0.5))
     'differencing: 8 of 8 secrets told (100%)'
     """
 
     targets: int
     right: int
     refused: int
+    baseline: float
+    """The share of right guesses of who says of everybody what is so of most."""
 
     @property
     def accuracy(self) -> float:
-        """The share of secrets that were guessed right; half of them are by tossing a coin.
+        """The share of secrets that were guessed right.
 
-        >>> Differencing(targets=8, right=6, refused=0).accuracy
+        >>> Differencing(targets=8, right=6, refused=0, baseline=0.5).accuracy
         0.75
         """
         return self.right / self.targets
+
+    @property
+    def outcome(self) -> Outcome:
+        """How many secrets were guessed right, beside guessing.
+
+        >>> Differencing(targets=8, right=6, refused=0, baseline=0.5).outcome.advantage
+        0.25
+        """
+        note = f"{self.refused} refused" if self.refused else ""
+        return Outcome("differencing", self.targets, self.right, self.baseline, note)
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw the attack beside guessing (needs the extra `plot`).
+
+        >>> Differencing(targets=8, right=6, refused=0, baseline=0.5).plot().get_title()
+        'differencing, 8 guesses'
+        """
+        return self.outcome.plot(axes)
 
     def __str__(self) -> str:
         refused = f", {self.refused} refused" if self.refused else ""
@@ -78,9 +103,8 @@ def differencing(ask: Callable[[str], float], targets: Iterable[Target]) -> Diff
         raise ParameterError(msg)
     right = refused = 0
     for target in listed:
-        try:
-            guess = ask(target.whole) - ask(target.rest) > 0.5
-        except BudgetError:
-            guess, refused = False, refused + 1
-        right += guess == target.secret
-    return Differencing(len(listed), right, refused)
+        gap = answer_to(ask, target.whole) - answer_to(ask, target.rest)
+        refused += math.isnan(gap)
+        right += (gap > 0.5) == target.secret
+    share = sum(target.secret for target in listed) / len(listed)
+    return Differencing(len(listed), right, refused, max(share, 1 - share))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from discreet.checks.anonymity.measures import require_roles
 from discreet.checks.attacks.outcome import Outcome
 from discreet.engines.duckdb.classes import count_classes
 from discreet.engines.duckdb.owned import OwnedTable
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from discreet.checks.anonymity import Anonymized
 
 __all__ = ["background_knowledge", "composition", "homogeneity"]
+
+
+MOST_KNOWN = 100_000
 
 
 def homogeneity(source: object, quasi: Sequence[str], sensitive: str) -> Outcome:
@@ -46,14 +50,13 @@ def background_knowledge(source: object, quasi: Sequence[str], sensitive: str, *
     >>> print(background_knowledge(ward, ["zip"], "ill", known=1))
     background knowledge: 6 of 7 right (85.7 %); guessing gets 85.7 %; 4 rows for certain
     """
-    facts = integer(known, name="known", least=1)
+    facts = integer(known, name="known", least=1, most=MOST_KNOWN)
     return _disclosed("background knowledge", source, quasi, sensitive, known=facts)
 
 
 def _disclosed(attack: str, source: object, quasi: Sequence[str], sensitive: str, *, known: int) -> Outcome:
     with OwnedTable(source) as table:
-        names = table.require(quasi, name="quasi")
-        table.require([sensitive], name="sensitive")
+        names = require_roles(table, quasi, sensitive)
         rows, _, _ = count_classes(table, names, sensitive)
         if not rows:
             msg = "the table has no rows; there is nobody to attack."

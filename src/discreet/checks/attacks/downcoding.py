@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,6 +189,13 @@ class _Step:
         return self.finer[best], float(means[best])
 
 
+def _sum_law(laws: Sequence[NDArray[np.float64]], rows: int) -> list[NDArray[np.float64]]:
+    """Return the law of the sum of the first j counts, up to so many rows, for each j."""
+    nothing = np.zeros(rows + 1)
+    nothing[0] = 1.0
+    return list(accumulate(laws, lambda law, next_law: np.convolve(law, next_law)[: rows + 1], initial=nothing))
+
+
 @lru_cache(maxsize=10_000)
 def _mean_shares(shares: tuple[float, ...], rows: int, least: int) -> NDArray[np.float64]:
     """Return each finer value's mean share of a class's rows, given that the class was not cut.
@@ -201,15 +209,12 @@ def _mean_shares(shares: tuple[float, ...], rows: int, least: int) -> NDArray[np
     weights = np.array(shares)
     laws = [poisson.pmf(np.arange(rows + 1), rows * weight) for weight in weights]
     cut = [np.where((np.arange(rows + 1) == 0) | (np.arange(rows + 1) >= least), law, 0.0) for law in laws]
+    # The law of the sum of all but one: of those before it, and of those behind it.
+    before, behind = [_sum_law(laws, rows) for laws in (cut, cut[::-1])]
     means = np.zeros(len(weights))
     for one in range(len(weights)):
-        others = np.ones(1)
-        for place, law in enumerate(cut):
-            if place != one:
-                others = np.convolve(others, law)[: rows + 1]
-        other = np.zeros(rows + 1)
-        other[: len(others)] = others
-        joint = cut[one] * other[::-1]
+        others = np.convolve(before[one], behind[len(weights) - 1 - one])[: rows + 1]
+        joint = cut[one] * others[::-1]
         means[one] = rows * weights[one] - (joint * np.arange(rows + 1)).sum() / poisson.pmf(rows, rows)
     means = np.maximum(means, 0.0)
     total = means.sum()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.checks.anonymity.uniqueness import read_errors
 from discreet.checks.attacks.outcome import Outcome
 from discreet.engines.duckdb.owned import OwnedTable
 from discreet.errors import ParameterError
@@ -98,13 +99,10 @@ def link(  # noqa: PLR0913 - each is a thing of its own
     >>> linked.matches.tolist(), linked.outcome.share
     ([8, -1], 0.5)
     """
-    off = dict(errors or {})
-    for name, error in off.items():
-        if name not in columns or not 0 <= error < math.inf:
-            msg = (
-                f"errors[{shown(name)}] is {shown(error)}; it must be a finite number, at least 0, for one of columns."
-            )
-            raise ParameterError(msg)
+    off = read_errors(errors, columns)
+    if not eccentricity >= 0:
+        msg = f"eccentricity is {shown(eccentricity)}; it must be a number of standard deviations, at least 0."
+        raise ParameterError(msg)
     tables = [_read(table, columns, person, off) for table in (released, known)]
     (rows, ids), (targets, people) = tables
     if len(ids) < 2 or not len(people):

@@ -11,7 +11,7 @@ from scipy.special import log_ndtr
 
 from discreet.checks.attacks.outcome import Outcome
 from discreet.errors import ParameterError
-from discreet.exact import integer
+from discreet.exact import integer, shown
 from discreet.noise import SYSTEM, BitSource, subset
 
 if TYPE_CHECKING:
@@ -98,6 +98,9 @@ class Membership:
         >>> Membership(Inference.LOSS, np.array([1.0, 0.5, 0.0]), np.array([True, False, True])).tpr(0.001)
         0.5
         """
+        if not 0 <= fpr <= 1:
+            msg = f"fpr is {shown(fpr)}; it must be a rate from 0 to 1, such as 0.001."
+            raise ParameterError(msg)
         alarms, hits = self.roc
         return float(hits[alarms <= fpr].max())
 
@@ -228,8 +231,15 @@ def _models(
         if not hasattr(model, "predict_proba"):
             msg = f"build makes a {type(model).__name__} without predict_proba; a model without scores is not attacked."
             raise ParameterError(msg)
-        model.fit(examples[inside], classes[inside])
-        chances = np.asarray(model.predict_proba(examples), dtype=np.float64)
+        try:
+            model.fit(examples[inside], classes[inside])
+            chances = np.asarray(model.predict_proba(examples), dtype=np.float64)
+        except Exception as error:
+            msg = (
+                f"build makes a {type(model).__name__} that raised {type(error).__name__}; it must train on any "
+                "half of the examples, and give chances of all."
+            )
+            raise ParameterError(msg) from error
         known = np.asarray(getattr(model, "classes_", np.unique(classes[inside])))
         if chances.shape != (total, len(known)):
             msg = f"predict_proba gives {chances.shape}; it must give {total} rows with {len(known)} chances each."

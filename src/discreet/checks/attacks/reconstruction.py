@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from discreet.checks.attacks.asking import answer_to
 from discreet.checks.attacks.outcome import Outcome
-from discreet.errors import BudgetError, DiscreetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.exact import integer
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 
@@ -156,7 +157,7 @@ def reconstruct(
     else:
         asked = integer(4 * people if queries is None else queries, name="queries", least=1)
         subsets = uniform_integer(2, size=(asked, people), bits=bits).astype(np.bool_)
-    answers = np.array([_answer(count, subset) for subset in subsets])
+    answers = np.array([answer_to(count, subset, name="count") for subset in subsets])
     known = ~np.isnan(answers)
     if known.any():
         solve = {
@@ -177,25 +178,6 @@ def _method(method: Method | str) -> Method:
     except ValueError:
         msg = f"method is {str(method)[:40]!r}; it must be one of {', '.join(Method)}."
         raise ParameterError(msg) from None
-
-
-def _answer(count: Count, subset: NDArray[np.bool_]) -> float:
-    try:
-        answer = float(count(subset))
-    except BudgetError:
-        return np.nan
-    except DiscreetError:
-        raise
-    except Exception as error:
-        msg = (
-            f"count raised {type(error).__name__} for a subset of {int(subset.sum())} people; it must return a number, "
-            "or raise BudgetError where nothing is left."
-        )
-        raise ParameterError(msg) from error
-    if not np.isfinite(answer):
-        msg = "count answered no finite number; it must return one, or raise BudgetError."
-        raise ParameterError(msg)
-    return answer
 
 
 def _least_squares(subsets: NDArray[np.bool_], answers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,14 +11,17 @@ import numpy as np
 
 from discreet.checks.attacks.outcome import Outcome
 from discreet.errors import ParameterError
-from discreet.exact import integer
+from discreet.exact import integer, rational, shown
 from discreet.noise import SYSTEM, BitSource, gaussian
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+    from discreet.exact import Number
 
 __all__ = ["Tracing", "draw_tracing", "predicted_tracing", "trace_mean"]
 
@@ -68,7 +71,7 @@ class Tracing:
         return axes
 
 
-def predicted_tracing(people: int, attributes: int, sigma: float) -> float:
+def predicted_tracing(people: int, attributes: int, sigma: Number) -> float:
     """Return the chance of a right guess against a mean of standard Gaussian rows with noise sigma on each coordinate.
 
     Of n people and k attributes the score is the product of a person's row x with the published m. Of one who is not in
@@ -80,21 +83,29 @@ def predicted_tracing(people: int, attributes: int, sigma: float) -> float:
     >>> round(predicted_tracing(100, 10_000, 0), 6), round(predicted_tracing(100, 10_000, 1), 3)
     (1.0, 0.691)
     """
-    return NormalDist().cdf(math.sqrt(attributes) / (2 * people * math.sqrt(1 / people + sigma**2)))
+    count, width = integer(people, name="people", least=1), integer(attributes, name="attributes", least=1)
+    spread = float(_spread(sigma))
+    return NormalDist().cdf(math.sqrt(width) / (2 * count * math.sqrt(1 / count + spread**2)))
 
 
-def trace_mean(people: int, attributes: int, sigma: float, *, bits: BitSource = SYSTEM) -> Tracing:
+def _spread(sigma: Number) -> Fraction:
+    spread = rational(sigma, name="sigma")
+    if spread < 0:
+        msg = f"sigma is {shown(sigma)}; it must be at least 0."
+        raise ParameterError(msg)
+    return spread
+
+
+def trace_mean(people: int, attributes: int, sigma: Number, *, bits: BitSource = SYSTEM) -> Tracing:
     """Draw standard Gaussian rows, publish their mean with Gaussian noise, and trace as many members as others.
 
     >>> trace_mean(50, 20_000, 0.0).outcome.share, trace_mean(50, 2_000, 100.0).outcome.advantage < 0.4
     (1.0, True)
     """
     count, width = integer(people, name="people", least=2), integer(attributes, name="attributes", least=1)
-    if not 0 <= sigma < math.inf:
-        msg = f"sigma is {sigma}; it must be a finite number, at least 0."
-        raise ParameterError(msg)
+    spread = _spread(sigma)
     rows = gaussian(1, GRID, size=(2 * count, width), bits=bits)
-    noise = gaussian(sigma, GRID, size=width, bits=bits) if sigma else np.zeros(width)
+    noise = gaussian(spread, GRID, size=width, bits=bits) if spread else np.zeros(width)
     published = rows[:count].mean(axis=0) + noise
     scores = rows @ published
     return Tracing(scores[:count], scores[count:], width / (2 * count), predicted_tracing(count, width, sigma))

@@ -14,6 +14,7 @@ from discreet.checks.audits.result import Assumed, Audit
 from discreet.errors import DiscreetError, ParameterError
 from discreet.exact import integer, shown
 from discreet.noise import SYSTEM, BitSource
+from discreet.privacy.curve import Curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.checks.audits.one_run import Run
     from discreet.exact import Number
     from discreet.ledgers import Ledger
-    from discreet.privacy import Curve
 
 __all__ = ["Canaries", "audit"]
 
@@ -125,15 +125,16 @@ def audit(  # noqa: PLR0913  all but what is audited on what are named
     >>> audit(noisy, Canaries(500), claim=p.pure(epsilon=1), confidence="0.999999999").refuted
     False
     """
-    from discreet.releases import Question
+    from discreet.releases import Question, ShellQuestion
 
-    one_at_a_time = not isinstance(target, Question) and not isinstance(neighbors, Canaries) and not callable(neighbors)
+    asked = isinstance(target, Question | ShellQuestion)
+    one_at_a_time = not asked and not isinstance(neighbors, Canaries) and not callable(neighbors)
     if look is not None and not one_at_a_time:
         msg = "look is for targets that release one output at a time; look at it inside the target."
         raise ParameterError(msg)
     held: dict[str, Any] = {"confidence": confidence, "assuming": assuming, "name": name, "bits": bits}
     found: Audit | OneRun
-    if isinstance(target, Question):
+    if asked:
         found = _question(target, neighbors, claim, epsilon, rho, delta, draws, held)
     else:
         if epsilon is not None or rho is not None:
@@ -184,7 +185,11 @@ def _claim(claim: Curve | None, own: Curve | None) -> Curve:
     if claim is None and own is None:
         msg = "claim is missing, and the target makes none of its own; say what it promises, such as p.pure(epsilon=1)."
         raise ParameterError(msg)
-    return cast("Curve", own if claim is None else claim)
+    held = own if claim is None else claim
+    if not isinstance(held, Curve):
+        msg = f"claim is {shown(held)}; it must be a curve, such as p.pure(epsilon=1) of discreet.privacy."
+        raise ParameterError(msg)
+    return held
 
 
 def _on_two(

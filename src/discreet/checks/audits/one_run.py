@@ -129,6 +129,12 @@ def guesses_are_too_good(right: int, guesses: int, canaries: int, *, epsilon: fl
     """
     from scipy.stats import binom
 
+    if not (0 <= right <= guesses <= canaries and epsilon >= 0 and 0 <= delta <= 1):
+        msg = (
+            f"right, guesses and canaries are {right}, {guesses} and {canaries}, epsilon is {shown(epsilon)} and delta "
+            f"{shown(delta)}; right must be at most guesses, guesses at most canaries, and (epsilon, delta) a promise."
+        )
+        raise ParameterError(msg)
     chance = 1 / (1 + math.exp(-epsilon))
     least = float(binom.sf(right - 1, guesses, chance))
     if not delta or not right:
@@ -189,7 +195,12 @@ def audit_one_run(  # noqa: PLR0913 - all but the run and the canaries are named
     else:
         count = integer(guesses, name="guesses", least=2, most=many) // 2 * 2
     included = uniform_integer(2, size=many, bits=bits).astype(np.bool_)
-    scores = np.asarray(run(included.copy(), bits), dtype=np.float64)
+    made = run(included.copy(), bits)
+    try:
+        scores = np.asarray(made, dtype=np.float64)
+    except (TypeError, ValueError):
+        msg = f"run gave no numbers; it must give {many} of them, one for each canary."
+        raise ParameterError(msg) from None
     if scores.shape != (many,) or np.isnan(scores).any():
         msg = f"run gave scores of shape {scores.shape}; it must give {many} numbers, one for each canary."
         raise ParameterError(msg)
@@ -269,6 +280,7 @@ def _refuted_below(right: int, guesses: int, canaries: int, delta: float, error:
 
 
 def _rates(scores: NDArray[np.float64], included: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
-    places: Sequence[float] = np.quantile(scores, np.linspace(1, 0, 41)).tolist()
+    # No interpolation: between infinities there is nothing.
+    places: Sequence[float] = np.sort(scores)[::-1][np.linspace(0, len(scores) - 1, 41).astype(int)].tolist()
     ins, outs = scores[included], scores[~included]
     return tuple((float((outs >= place).mean()), float((ins >= place).mean())) for place in places)

@@ -8,13 +8,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.checks.audits.black_box import LEAST_DRAWS, audit_releases
+from discreet.checks.audits.black_box import LEAST_DRAWS, LOOKED_AT, audit_releases
 from discreet.checks.audits.made_up import made_up_neighbors, write_tables
-from discreet.exact import integer
+from discreet.errors import ParameterError
+from discreet.exact import counted, integer
 from discreet.noise import SYSTEM, BitSource
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from discreet.checks.audits.result import Audit
     from discreet.exact import Number
     from discreet.plans import Plan
+    from discreet.plans.shell import Shell
     from discreet.privacy import Curve
-    from discreet.releases import Question
+    from discreet.releases import Question, ShellQuestion
     from discreet.releases.showing.answer import Answer
 
     Cells = Mapping[tuple[object, ...], object]
@@ -52,7 +54,7 @@ class _Asked:
 
 
 def audit_question(  # noqa: PLR0913 - the question and its price are named
-    question: Question | Plan,
+    question: Question | ShellQuestion | Plan | Shell,
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
@@ -73,7 +75,8 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
     opened with a ledger in memory; the question is paid for there, and answered `draws` times as it was paid: planned,
     computed by DuckDB, noised. Of `tries` pairs of neighbors the one is taken that a few answers tell apart best; those
     are not counted. Nothing is charged to the question's own ledger. A plan will do for a question, with its text
-    and who asks it for what.
+    and who asks it for what. Of a statement that is computed from a core, the core is audited: it alone sees rows.
+    Of one with several cores audit each by itself (`question.cores`).
 
     An answer is looked at as a row of numbers, one for each cell that is not always the same; see `audit_releases`.
 
@@ -90,7 +93,7 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
     count = integer(draws, name="draws", least=LEAST_DRAWS)
     many = integer(tries, name="tries", least=1, most=1000)
     price = {"epsilon": epsilon, "rho": rho, "delta": delta}
-    plan = cast("Plan", getattr(question, "plan", question))
+    plan = _plan_of(question)
     said = getattr(question, "asked", asked)
     whose = getattr(question, "analyst", analyst), getattr(question, "purpose", purpose)
     pairs = islice(made_up_neighbors(plan.policy, plan.tables, said, bits), many)
@@ -110,15 +113,33 @@ def audit_question(  # noqa: PLR0913 - the question and its price are named
         best = max(sides, key=lambda both: _told_apart(both[0].cells(PILOT), both[1].cells(PILOT)))
         rows = _as_rows(best[0].cells(count), best[1].cells(count))
         paid = best[0].answer
+    first, second = _narrowed(rows, count // LOOKED_AT)
     return audit_releases(
-        lambda *_: _narrowed(rows)[0],
-        lambda *_: _narrowed(rows)[1],
+        lambda *_: first,
+        lambda *_: second,
         claim=paid.privacy if claim is None else claim,
         delta=paid.parts[0].delta if claim is None else 0,
         draws=count,
         confidence=confidence,
         name=name or said or f"{', '.join(plan.columns)} of {', '.join(plan.tables)}",
     )
+
+
+def _plan_of(question: Question | ShellQuestion | Plan | Shell) -> Plan:
+    """Return what sees rows: the plan of a question, or that of the single core of a statement."""
+    from discreet.plans.shell import Shell
+    from discreet.releases import Question, ShellQuestion
+
+    shell = question.shell if isinstance(question, ShellQuestion) else question
+    if isinstance(shell, Shell):
+        if len(shell.cores) != 1:
+            msg = (
+                f"this statement releases {counted(len(shell.cores), 'core')}, each with a promise of its own; audit "
+                "them one by one, as the questions that they are: audit(question.cores[0], epsilon=1)."
+            )
+            raise ParameterError(msg)
+        return shell.cores[0].plan
+    return shell.plan if isinstance(shell, Question) else shell
 
 
 def _asked(
@@ -172,9 +193,9 @@ def _as_rows(first: Sequence[Cells], second: Sequence[Cells]) -> list[NDArray[np
     return rows
 
 
-def _narrowed(rows: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """Leave out what is the same in all answers; one column alone is no row."""
-    both = np.concatenate(rows)
+def _narrowed(rows: Sequence[NDArray[np.float64]], looked: int) -> list[NDArray[np.float64]]:
+    """Leave out what is the same in all answers that are looked at to choose the event; one column alone is no row."""
+    both = np.concatenate([side[:looked] for side in rows])
     same = ((both == both[0]) | (np.isnan(both) & np.isnan(both[0]))).all(axis=0)
     kept = np.flatnonzero(~same) if not same.all() else np.zeros(1, dtype=np.intp)
     return [side[:, kept[0]] if len(kept) == 1 else side[:, kept] for side in rows]

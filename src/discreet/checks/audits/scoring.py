@@ -18,11 +18,15 @@ MOST_COORDINATES = 24
 RIDGE = 1.0
 STEPS = 30
 STEEPEST = 30.0
+LARGEST = 1e100
+"""The squares of larger ones are none."""
 
 
 @dataclass(frozen=True)
 class Score:
     """A number for each output: weights of the coordinates that differ most, of their squares and of what is missing.
+
+    A coordinate that is missing or infinite is 0 for itself, and has coordinates of its own that say so.
 
     >>> rng = np.random.default_rng(0)
     >>> over, under = rng.normal(1, 1, (500, 3)), rng.normal(0, 1, (500, 3))
@@ -51,7 +55,7 @@ def learn_score(over: Numbers, under: Numbers) -> Score:
     >>> learn_score(np.zeros((9, 2)), np.zeros((9, 2))).of(np.zeros((1, 2))).tolist()
     [0.0]
     """
-    filled = [np.column_stack([np.nan_to_num(part), np.isnan(part)]) for part in (over, under)]
+    filled = [_filled(part) for part in (over, under)]
     both = np.concatenate(filled)
     center, spread = np.median(both, axis=0), both.std(axis=0)
     apart = np.abs(filled[0].mean(axis=0) - filled[1].mean(axis=0)) / np.where(spread > 0, spread, np.inf)
@@ -64,8 +68,13 @@ def learn_score(over: Numbers, under: Numbers) -> Score:
     return Score(chosen, center, spread, _logistic(*features))
 
 
+def _filled(outputs: Numbers) -> Numbers:
+    finite = np.clip(np.nan_to_num(outputs, nan=0.0, posinf=0.0, neginf=0.0), -LARGEST, LARGEST)
+    return np.column_stack([finite, np.isnan(outputs), np.isposinf(outputs), np.isneginf(outputs)])
+
+
 def _features(outputs: Numbers, chosen: NDArray[np.intp], center: Numbers, spread: Numbers) -> Numbers:
-    filled = np.column_stack([np.nan_to_num(outputs), np.isnan(outputs)])
+    filled = _filled(outputs)
     linear = np.clip((filled[:, chosen] - center[chosen]) / spread[chosen], -STEEPEST, STEEPEST)
     return np.column_stack([linear, linear**2])
 

@@ -7,13 +7,17 @@ from itertools import combinations, product
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from discreet.checks.exercises.shown import Comparison, Shown
+from discreet.checks.exercises.shown import Comparison, Shown, require_above
+from discreet.errors import ParameterError
 from discreet.exact import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["noisy_max", "packing", "renyi_bad_outcomes"]
+
+MOST_SCORES = 8
+LARGEST_EXPONENT = 500.0
 
 
 def noisy_max(scores: Sequence[float] = (3, 2, 0), epsilon: float = 1.0) -> tuple[Shown, ...]:
@@ -30,6 +34,13 @@ def noisy_max(scores: Sequence[float] = (3, 2, 0), epsilon: float = 1.0) -> tupl
     holds: the largest loss to a neighbor is 1, at most 1
     holds: its expected score is 2.45226, at least 2.30265
     """
+    require_above(0, epsilon=epsilon)
+    if not 0 < len(scores) <= MOST_SCORES or not all(math.isfinite(score) for score in scores):
+        msg = f"scores must be 1 to {MOST_SCORES} finite numbers: all their neighbors are tried."
+        raise ParameterError(msg)
+    if epsilon / 2 * (max(scores) - min(scores) + 2) > LARGEST_EXPONENT:
+        msg = "scores are too far apart for this epsilon: some of their chances are too small for floats."
+        raise ParameterError(msg)
     law = _noisy_max_law(scores, epsilon / 2)
     losses = []
     for moves in product((-1, 0, 1), repeat=len(scores)):
@@ -69,7 +80,12 @@ def renyi_bad_outcomes(sigma: float = 2.0, order: float = 8.0) -> tuple[Shown, .
     holds: the largest P(S) / (e^eps Q(S))^(1 - 1/order) is 0.850086, at most 1
     holds: the largest P(S) / (e^eps Q(S)) is 11.5439, at least 1
     """
+    require_above(0, sigma=sigma)
+    require_above(1, order=order)
     law, epsilon = NormalDist(0, sigma), order / (2 * sigma**2)
+    if epsilon > LARGEST_EXPONENT:
+        msg = f"sigma is {sigma} and order {order}; order / (2 sigma^2) must be at most {LARGEST_EXPONENT:g}."
+        raise ParameterError(msg)
     places = [sigma * (step / 100) for step in range(-600, 701)]
     tails = [(law.cdf(1 - place), law.cdf(-place)) for place in places]  # beyond the place: P moved by 1, and Q
     renyi = max(p / (math.exp(epsilon) * q) ** (1 - 1 / order) for p, q in tails)
@@ -93,6 +109,7 @@ def packing(counts: int = 20, people: int = 1000, epsilon: float = 1.0) -> tuple
     >>> print(*packing())
     holds: the Laplace mechanism's median error is 0.0675905, at least 0.0065
     """
+    require_above(0, epsilon=epsilon)
     many, total = integer(counts, name="counts", least=1), integer(people, name="people", least=1)
     moved = min(math.floor((many - 1) * math.log(2) / epsilon), total)
     median = -many / (epsilon * total) * math.log(-math.expm1(-math.log(2) / many))

@@ -59,6 +59,9 @@ def small_delta_is_useless(people: int = 100, delta: Number = "1/250") -> tuple[
     holds: the chance to be off by half is 0.3, at least 0.25
     """
     count, step = integer(people, name="people", least=1), rational(delta, name="delta")
+    if not 0 <= step <= 1:
+        msg = f"delta is {delta}; it must be a chance from 0 to 1; what is stated holds below 1/(2n) = 1/{2 * count}."
+        raise ParameterError(msg)
     chances = [Fraction(1, 2) + step * (ones - Fraction(count, 2)) for ones in range(count + 1)]
     chances = [min(max(chance, Fraction(0)), Fraction(1)) for chance in chances]
     laws: list[dict[Hashable, Fraction]] = [{1: chance, 0: 1 - chance} for chance in chances]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from discreet.errors import ParameterError
+from discreet.exact import shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from fractions import Fraction
 
-__all__ = ["Comparison", "Shown", "advantage"]
+__all__ = ["Comparison", "Shown", "advantage", "require_above"]
 
 ROUNDING = 1e-12
 
@@ -57,6 +61,20 @@ class Shown:
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "FAILS"
         return f"{verdict}: {self.what} is {float(self.computed):.6g}, {self.comparison} {float(self.stated):.6g}"
+
+
+def require_above(least: float, **numbers: float) -> None:
+    """Refuse what is not a finite number above a limit.
+
+    >>> require_above(0, epsilon=-1)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: epsilon is -1; it must be a finite number above 0.
+    """
+    for name, number in numbers.items():
+        if not least < number < math.inf:
+            msg = f"{name} is {shown(number)}; it must be a finite number above {least:g}."
+            raise ParameterError(msg)
 
 
 def advantage(

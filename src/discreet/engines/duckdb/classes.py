@@ -114,11 +114,17 @@ def _reading(quasi: Sequence[str]) -> str:
 
 def _levels(table: OwnedTable, hierarchy: Mapping[Any, Sequence[object]]) -> str:
     """Give each value its nodes of a hierarchy, and return the mean distance over its levels below the root."""
-    table.ask("CREATE OR REPLACE TEMP TABLE tree (s VARCHAR, depth INTEGER, node VARCHAR)")
-    for value, above in hierarchy.items():
-        for depth in range(len(above) + 1):
-            # A node is told by its whole way to the root: two branches may use one word.
-            table.ask("INSERT INTO tree VALUES ($1, $2, $3)", [value, depth, repr((value, *above)[depth:])])
+    # A node is told by its whole way to the root: two branches may use one word.
+    nodes = [
+        (_as_text(value), depth, repr((value, *above)[depth:]))
+        for value, above in hierarchy.items()
+        for depth in range(len(above) + 1)
+    ]
+    table.ask(
+        "CREATE OR REPLACE TEMP TABLE tree AS "
+        "SELECT unnest($1::VARCHAR[]) AS s, unnest($2::INTEGER[]) AS depth, unnest($3::VARCHAR[]) AS node",
+        [list(column) for column in zip(*nodes, strict=True)],
+    )
     table.ask(
         "CREATE OR REPLACE TEMP TABLE nodes AS SELECT rank, share, depth, node FROM whole LEFT JOIN tree "
         "ON whole.s::VARCHAR IS NOT DISTINCT FROM tree.s"
@@ -130,12 +136,22 @@ def _levels(table: OwnedTable, hierarchy: Mapping[Any, Sequence[object]]) -> str
     return _LEVELS
 
 
+def _as_text(value: object) -> str | None:
+    """Write a cell as DuckDB casts it to text."""
+    text = None if value is None else str(value)
+    return text.lower() if text is not None and isinstance(value, bool) else text
+
+
 def measure_presence(table: OwnedTable, population: object, quasi: Sequence[str]) -> tuple[float, float] | None:
     """Return the least and the largest share of a population's class that is in the table; None if it is no part of it.
 
     `count_classes` has made the table's classes.
     """
     table.attach("population", population)
+    lacking = [column for column in quasi if column not in table.names("population")]
+    if lacking:
+        msg = f"population lacks the column {lacking[0]!r}; it must have the same quasi-identifiers as the table."
+        raise ParameterError(msg)
     same = " AND ".join(
         f"ours.q{place}::VARCHAR IS NOT DISTINCT FROM theirs.q{place}::VARCHAR" for place in range(len(quasi))
     )
@@ -155,6 +171,11 @@ def keep_known(table: OwnedTable, columns: Sequence[str], errors: Mapping[str, f
         else f"(dense_rank() OVER (ORDER BY {quoted(name)}))::INTEGER AS {quoted(name)}"
         for name in columns
     )
+    for name in map(quoted, errors):
+        unread = f"SELECT count({name}) - count(TRY_CAST({name} AS DOUBLE)) FROM owned"  # noqa: S608 - quoted
+        if table.ask(unread)[0][0]:
+            msg = f"errors names {name}, whose cells are not all numbers; only numbers can be off by a number."
+            raise ParameterError(msg)
     table.ask(f"CREATE OR REPLACE TEMP TABLE known AS SELECT {cells} FROM owned")  # noqa: S608 - quoted
     return int(table.ask("SELECT count(*) FROM known")[0][0])
 

@@ -59,7 +59,7 @@ class OwnedTable:
             if memory is not None:
                 self._limit(memory)
             self.attach("owned", source)
-            self.columns = self._names("owned")
+            self.columns = self.names("owned")
         except BaseException:
             self._opened.close()
             raise
@@ -94,7 +94,14 @@ class OwnedTable:
             msg = f"{described} cannot be read; it must be a CSV, Parquet or Arrow file, or a data frame."
             raise ParameterError(msg) from None
 
-    def _names(self, name: str) -> tuple[str, ...]:
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the columns of what is attached under a name.
+
+        >>> import pyarrow as pa
+        >>> with OwnedTable(pa.table({"zip": ["130"]})) as table:
+        ...     table.names("owned")
+        ('zip',)
+        """
         return tuple(str(row[0]) for row in self.ask(f"DESCRIBE {quoted(name)}"))
 
     def require(self, columns: Iterable[str], *, name: str) -> tuple[str, ...]:
@@ -110,9 +117,7 @@ class OwnedTable:
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         for column in wanted:
             if column not in self.columns:
-                msg = (
-                    f"{name} names {shown(column)}, which is no column of the table.{hint(column, list(self.columns))}"
-                )
+                msg = f"{name} names {shown(column)}, which is no column of the table.{hint(str(column), self.columns)}"
                 raise ParameterError(msg)
         if not wanted or len(set(wanted)) < len(wanted):
             msg = f"{name} is {shown(list(wanted))}; name at least one column, and none twice."

@@ -120,7 +120,8 @@ def generalization_bound(  # noqa: PLR0913 - each is a public fact
     kind = read_choice(Notion, notion, "notion")
     wrong = float(missed(confidence))
     if kind is Notion.EXPECTATION:
-        average = math.tanh(rate / 4) if chance == 0 else (math.expm1(rate) + 2 * chance) / (math.exp(rate) + 1)
+        small = math.exp(-rate)
+        average = math.tanh(rate / 4) if chance == 0 else (1 - small + 2 * chance * small) / (1 + small)
         source = "posterior of one row" if chance == 0 else "Kairouz, Oh & Viswanath 2015, arXiv:1311.0776"
         return GeneralizationBound(min(1.0, average), None, kind, source, (_ROWS, _ONE, _UNIT))
     if kind is Notion.PERFECT:
@@ -155,14 +156,14 @@ def posterior_gap(epsilon: float, delta: float, slack: float) -> tuple[float, fl
     mean 1, and a two-valued one is the worst. With δ: call outputs bad whose gap exceeds $e^\varepsilon - 1$ + s on one
     side. The chance of bad outputs times the function, given one row's value, is at most $e^\varepsilon$ times that
     over all rows, and δ; averaged over rows, s times the chance of bad outputs is at most δ. Two sides give 2δ/s
-    (Jung et al. 2020, arXiv:1909.03577, where s = 2d).
+    (Jung et al. 2020, arXiv:1909.03577, where s = 2d). From ε = 1 on a gap above 1 says nothing, whatever it is.
 
     >>> posterior_gap(0.0, 0.0, 0.0), [round(x, 3) for x in posterior_gap(0.1, 1e-6, 0.01)]
     ((0.0, 0.0), [0.115, 0.0])
     """
     if delta == 0:
         return math.tanh(epsilon / 4), 0.0
-    return math.expm1(epsilon) + slack, min(1.0, 2 * delta / slack) if slack else 1.0
+    return math.expm1(min(epsilon, 1.0)) + slack, min(1.0, 2 * delta / slack) if slack else 1.0
 
 
 def transferred(

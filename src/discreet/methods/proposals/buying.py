@@ -45,15 +45,18 @@ def _draft(given: Given) -> Policy:
     tables = [
         Table(
             table,
-            unit=given.units[table],
+            unit=unit,
             row_is_unit=given.row_is_unit,
             columns=[
-                Column(column, type=words.get(simple(given.tables[table][column] or ""), "text"))
-                for name, column, _ in wanted
-                if name == table
+                *([Column(unit, type="integer")] if unit is not None and given.unit_type(table) == "integer" else []),
+                *(
+                    Column(column, type=words.get(simple(given.tables[table][column] or ""), "text"))
+                    for name, column, _ in wanted
+                    if name == table
+                ),
             ],
         )
-        for table in given.units
+        for table, unit in given.units.items()
     ]
     head = given.head
     return Policy(

@@ -30,6 +30,8 @@ class Proposal:
     >>> import pyarrow as pa
     >>> from discreet.methods.proposals import propose
     >>> proposal = propose(pa.table({"patient_id": [1], "age": [31], "cost": [12.5]}), table="visits")
+    >>> proposal
+    Proposal(paid ε = 0, 2 left to fill in; print it)
     >>> proposal.fill
     ('tables.visits.columns.cost: bounds (or keys, to group by it)', 'tables.visits.rows_per_unit')
     >>> proposal.policy.table("visits").column("age").bounds
@@ -45,6 +47,12 @@ class Proposal:
     def policy(self) -> Policy:
         """The policy, without what is left to fill in."""
         return Policy.from_toml(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Proposal(paid ε = {float(sum(self.paid.values())):g}, {len(self.fill)} left to fill in; print it)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,28 @@ class Given:
     neighbors: Relation
     public: frozenset[str] = frozenset()
     """Tables that protect nobody: whatever is in them is read when the source is opened."""
+    stated: str | None = None
+    """The type of units that whoever asks states: "integer" or "text"."""
+
+    def unit_type(self, table: str) -> str:
+        """What units are read as, the same in all tables that share them; a ledger freezes it.
+
+        Where numbers are declared, 7 and 7.0 are one person; doubles and decimals cannot be read as texts at all.
+
+        >>> from discreet.methods.proposals.dictionaries import Dictionary
+        >>> from discreet.privacy import NeighborRelation
+        >>> tables, units = {"a": {"id": "BIGINT"}, "b": {"id": None}}, {"a": "id", "b": "id"}
+        >>> head = Head("town", None, "3", "0", "add_remove")
+        >>> Given(tables, units, False, Dictionary({}), head, NeighborRelation.ADD_REMOVE).unit_type("a")
+        'text'
+        """
+        if self.stated is not None:
+            return self.stated
+        unit = self.units[table]
+        sharing = [other for other, column in self.units.items() if column == unit and unit is not None]
+        wide = any((self.tables[other][unit or ""] or "").startswith(_WIDE) for other in sharing)
+        kinds = {self.kind(other, unit or "") for other in sharing}
+        return "integer" if "DOUBLE" in kinds or (kinds == {"BIGINT"} and not wide) else "text"
 
     def settled(self, table: str, column: str) -> Line | None:
         """A column about which a dictionary or its name say all; nothing is bought for it."""
@@ -116,7 +146,10 @@ class Given:
             many = rows or self._rows(table)
             head = [f"unit = {writing.text_of(unit)}".ljust(36) + "# who is protected, with all rows"]
             head += [f"rows_per_unit = {many.facts}".ljust(36) + f"# {'FILL IN ' if many.left else ''}{many.why}"]
-        columns = [
+        columns: list[Line | str] = []
+        if unit is not None and self.unit_type(table) == "integer":
+            columns.append(Line(unit, '{ type = "integer" }', "7 and 7.0 are one; the ledger freezes it"))
+        columns += [
             self.line(table, column, lines) if writing.allowed(column) else writing.refused(column)
             for column in self.tables[table]
             if column != unit
@@ -175,6 +208,10 @@ class Given:
             and self.settled(table, column) is None
             and self.kind(table, column) in asked
         ]
+
+
+_WIDE = ("HUGEINT", "UBIGINT", "UHUGEINT")
+"""Integers that may leave 64 bits; read as integers, such units would be nobody."""
 
 
 def _agree(meant: str, kind: str | None) -> bool:

@@ -35,6 +35,7 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
     source: object,
     *,
     unit: str | None = None,
+    unit_type: str | None = None,
     row_is_unit: bool = False,
     epsilon: Number | None = None,
     budget: Number = 3,
@@ -58,8 +59,9 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
     With it, types, bounds, keys and rows per unit are asked of the rows, privately, and paid from `ledger` (an address
     as `discreet.ledgers.open_ledger` takes it; with `file`, the ledger beside that policy file). All of it together is
     an (epsilon, delta')-DP release, delta' being the policy's `release_delta`, which all searches for keys share. What
-    a ledger freezes must be right before: `unit` (or `row_is_unit`), `neighbors`, `budget` and `delta`. Without a delta
-    no keys are searched. Tables named in `public` protect nobody, and are read when a database is opened.
+    a ledger freezes must be right before: `unit` (or `row_is_unit`), `unit_type` ("integer" or "text"; if not given,
+    integers where numbers are declared), `neighbors`, `budget` and `delta`. Without a delta no keys are searched.
+    Tables named in `public` protect nobody, and are read when a database is opened.
 
     >>> import pyarrow as pa
     >>> data = pa.table({"user": range(4000), "cost": [12, 80] * 2000})
@@ -90,7 +92,10 @@ def propose(  # noqa: PLR0913 - each is settled once, before any row is asked
         for name, columns in tables.items()
         if allowed(name) and name not in nobody
     }
-    given = Given(tables, units, row_is_unit, known, head, neighbors, nobody)
+    if unit_type not in (None, "integer", "text"):
+        msg = f"unit_type is {shown(unit_type)}; it must be 'integer', 'text', or None: as the data declare it."
+        raise ParameterError(msg)
+    given = Given(tables, units, row_is_unit, known, head, neighbors, nobody, unit_type)
     if unit is not None and row_is_unit:
         msg = "unit is given and row_is_unit too; a row is about the unit that a column names, or is one itself."
         raise ParameterError(msg)

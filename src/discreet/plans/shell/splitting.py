@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.plans.aggregates import Histogram
 from discreet.plans.expressions import Column
+from discreet.plans.refusals import refuse
 from discreet.plans.shell.allowed import require_allowed
 from discreet.plans.shell.choosing import chosen_afterwards
+from discreet.plans.shell.comparing import require_released_keys
 from discreet.plans.shell.grouping import Grouping
 from discreet.plans.shell.holes import correlated, filled, known_groups, placed, scalar_subqueries
 from discreet.plans.shell.lineage import EXACT, NOISY, Lineage, Sources, lineage_of
@@ -115,6 +118,7 @@ def _split(  # noqa: PLR0913 - what a question is planned with
         if isinstance(relation, Private):
             return None
         splitter.require(shell)
+        splitter.require_single_rows()
     except QueryRefused as refused:
         raise splitter.in_words(refused) from None
     except RecursionError:
@@ -183,6 +187,15 @@ class _Splitter:
         require_allowed(shell)
         known = ((core.name, core.plan.aggregate.groups) for core in self.cores)
         require_size(shell, {name: groups for name, groups in known if groups is not None})
+
+    def require_single_rows(self) -> None:
+        """Refuse a histogram below the shell: it is several rows of an answer, and a core has one for each group."""
+        for core in self.cores:
+            if any(isinstance(measure, Histogram) for _, measure in core.plan.request.measures):
+                why = "It has a row for each bin, and something is computed from it, or beside it, once it is released."
+                refuse(
+                    "HISTOGRAM", why=why, instead="it in a plain question, or COUNT(*) FILTER (WHERE …) for each bin."
+                )
 
     def query(
         self, node: exp.Expression, named: Mapping[str, Known], outer: Sources | None
@@ -274,6 +287,7 @@ class _Splitter:
                 )
             public = public and relation.public
             subquery.replace(inner)
+        require_released_keys(select, sources, {core.name: core for core in self.cores})
         columns: dict[str, Lineage] = {}
         for place, item in enumerate(select.expressions):
             node = item.this if isinstance(item, exp.Alias) else item

@@ -93,18 +93,22 @@ def charge_text(cost: Amount) -> str:
     return amount_text(cost, ROUND_CEILING)
 
 
-def amount_text(amount: Amount, rounding: str) -> str:
-    """Write an amount in symbols, rounded to four digits.
+def amount_text(amount: Amount, rounding: str, *, whole: bool = False) -> str:
+    """Write an amount in symbols, rounded to four digits; `whole` with what it is by every certificate.
 
     >>> from discreet.privacy import Pure
     >>> amount_text(Pure("0.99999"), "ROUND_FLOOR")
     'ε = 0.9999'
+    >>> from discreet.privacy import Budget
+    >>> from discreet.privacy.costs import Certificates, cost_of
+    >>> amount_text(cost_of(Pure("0.1").curve(), Certificates.of(Budget(3, 1e-6))), "ROUND_CEILING", whole=True)
+    'ε = 0.1, renyi 8 = 0.03672'
     """
     context = Context(prec=4, rounding=rounding)
     parts = []
     for name, value in amount.fields().items():
-        if name in SYMBOLS and (value or name != "delta"):
+        if name in ("epsilon", "rho") or (value and (whole or name == "delta")):
             exact = Fraction(str(value))
             rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-            parts.append(f"{SYMBOLS[name]} = {float(rounded):.4g}")
+            parts.append(f"{SYMBOLS.get(name, name)} = {float(rounded):.4g}")
     return ", ".join(parts)

@@ -112,14 +112,14 @@ def _audit_question(  # noqa: PLR0917 - the command's options
     """Audit a question of a policy; no check of the owner's is relied on, as the ledger is not opened."""
     from discreet.checks.audits import audit_question
     from discreet.checks.audits.questions import DRAWS
-    from discreet.plans import plan_sql
+    from discreet.plans.shell import read_sql
     from discreet.privacy.curves import pure
 
     stated = read_policy(policy)
     epsilon, rho, delta = price
     with working("releasing"):
         return audit_question(
-            plan_sql(stated, sql),
+            read_sql(stated, sql),
             asked=sql,
             analyst=whose[0],
             purpose=whose[1],

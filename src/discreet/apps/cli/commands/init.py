@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -35,6 +35,10 @@ Data = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write; beside the data.")]
 Unit = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that says who a row is about.")]
+UnitType = Annotated[
+    Literal["integer", "text"] | None,
+    typer.Option(help="What units are read as: integers (7, 7.0 and ' 7 ' are one) or texts; else as declared."),
+]
 RowIsUnit = Annotated[bool, typer.Option("--row-is-unit", help="Each row is a person of its own.")]
 Epsilon = Annotated[
     str | None, number_option("Ask the rows for types, bounds and keys, privately, for this price; without it none is.")
@@ -63,6 +67,7 @@ def init(
     *,
     output: Output = None,
     unit: Unit = None,
+    unit_type: UnitType = None,
     row_is_unit: RowIsUnit = False,
     epsilon: Epsilon = None,
     budget: Budget = "3",
@@ -97,7 +102,13 @@ def init(
 
         proposal = propose_public(data, Head(dataset, url, budget, delta, neighbors.relation.value))
     else:
-        frozen: dict[str, Any] = {"unit": unit, "row_is_unit": row_is_unit, "neighbors": neighbors, "budget": budget}
+        frozen: dict[str, Any] = {
+            "unit": unit,
+            "unit_type": unit_type,
+            "row_is_unit": row_is_unit,
+            "neighbors": neighbors,
+            "budget": budget,
+        }
         if epsilon is not None and sys.stdin.isatty():
             frozen |= _answers(context)
         frozen["neighbors"] = frozen["neighbors"].relation
@@ -131,6 +142,7 @@ def _answers(context: typer.Context) -> dict[str, Any]:
     typer.echo("The ledger freezes these; Enter takes what stands in brackets.", err=True)
     if not context.params["row_is_unit"]:
         ask("unit", "the column that says who a row is about (empty: as its name or the dictionary says)", "", str)
+        ask("unit_type", "whether its values are text or integer: 7 and 7.0 are one (empty: as declared)", "", str)
         answers = {option: answer or None for option, answer in answers.items()}
     ask("neighbors", "whether a neighbor lacks a person, or has another in her place", "add-remove", Neighbors)
     ask("budget", "all that may ever be spent on these data: epsilon", context.params["budget"], str)

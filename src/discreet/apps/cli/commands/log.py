@@ -11,7 +11,7 @@ import typer
 
 from discreet.apps.cli.opening import PolicyFile, open_books
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import charge_text, screen
+from discreet.apps.cli.screen import screen, whole_text
 from discreet.exact import counted
 from discreet.ledgers.line import printable
 
@@ -59,7 +59,7 @@ def log(policy: PolicyFile, *, last: Last = 20, kind: Kind = None, as_json: Json
 def _show(line: Line) -> None:
     """Write an entry in one line or two; what was asked is folded to the width of the screen."""
     who = " for ".join(str(line.body[word]) for word in ("analyst", "purpose") if line.body.get(word))
-    cost = "" if line.cost is None or line.kind == "recorded" else charge_text(line.cost)
+    cost = "" if line.cost is None or line.kind == "recorded" else whole_text(line.cost)
     facts = "  ".join(filter(None, (f"{line.number:>4}", line.time[:19].replace("T", " "), line.kind, who, cost)))
     screen().print(facts, markup=False)
     said = " ".join(printable(_said(line)).split())

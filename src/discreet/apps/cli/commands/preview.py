@@ -8,7 +8,7 @@ import typer
 
 from discreet.apps.cli.asking import QuestionOptions, asking
 from discreet.apps.cli.options import Json, print_json
-from discreet.apps.cli.screen import amounts, charges_record, charges_text, folded
+from discreet.apps.cli.screen import amounts, charges_record, charges_text, folded, whole_text
 
 if TYPE_CHECKING:
     from discreet.releases import Preview
@@ -51,6 +51,8 @@ def _show(preview: Preview, plan: str | None) -> None:
 
     if plan is not None:
         typer.echo(f"{plan}\n")
+        for title, amount in preview.charges.items():
+            typer.echo(f"charge to {title}: {whole_text(amount)}")
     for name, error in preview.errors.items():
         if error is not None:
             typer.echo(f"{name} ± {cost_text(error, 4)}")

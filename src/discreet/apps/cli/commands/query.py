@@ -129,6 +129,7 @@ def _show(answer: ShownAnswer, confidence: float) -> None:
 def _write_footer(answer: ShownAnswer, confidence: float, *, err: bool = False) -> None:
     """Say what is missing and why, which limits no ± includes, what was promised and charged."""
     charged = f"{'asked before; ' if answer.repeated else ''}charged {charges_text(answer.charges)}"
-    promised = f"each ± holds with probability {confidence:g}; {answer.promise}; {charged}; head {answer.head}"
-    for line in (*answer.notes(confidence), promised):
+    head = f"head {answer.head}" if answer.head else ""  # of public tables alone nothing is in the ledger
+    promised = (f"each ± holds with probability {confidence:g}", answer.promise, charged, head)
+    for line in (*answer.notes(confidence), "; ".join(filter(None, promised))):
         typer.echo(folded(line), err=err)
