@@ -277,6 +277,7 @@ def test_what_cannot_be_synthesized_is_refused_before_anything_is_spent() -> Non
         db.synthesize("visits", epsilon=1)
 
 
+@pytest.mark.slow
 def test_the_best_synthesizer_keeps_what_hangs_together() -> None:
     rng = np.random.default_rng(5)
     first = rng.integers(0, 3, 4_000)
