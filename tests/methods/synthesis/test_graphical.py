@@ -67,9 +67,10 @@ def test_memory_is_stated_before_anything_runs() -> None:
 def test_a_fit_fulfills_its_conditions_and_weighs_by_noise() -> None:
     """At the optimum N p_r - y_r + s sigma_r^2 theta_r = 0, with p the model's and s the strength of the entropy."""
     rng = np.random.default_rng(1)
+    table = rng.integers(0, 60, (3, 2, 4)).astype(float)
     measured = [
-        Measured((0, 1), rng.integers(0, 300, (3, 2)).astype(float), 4.0),
-        Measured((1, 2), rng.integers(0, 300, (2, 4)).astype(float), 9.0),
+        Measured((0, 1), table.sum(axis=2) + rng.normal(0, 4, (3, 2)), 4.0),
+        Measured((1, 2), table.sum(axis=0) + rng.normal(0, 9, (2, 4)), 9.0),
     ]
     fitted = fit([3, 2, 4], measured, memory=1 << 20)
     for one in measured:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitted", "Measured", "bend", "combined", "fit", "rows_of"]
 
-STRENGTH = 1 / 200
+STRENGTH = 1 / 500
 _STEPS = 100
 _PASSES, _LARGEST = 50, 50.0
 
@@ -99,7 +99,7 @@ def fit(
 
     How far? The entropy is a prior that counts like s N rows, whatever the noise is: as the noise falls, the second
     term grows by itself, and no constant has to be told the noise level. `benchmarks.synthesis` tries others than
-    s = 1/200.
+    s = 1/500.
 
     >>> half = Measured((0,), np.array([50.0, 50.0]), 1.0)
     >>> fitted = fit([2, 2], [half, Measured((1,), np.array([90.0, 10.0]), 1.0)], memory=1 << 20)
