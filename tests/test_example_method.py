@@ -21,7 +21,7 @@ from discreet.errors import EngineError
 from discreet.ledgers import SQLiteLedger
 from discreet.privacy import Pure
 from discreet.tables import Column, Policy, Table
-from examples.refined_histogram import ROUNDS, noisy_counts, refined, refined_histogram
+from examples.refined_histogram import noisy_counts, refined, refined_histogram
 from tests.engines.servers import fill_postgres, postgres, spark_session
 from tests.noise.replay import ReplayBits
 
@@ -65,19 +65,19 @@ def test_it_is_charged_once_recorded_and_found_again(
     epsilon, path = Fraction(90), tmp_path / "town.sqlite"
     with opened(kind, tmp_path) as engine:
         with SQLiteLedger(path, POLICY) as ledger, Database(POLICY, engine, ledger=ledger) as db:
-            first = refined_histogram(db.table("visits").select("age").rows(), ledger, "age", epsilon)
+            first = refined_histogram(db.table("visits").select("age").rows(), epsilon)
             assert db.remaining == Pure(10)
         assert sum(first.values()) == pytest.approx(600, abs=9)  # two rows of three are kept; ε = 30 for each round
         assert {edge for edge, count in first.items() if count > 50} <= {16.0, 24.0, 64.0, 96.0}
         monkeypatch.setattr(engine, "_results", lambda _: None)
         with SQLiteLedger(path, POLICY) as ledger, Database(POLICY, engine, ledger=ledger) as db:
             loan = db.table("visits").select("age").rows()
-            assert refined_histogram(loan, ledger, "age", epsilon) == first
+            assert refined_histogram(loan, epsilon) == first
             assert db.remaining == Pure(10)
-            assert len([*ledger.entries(kind="part")]) == ROUNDS
+            assert len([*ledger.entries(kind="part")]) == 3
             assert ledger.verify().ok
             with pytest.raises(EngineError):  # the partner: what is not stored does ask the engine
-                refined_histogram(loan, ledger, "age", Fraction(9))
+                refined_histogram(loan, Fraction(9))
 
 
 def sampler(rows: BoundedRows) -> Sampler:
@@ -87,11 +87,11 @@ def sampler(rows: BoundedRows) -> Sampler:
         held: list[int] = []
 
         def release(edges: list[float]) -> Release[Any]:
-            counts = noisy_counts(rows, "age", edges, Fraction(2, ROUNDS), bits)
+            counts = noisy_counts(rows, edges, Fraction(2, 3), bits)
             held.append(counts.value[np.searchsorted(edges, 31, side="right") - 1])
             return counts
 
-        refined(0.0, 128.0, release)
+        refined(release)
         return int(np.clip(held, 0, 2).sum())
 
     return lambda count, bits: np.array([once(bits) for _ in range(count)])

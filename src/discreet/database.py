@@ -24,7 +24,7 @@ from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self, SupportsIndex
 
     from discreet.engines import Loan
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from discreet.methods.streaming.table_stream import TableStream
     from discreet.methods.synthesis import SyntheticModel
     from discreet.methods.workloads.questions import WorkloadQuestion
+    from discreet.methods.workloads.together import Together
     from discreet.plans import Bounding, Extract, Plan
     from discreet.privacy.costs import Amount
+    from discreet.releases.noise.protection import Price
 
 __all__ = ["Database", "open"]
 
@@ -179,9 +181,14 @@ class Database:
         if listed is None or not all(isinstance(question, str | Question | ShellQuestion) for question in listed):
             msg = "questions must be a list; each is SQL in quotes or a question, such as db.table('visits').agg(…)."
             raise ParameterError(msg)
-        return Questions(
-            [self.sql(question) if isinstance(question, str) else question for question in listed], self._ledger
-        )
+        asked = [self.sql(question) if isinstance(question, str) else question for question in listed]
+        return Questions(asked, self._ledger, self._together)
+
+    def _together(self, questions: Sequence[Question], price: Price) -> Together | None:
+        """Plan counts that share a price together."""
+        from discreet.methods.workloads.together import together
+
+        return together(self._ledger, questions, price)
 
     def watch(  # noqa: PLR0913 - each is a public fact of the watch
         self,
@@ -388,12 +395,7 @@ class Database:
         return Question(plan, self._engine, self._ledger, self._analyst, self._purpose, asked)
 
     def _lent(self, extract: Extract) -> Loan:
-        if not self._ledger.may(self._analyst, "release", extract.tables):
-            tables = ", ".join(extract.tables)
-            msg = (
-                f"analyst {shown(self._analyst)} may not release anything about {tables}; ask the owner of the policy."
-            )
-            raise ParameterError(msg)
+        self._ledger.require_may(self._analyst, "release", extract.tables, "anything")
         return self._engine.lend(extract, self._ledger, self._analyst, self._purpose)
 
 

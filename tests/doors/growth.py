@@ -115,7 +115,7 @@ def wrong(engine: SQLEngine, some: Sequence[e.Expression], given: Database) -> l
         alias(dialect.largest(dialect.length(column(f"c{place}")), Kind.INTEGER), f"n{place}")
         for place in range(len(some))
     ]
-    results = engine._results([dialect.written(dialect.layered(select(lengths, emitter.relation(node).query)))])
+    results = engine._results([dialect.written(select(lengths, emitter.relation(node).query))])
     if results is None:
         return [f"failed: {[each.canonical() for each in some]}"]
     cells = [row for _, row in rows_of(node, given)]

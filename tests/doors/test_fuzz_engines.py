@@ -19,7 +19,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
 from discreet.engines.sql.relations import Emitter
-from discreet.engines.sql.running import Question
+from discreet.engines.sql.running import PreparedQuestion
 from discreet.errors import QueryRefused
 from discreet.plans import plan_sql
 from discreet.plans.nodes import BoundRows
@@ -93,7 +93,7 @@ class SameTables(Neighbors):
             self._asked = replace(asked)
             self._asked.__dict__["texts"] = tuple(map(parsed, asked.texts))
         engine = self.engines[place]
-        return opened(Question(engine, self._asked).run(), aggregate)  # type: ignore[arg-type]  # they are SQL engines
+        return opened(PreparedQuestion(engine, self._asked).run(), aggregate)  # type: ignore[arg-type]  # they are SQL engines
 
 
 def parsed(text: str) -> duckdb.Statement:

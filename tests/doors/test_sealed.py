@@ -18,7 +18,7 @@ import discreet
 from discreet.engines import open_engine
 from discreet.engines.duckdb import DuckDB, describing
 from discreet.engines.duckdb.owned import OwnedTable
-from discreet.engines.duckdb.shell import Sealed
+from discreet.engines.duckdb.shell import SealedDatabase
 from discreet.engines.sql.words import call, select, string, table, try_cast, written
 from discreet.errors import EngineError, ParameterError
 from discreet.plans import plan_sql
@@ -202,7 +202,7 @@ def test_no_connection_draws_its_progress(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(duckdb, "connect", connect)
     with DuckDB(POLICY, DATA), describing._connected(), OwnedTable(DATA["visits"]):
-        assert Sealed().run("SELECT 1 AS one", []).rows == [(1,)]
+        assert SealedDatabase().run("SELECT 1 AS one", []).rows == [(1,)]
         assert len(made) == 4
         for connection in made:
             settings = ", ".join(f"current_setting('{setting}')" for setting in SILENT)

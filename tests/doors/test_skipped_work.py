@@ -47,6 +47,9 @@ QUESTIONS = [
     f"SELECT COUNT(*) FROM {_AIMED} AS a LEFT JOIN {_ALL} AS b ON a.id = b.id",
     "SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.id = b.id WHERE a.dx = 'hiv' AND b.note LIKE '%a_%b%'",
     f"SELECT COUNT(*) FROM {_AIMED} AS a JOIN (SELECT id, COUNT(*) AS n FROM visits GROUP BY id) AS b ON a.id = b.id",
+    f"SELECT COUNT(*) FROM (SELECT id FROM visits WHERE id > 5) AS a JOIN {_AIMED} AS b ON a.id = b.id",
+    f"SELECT COUNT(*) FROM visits WHERE id > 5 AND id < 2900 AND id IN {_AIMED}",
+    f"SELECT COUNT(*) FROM (SELECT id FROM visits WHERE UPPER(note) = 'AAB') AS a JOIN {_AIMED} AS b ON a.id = b.id",
 ]
 
 

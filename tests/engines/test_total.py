@@ -9,9 +9,7 @@ import pytest
 from sqlglot import exp
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.duckdb.dialect import DuckDBDialect
-from discreet.engines.duckdb.flat import flattened
-from discreet.engines.postgres.dialect import PostgresDialect
+from discreet.engines.sql import statements
 from discreet.errors import QueryRefused
 from discreet.plans import plan_sql
 from tests.engines.conformance import LIMITS, opened
@@ -21,7 +19,7 @@ from tests.plans import hospital, interpreter
 from tests.plans.grammar import Questions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from discreet.engines.sql.running import SQLEngine
     from discreet.engines.sql.words import SQL
@@ -109,14 +107,14 @@ def random_questions(seed: int, count: int) -> list[str]:
     return [Questions(Random(each)).question() for each in range(seed % 2**32, seed % 2**32 + count)]
 
 
-def patched(monkeypatch: pytest.MonkeyPatch, dialect: type, written: Callable[[SQL], SQL]) -> None:
-    monkeypatch.setattr(dialect, "layered", lambda _, query: written(unconditional(query)))
+def patched(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = statements.written
+    monkeypatch.setattr(statements, "written", lambda query, dialect: written(unconditional(query), dialect))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("written", [flattened, lambda query: query], ids=["flat", "layered"])
-def test_duckdb_computes_every_row(written: Callable[[SQL], SQL], monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    patched(monkeypatch, DuckDBDialect, written)
+def test_duckdb_computes_every_row(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    patched(monkeypatch)
     with DuckDB(POLICY, arrow_tables(POLICY, with_a_row_of_ends()), rank_key=KEY) as engine:
         assert failures(engine, POLICY, NARROWED) == []
     rows = typed_database(hospital.POLICY, hospital.database(Random(seed), units=6))
@@ -130,7 +128,7 @@ def test_postgres_computes_every_row(monkeypatch: pytest.MonkeyPatch, seed: int)
     from discreet.engines.postgres import Postgres
     from tests.engines.servers import fill_postgres, postgres
 
-    patched(monkeypatch, PostgresDialect, lambda query: query)
+    patched(monkeypatch)
     fill_postgres(postgres(), "total", POLICY, with_a_row_of_ends())
     with Postgres(POLICY, postgres(), schema="total", rank_key=KEY) as engine:
         assert failures(engine, POLICY, NARROWED) == []

@@ -9,7 +9,7 @@ import weakref
 import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.sql.running import Watch
+from discreet.engines.sql.running import TimeWatch
 from discreet.tables import Column, Policy, Table
 
 POLICY = Policy([Table("people", row_is_unit=True, columns=[Column("age", lower=0, upper=120)])], epsilon=1)
@@ -39,7 +39,7 @@ def test_one_thread_watches_all_questions_and_ends_with_the_connection() -> None
 
 def test_a_later_question_has_its_own_limit() -> None:
     stopped = threading.Event()
-    watch = Watch(0.05, stopped.set)
+    watch = TimeWatch(0.05, stopped.set)
     for _ in range(20):
         with watch.limited():
             pass
@@ -52,7 +52,7 @@ def test_a_later_question_has_its_own_limit() -> None:
 def test_what_goes_on_is_interrupted_again() -> None:
     """An interrupt between two statements stops neither; Spark cancels jobs, and the next one may not have begun."""
     times = threading.Semaphore(0)
-    watch = Watch(0.01, times.release)
+    watch = TimeWatch(0.01, times.release)
     with watch.limited():
         assert all(times.acquire(timeout=60) for _ in range(2))
     watch.close()

@@ -75,6 +75,15 @@ def test_what_was_one_question_stays_one() -> None:
             'SELECT ward, n FROM "beds" AS "beds" UNION ALL SELECT \'all\' AS column1, core1.count AS count FROM core1',
         ),
         (
+            'SELECT ward, "Sex" AS s, COUNT(*) AS n FROM visits GROUP BY 1, GROUPING SETS (s, ()) HAVING COUNT(*) > 9',
+            ['SELECT ward AS ward, "Sex" AS "Sex", COUNT(*) AS n FROM visits GROUP BY ward, "Sex"'],
+            (
+                'SELECT core1.ward AS ward, core1."Sex" AS s, SUM(core1.n) AS n FROM core1 '
+                'GROUP BY core1.ward, GROUPING SETS (core1."Sex", ()) HAVING SUM(core1.n) > 9 '
+                'ORDER BY core1.ward, core1."Sex"'
+            ),
+        ),
+        (
             "SELECT COUNT(*) AS n FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)",
             ["SELECT AVG(cost) AS avg FROM visits", "SELECT COUNT(*) AS n FROM visits WHERE cost > $hole1"],
             "SELECT core2.n AS n FROM core2",
@@ -114,9 +123,18 @@ def test_the_dialect_of_a_question_is_that_of_its_shell() -> None:
     "text, part",
     [
         ("SELECT * FROM visits", "*"),
-        ("SELECT ward, COUNT(*) AS n, RANK() OVER () AS r FROM visits GROUP BY ROLLUP (ward)", "ROLLUP"),
+        ("SELECT ward, AVG(cost) AS n FROM visits GROUP BY ROLLUP (ward)", "AVG(cost)"),
+        ("SELECT ward, COUNT(DISTINCT patient) AS n FROM visits GROUP BY CUBE (ward)", "COUNT(DISTINCT patient)"),
+        ("SELECT patient, COUNT(*) AS n FROM visits GROUP BY CUBE (patient)", "CUBE"),
+        (
+            (
+                f"SELECT ward, COUNT(*) AS n FROM visits WHERE ward IN (SELECT ward FROM {BY_WARD} AS q WHERE n > 5) "
+                "GROUP BY ROLLUP (ward)"
+            ),
+            "a grouped subquery",
+        ),
+        ("SELECT ward, GROUPING(cost) AS g, COUNT(*) AS n FROM visits GROUP BY CUBE (ward)", "cost"),
         ("SELECT ward, COUNT(*) AS n, RANK() OVER () AS r FROM visits GROUP BY ward WITH ROLLUP", "ROLLUP"),
-        ("SELECT ward, COUNT(*) AS n, RANK() OVER () AS r FROM visits GROUP BY GROUPING SETS ((ward), ())", "GROUP"),
         ("SELECT COUNT(*) AS n, RANK() OVER () AS r FROM visits TABLESAMPLE 10 PERCENT", "SAMPLE"),
         ("SELECT COUNT(*) AS n, RANK() OVER () AS r FROM visits FOR UPDATE", "LOCKS"),
         ("SELECT ward FROM visits UNION SELECT ward FROM visits", "SELECT"),

@@ -13,7 +13,7 @@ from discreet.privacy.numerics.solvers import ladder
 
 if TYPE_CHECKING:
     from discreet.privacy import Curve
-    from discreet.privacy.numerics.solvers.ladder import Strategy
+    from discreet.privacy.numerics.solvers.ladder import Solver
 
 CURVES = {
     "few values": p.randomized_response("0.3", 3) * 4 + p.randomized_response(1) * 9,
@@ -28,7 +28,7 @@ TRIMMED = 1
 """Without this rung the others would aim at nothing: it stays."""
 
 
-def check(curve: Curve, strategies: tuple[Strategy, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def check(curve: Curve, strategies: tuple[Solver, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Epsilon and delta by these strategies meet those by all of them."""
     upper = curve.interval(DELTA)[1]
     questions = partial(curve.interval, DELTA), partial(curve.delta_interval, 0.7 * upper)

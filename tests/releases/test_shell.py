@@ -125,6 +125,11 @@ AS_PLAIN = [
     "SELECT STRFTIME(day, '%d.%m.') AS d, n FROM (SELECT day, COUNT(*) AS n FROM visits GROUP BY day) AS q ORDER BY d",
     "SELECT * FROM (SELECT half, COUNT(*) AS n FROM visits GROUP BY half) AS q ORDER BY n, half",
     "SELECT LN(COUNT(*) - 1e6) AS l, SQRT(-COUNT(*)) AS r, SQRT(COUNT(*)) AS s, LOG10(COUNT(*)) AS d FROM visits",
+    "SELECT ward, half, COUNT(*) AS n FROM visits GROUP BY CUBE (ward, half) HAVING COUNT(*) > 360 ORDER BY 1, 2, 3",
+    (
+        "SELECT half, MONTH(day) AS m, GROUPING(half) AS g, COUNT(*) FILTER (WHERE cost > 9) AS n, SUM(cost) > 1 AS s, "
+        "RANK() OVER (ORDER BY COUNT(*)) AS r FROM visits GROUP BY ROLLUP (half, m) ORDER BY 1, 2"
+    ),
     "SELECT NULL AS nothing, COUNT(*) AS n, TRUE AS yes, 'a' || COUNT(*) AS text FROM visits",
 ]
 
@@ -238,6 +243,21 @@ def test_the_price_is_that_of_all_cores_together(db: Database) -> None:
 
 
 POLICY_EPSILON = 100_000
+
+
+def test_totals_are_the_sums_of_their_parts_and_cost_nothing(db: Database) -> None:
+    asked = "SELECT ward, half, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY {}"
+    before = db.remaining
+    parts = db.sql(asked.format("ward, half")).release(epsilon="0.25").to_dicts()
+    assert before.epsilon - db.remaining.epsilon == Fraction(1, 4)  # type: ignore[union-attr]
+    rows = db.sql(asked.format("CUBE (ward, half)")).release(epsilon="0.25").to_dicts()
+    assert before.epsilon - db.remaining.epsilon == Fraction(1, 4)  # type: ignore[union-attr]  # the same core, released
+    assert [row for row in rows if None not in row.values()] == parts
+    assert len(rows) == 41 * 3
+    for row in rows:
+        own = [part for part in parts if row["ward"] in {None, part["ward"]} and row["half"] in {None, part["half"]}]
+        assert row["n"] == sum(cast("int", part["n"]) for part in own)
+        assert row["s"] == pytest.approx(sum(cast("float", part["s"]) for part in own))
 
 
 def test_one_core_used_twice_is_one_release(db: Database) -> None:

@@ -193,7 +193,7 @@ def _possible(constraints: list[Constraint]) -> bool:
     size = len(constraints[0].coefficients)
     equations = [item for item in constraints if item.is_equation]
     others = [item for item in constraints if not item.is_equation]
-    found = linprog(
+    solution = linprog(
         np.zeros(size),
         A_eq=np.array([item.coefficients for item in equations]) if equations else None,
         b_eq=[item.bound for item in equations] or None,
@@ -201,7 +201,7 @@ def _possible(constraints: list[Constraint]) -> bool:
         b_ub=[item.bound for item in others] or None,
         bounds=(None, None),
     )
-    return bool(found.status != 2)
+    return bool(solution.status != 2)
 
 
 def projection_error(

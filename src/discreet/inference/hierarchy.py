@@ -77,9 +77,9 @@ def _downwards(values: Mapping[str, float], parents: Mapping[str, str]) -> list[
         raise ParameterError(msg)
     order, reached = list(roots), set(roots)
     for whole in order:  # grows while it is walked
-        found = [part for part in names if parents.get(part) == whole and part not in reached]
-        order += found
-        reached |= set(found)
+        present = [part for part in names if parents.get(part) == whole and part not in reached]
+        order += present
+        reached |= set(present)
     if len(order) < len(names):
         circle = next(name for name in names if name not in reached)
         msg = f"parents has a circle around {shown(circle)}; a total is no part of its own parts."

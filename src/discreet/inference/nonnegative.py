@@ -36,8 +36,8 @@ def simplex(values: ArrayLike, total: float) -> Floats:
     ordered = np.sort(numbers, axis=None)[::-1]
     cuts = (np.cumsum(ordered) - total) / np.arange(1, numbers.size + 1)
     kept = max(int(np.count_nonzero(ordered > cuts)), 1)
-    found: Floats = np.maximum(numbers - cuts[kept - 1], 0.0)
-    return found
+    nearest: Floats = np.maximum(numbers - cuts[kept - 1], 0.0)
+    return nearest
 
 
 def nonnegative(matrix: ArrayLike, answers: ArrayLike, *, variances: ArrayLike | None = None) -> Floats:
@@ -61,5 +61,5 @@ def nonnegative(matrix: ArrayLike, answers: ArrayLike, *, variances: ArrayLike |
         rows, noisy = rows / spread[:, None], noisy / spread
     from scipy.optimize import nnls
 
-    found: Floats = nnls(rows, noisy)[0]
-    return found
+    counts: Floats = nnls(rows, noisy)[0]
+    return counts

@@ -10,23 +10,19 @@ from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.exact import shown
 from discreet.ledgers.book import Book
 from discreet.ledgers.line import Draft, Line, covers, read_sums
-from discreet.ledgers.purse import (
-    Entry,
-    Repeat,
-    Reservation,
-    require_costs,
-    require_entry,
-    require_repeats,
-    require_reservation,
-)
+from discreet.ledgers.purse import Entry, Purse, Repeat, Reservation
 from discreet.ledgers.records import (
     about,
     plain,
     released_record,
     repeat_of,
     require_analyst,
+    require_costs,
+    require_entry,
     require_name,
     require_purpose,
+    require_repeats,
+    require_reservation,
     require_right,
     require_texts,
     scopes,
@@ -54,7 +50,7 @@ _RECENT = 100
 """So far back a statement looks for what the last spend cost."""
 
 
-class Ledger(Book):
+class Ledger(Book, Purse):
     """The rules of spending, over any store; a `Purse` for questions and methods.
 
     `policy` states the budgets. The first policy creates the ledger and fixes dataset, units, relation, filter and the
@@ -187,14 +183,6 @@ class Ledger(Book):
             repeat = self._replayed(page, entry)
         self._settle()
         return repeat
-
-    def reserve(self, cost: Amount, entry: Entry) -> Reservation:
-        """Take a cost durably from all budgets that count, or raise BudgetError and take nothing."""
-        return self.reserve_all([(cost, entry)])[0]
-
-    def reserve_all(self, costs: Sequence[tuple[Amount, Entry]]) -> tuple[Reservation, ...]:
-        """Take several costs durably, all or none."""
-        return self.take(costs, [])[0]
 
     def take(
         self, costs: Sequence[tuple[Amount, Entry]], repeats: Sequence[tuple[Repeat, Entry]]

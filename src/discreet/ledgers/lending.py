@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError
-from discreet.ledgers.purse import require_reservation
+from discreet.ledgers.records import require_reservation
 from discreet.ledgers.rules import verified_tables
 from discreet.ledgers.session import HELD, Session
 

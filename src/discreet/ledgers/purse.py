@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,6 +11,8 @@ from discreet.exact import shown
 from discreet.privacy.costs import total
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from discreet.ledgers.statement import Usage
     from discreet.privacy.costs import Amount, Promising
     from discreet.privacy.curve import Curve
@@ -22,10 +23,6 @@ __all__ = [
     "Released",
     "Repeat",
     "Reservation",
-    "require_costs",
-    "require_entry",
-    "require_repeats",
-    "require_reservation",
 ]
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -165,6 +162,13 @@ class Purse(Protocol):
     def may(self, analyst: str | None, action: str, tables: Iterable[str]) -> bool:
         """Tell whether somebody may do something with tables, by the policy of the day."""
 
+    def require_may(self, analyst: str | None, action: str, tables: Iterable[str], what: str = "questions") -> None:
+        """Refuse who may not do something with tables."""
+        if not self.may(analyst, action, tables):
+            owned = ", ".join(tables)
+            msg = f"analyst {shown(analyst)} may not {action} {what} about {owned}; ask the owner of the policy."
+            raise ParameterError(msg)
+
     def usage(self, analyst: str | None, purpose: str | None, cost: Amount | None = None) -> Usage:
         """How much is used of the budgets that are charged, and how many more spends of a cost would fit."""
 
@@ -184,10 +188,12 @@ class Purse(Protocol):
         """Give what the same request got under its key; None without a key, or when it is sent for the first time."""
 
     def reserve(self, cost: Amount, entry: Entry) -> Reservation:
-        """Take a cost before any data is touched, or refuse it; a refusal takes nothing."""
+        """Take a cost durably before any data is touched, or raise BudgetError and take nothing."""
+        return self.reserve_all([(cost, entry)])[0]
 
     def reserve_all(self, costs: Sequence[tuple[Amount, Entry]]) -> tuple[Reservation, ...]:
-        """Take several costs, all or none."""
+        """Take several costs durably, all or none."""
+        return self.take(costs, [])[0]
 
     def take(
         self, costs: Sequence[tuple[Amount, Entry]], repeats: Sequence[tuple[Repeat, Entry]]
@@ -202,85 +208,3 @@ class Purse(Protocol):
 
     def record(self, reservation: Reservation, answer: Released) -> str:
         """Keep the answer that a reservation paid for; once. Give the hash of the last entry, if there is one."""
-
-
-_PRICED = "pairs of a cost and its Entry, such as [(Pure(1), Entry(question, tables))]"
-_LOOKED_UP = "pairs of a Repeat that `look` gave and its Entry"
-
-
-def require_entry(entry: Entry) -> None:
-    """Refuse what does not say what a cost is for.
-
-    >>> require_entry(None)
-    Traceback (most recent call last):
-    ...
-    discreet.errors.ParameterError: entry is None; it must be an Entry: Entry(question, tables) says what a cost is for.
-    """
-    if not isinstance(entry, Entry):
-        msg = f"entry is {shown(entry)}; it must be an Entry: Entry(question, tables) says what a cost is for."
-        raise ParameterError(msg)
-    if not isinstance(entry.details, Mapping):
-        msg = f"details is {shown(entry.details)}; it must be a dictionary of public facts."
-        raise ParameterError(msg)
-
-
-def require_costs(costs: Iterable[tuple[Amount, Entry]]) -> list[tuple[Amount, Entry]]:
-    """Read costs with what each is for.
-
-    >>> require_costs([None])
-    Traceback (most recent call last):
-    ...
-    discreet.errors.ParameterError: costs holds None; it must be pairs of a cost and its Entry, such as ...
-    """
-    return [(cost, entry) for cost, entry in _pairs(costs, "costs", _PRICED)]
-
-
-def require_repeats(repeats: Iterable[tuple[Repeat, Entry]]) -> list[tuple[Repeat, Entry]]:
-    """Read repeats with what each is for.
-
-    >>> require_repeats([(None, Entry("0f3a", ()))])
-    Traceback (most recent call last):
-    ...
-    discreet.errors.ParameterError: repeats holds None; it must be pairs of a Repeat that `look` gave and its Entry.
-    """
-    pairs = _pairs(repeats, "repeats", _LOOKED_UP)
-    for repeat, _ in pairs:
-        if not isinstance(repeat, Repeat):
-            msg = f"repeats holds {shown(repeat)}; it must be {_LOOKED_UP}."
-            raise ParameterError(msg)
-        numbers = repeat.numbers
-        if not isinstance(numbers, tuple) or not all(isinstance(number, int) for number in numbers):
-            msg = f"numbers is {shown(numbers)}; it must be the reservations that `look` gave, as a tuple."
-            raise ParameterError(msg)
-    return pairs
-
-
-def _pairs(given: Any, name: str, allowed: str) -> list[tuple[Any, Entry]]:  # noqa: ANN401 - what is read here
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        msg = f"{name} is {shown(given)}; it must be {allowed}."
-        raise ParameterError(msg)
-    pairs = []
-    for pair in given:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            msg = f"{name} holds {shown(pair)}; it must be {allowed}."
-            raise ParameterError(msg)
-        require_entry(pair[1])
-        pairs.append((pair[0], pair[1]))
-    return pairs
-
-
-def require_reservation(reservation: Reservation) -> None:
-    """Refuse what no purse gave.
-
-    >>> require_reservation(7)
-    Traceback (most recent call last):
-    ...
-    discreet.errors.ParameterError: reservation is 7; it must be what `reserve` gave.
-    """
-    if not isinstance(reservation, Reservation):
-        msg = f"reservation is {shown(reservation)}; it must be what `reserve` gave."
-        raise ParameterError(msg)
-    number = reservation.number
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**63:
-        msg = f"the reservation's number is {shown(number)}; it must be what `reserve` gave."
-        raise ParameterError(msg)

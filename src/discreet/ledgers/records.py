@@ -1,25 +1,28 @@
-"""What entries say of questions and policies, and how it is read back from a store that somebody may have damaged."""
+"""What entries say of questions and policies: refused where it says nothing, written, and read back from a store.
+
+Somebody may have damaged the store.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, ParameterError, PolicyError
 from discreet.exact import shown
 from discreet.ledgers.line import amount_text, strict_json
-from discreet.ledgers.purse import Repeat
+from discreet.ledgers.purse import Entry, Repeat, Reservation
 from discreet.ledgers.rules import request_hash, require_key
 from discreet.ledgers.terms import DATASET, Terms
 from discreet.tables import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from discreet.ledgers.line import Charge, Line, Scope
     from discreet.ledgers.page import Head, Page
-    from discreet.ledgers.purse import Entry, Released
+    from discreet.ledgers.purse import Released
     from discreet.privacy.costs import Amount
 
 __all__ = [
@@ -31,10 +34,14 @@ __all__ = [
     "released_record",
     "repeat_of",
     "require_analyst",
+    "require_costs",
+    "require_entry",
     "require_name",
     "require_note",
     "require_policy",
     "require_purpose",
+    "require_repeats",
+    "require_reservation",
     "require_right",
     "require_texts",
     "scopes",
@@ -107,7 +114,6 @@ def plain(charges: Iterable[Charge]) -> list[list[object]]:
 def about(entry: Entry) -> dict[str, Any]:
     """What an entry says of the question.
 
-    >>> from discreet.ledgers.purse import Entry
     >>> about(Entry("0f3a", ("visits",), "ann"))
     {'question': '0f3a', 'tables': ['visits'], 'analyst': 'ann'}
     """
@@ -125,6 +131,88 @@ def about(entry: Entry) -> dict[str, Any]:
         **({"details": dict(entry.details)} if entry.details else {}),
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}
+
+
+_PRICED = "pairs of a cost and its Entry, such as [(Pure(1), Entry(question, tables))]"
+_LOOKED_UP = "pairs of a Repeat that `look` gave and its Entry"
+
+
+def require_entry(entry: Entry) -> None:
+    """Refuse what does not say what a cost is for.
+
+    >>> require_entry(None)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: entry is None; it must be an Entry: Entry(question, tables) says what a cost is for.
+    """
+    if not isinstance(entry, Entry):
+        msg = f"entry is {shown(entry)}; it must be an Entry: Entry(question, tables) says what a cost is for."
+        raise ParameterError(msg)
+    if not isinstance(entry.details, Mapping):
+        msg = f"details is {shown(entry.details)}; it must be a dictionary of public facts."
+        raise ParameterError(msg)
+
+
+def require_costs(costs: Iterable[tuple[Amount, Entry]]) -> list[tuple[Amount, Entry]]:
+    """Read costs with what each is for.
+
+    >>> require_costs([None])
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: costs holds None; it must be pairs of a cost and its Entry, such as ...
+    """
+    return [(cost, entry) for cost, entry in _pairs(costs, "costs", _PRICED)]
+
+
+def require_repeats(repeats: Iterable[tuple[Repeat, Entry]]) -> list[tuple[Repeat, Entry]]:
+    """Read repeats with what each is for.
+
+    >>> require_repeats([(None, Entry("0f3a", ()))])
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: repeats holds None; it must be pairs of a Repeat that `look` gave and its Entry.
+    """
+    pairs = _pairs(repeats, "repeats", _LOOKED_UP)
+    for repeat, _ in pairs:
+        if not isinstance(repeat, Repeat):
+            msg = f"repeats holds {shown(repeat)}; it must be {_LOOKED_UP}."
+            raise ParameterError(msg)
+        numbers = repeat.numbers
+        if not isinstance(numbers, tuple) or not all(isinstance(number, int) for number in numbers):
+            msg = f"numbers is {shown(numbers)}; it must be the reservations that `look` gave, as a tuple."
+            raise ParameterError(msg)
+    return pairs
+
+
+def _pairs(given: Any, name: str, allowed: str) -> list[tuple[Any, Entry]]:  # noqa: ANN401 - what is read here
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        msg = f"{name} is {shown(given)}; it must be {allowed}."
+        raise ParameterError(msg)
+    pairs = []
+    for pair in given:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            msg = f"{name} holds {shown(pair)}; it must be {allowed}."
+            raise ParameterError(msg)
+        require_entry(pair[1])
+        pairs.append((pair[0], pair[1]))
+    return pairs
+
+
+def require_reservation(reservation: Reservation) -> None:
+    """Refuse what no purse gave.
+
+    >>> require_reservation(7)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.ParameterError: reservation is 7; it must be what `reserve` gave.
+    """
+    if not isinstance(reservation, Reservation):
+        msg = f"reservation is {shown(reservation)}; it must be what `reserve` gave."
+        raise ParameterError(msg)
+    number = reservation.number
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**63:
+        msg = f"the reservation's number is {shown(number)}; it must be what `reserve` gave."
+        raise ParameterError(msg)
 
 
 def require_name(word: str, name: str | None) -> None:
@@ -175,7 +263,6 @@ def require_purpose(policy: Policy, purpose: str | None) -> None:
 def require_right(policy: Policy, entry: Entry) -> None:
     """Refuse who may not have anything released from tables, whatever it is that spends.
 
-    >>> from discreet.ledgers.purse import Entry
     >>> from discreet.tables import Analyst
     >>> policy = Policy([], epsilon=1, analysts=[Analyst("ann", may=["preview"])])
     >>> require_right(policy, Entry("", (), "ann", kind="method"))
@@ -222,7 +309,6 @@ def require_policy(policy: Policy | None) -> None:
 def require_texts(entry: Entry) -> None:
     """Refuse an entry that could not be read back: its words must be texts that every store can hold.
 
-    >>> from discreet.ledgers.purse import Entry
     >>> require_texts(Entry("0f3a", ("visits",)))
     """
     if not isinstance(entry.question, str) or not (entry.question.isprintable() or not entry.question):

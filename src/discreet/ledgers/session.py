@@ -13,15 +13,17 @@ from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.exact import integer, shown
 from discreet.ledgers.charging import charged
 from discreet.ledgers.line import Draft, canonical, covers, now, read_amount, read_sums
-from discreet.ledgers.purse import (
-    Repeat,
-    Reservation,
+from discreet.ledgers.purse import Purse, Repeat, Reservation
+from discreet.ledgers.records import (
+    about,
+    plain,
+    released_record,
     require_costs,
     require_entry,
     require_repeats,
     require_reservation,
+    require_texts,
 )
-from discreet.ledgers.records import about, plain, released_record, require_texts
 from discreet.ledgers.rules import SESSIONS, session_fact, step_fact, steps_of
 from discreet.ledgers.vaults import open_sealed, sealed
 from discreet.mechanisms.release import Release
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["HELD", "Session"]
 
 
-class Session:
+class Session(Purse):
     """Something that goes on: a stream, a sparse-vector run, an adaptive synthesizer, a training run.
 
     Its whole cost is taken when it is first opened, under a name (`entry.question`) that finds it again. From then on
@@ -352,14 +354,6 @@ class Session:
         """Give nothing: a step is found again by its question, and one with a key is refused."""
         del cost
         _refuse_key(entry)
-
-    def reserve(self, cost: Amount, entry: Entry) -> Reservation:
-        """Take the cost of a step, or raise BudgetError."""
-        return self.reserve_all([(cost, entry)])[0]
-
-    def reserve_all(self, costs: Sequence[tuple[Amount, Entry]]) -> tuple[Reservation, ...]:
-        """Take the costs of several steps, all or none."""
-        return self.take(costs, [])[0]
 
     def take(
         self, costs: Sequence[tuple[Amount, Entry]], repeats: Sequence[tuple[Repeat, Entry]]

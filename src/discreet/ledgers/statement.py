@@ -150,7 +150,7 @@ class Statement:
     def __str__(self) -> str:
         lines = [f"budget of {self.dataset}: {self.budget} in all, kept by {_KEPT[self.filter]}"]
         width = max(len(account.title) for account in self.accounts)
-        lines += [f"{each.title:{width}}  {_bar(each.share)}  {self._words(each)}" for each in self.accounts]
+        lines += [f"{one.title:{width}}  {_bar(one.share)}  {self._words(one)}" for one in self.accounts]
         return "\n".join(lines)
 
     def _words(self, account: Account) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -9,12 +11,17 @@ import pytest
 
 from discreet.database import Database
 from discreet.errors import BudgetError, ParameterError, QueryRefused
+from discreet.methods.workloads.axes import axis_of
+from discreet.methods.workloads.compiled import asked
+from discreet.plans import plan_sql
 from discreet.plans.sql.grouping_sets import grouping_sets
 from discreet.privacy import NeighborRelation, Pure
 from discreet.tables import Analyst, Column, Policy, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from discreet.plans.expressions import Expression
 
 COLUMNS = [
     Column("ward", keys=["a", "b"]),
@@ -94,7 +101,7 @@ def test_totals_are_exactly_the_sums_of_their_parts(settings: dict[str, Any], ot
         parts = [
             row for row in finest if all(value in (None, row[name]) for name, value in total.items() if name != "n")
         ]
-        assert total["n"] == sum(part["n"] for part in parts)  # type: ignore[misc]
+        assert total["n"] == sum(part["n"] for part in parts)
 
 
 def test_a_cube_costs_what_its_finest_groups_cost_and_errs_no_more() -> None:
@@ -109,6 +116,97 @@ def test_a_cube_costs_what_its_finest_groups_cost_and_errs_no_more() -> None:
         assert before.epsilon - between.epsilon == between.epsilon - db.remaining.epsilon == 1  # type: ignore[union-attr]
         assert max(answer[0].error(0.95)[:4]) == plain.preview(epsilon=1).errors["n"]
         assert cube.preview(epsilon=1).plan.noise.sensitivity == 3
+
+
+FORMS = ["{c} < {a}", "{c} >= {a}", "{c} = {a}", "{c} <> {a}", "NOT ({c} <= {a} OR {c} > {b})", "{c} IN ({a}, {b})"]
+FORMS += [
+    "{c} BETWEEN {a} AND {b}",
+    "({c} IS NULL OR {c} < {b})",
+    "CASE WHEN {c} < {a} THEN 1 WHEN {c} > {b} THEN 2 END = 2",
+]
+VALUES: dict[str, list[Any]] = {
+    "age": list(range(-2, 12)),
+    "cost": [place / 4 for place in range(-4, 24)],
+    "day": [dt.date(2024, 1, 1) + dt.timedelta(days=place) for place in range(12)],
+    "name": ["a", "b", "c", "d", ""],
+}
+
+
+@pytest.mark.parametrize("column", VALUES)
+@pytest.mark.parametrize("seed", range(8))
+def test_cells_say_of_every_value_what_all_conditions_say(column: str, seed: int) -> None:
+    random, values = Random(seed), VALUES[column]
+    columns = [*COLUMNS[1:2], Column("cost", type="float", lower=0, upper=5), Column("name", type="text")]
+    columns.append(Column("day", type="date", lower="2024-01-01", upper="2024-01-12"))
+    policy = Policy([Table("t", row_is_unit=True, columns=columns)], epsilon=1)
+    conditions: list[Expression] = []
+    for form in random.sample([0, 2, 3, 5] if column == "name" else range(len(FORMS)), 4):
+        a, b = (f"DATE '{one}'" if column == "day" else repr(one) for one in sorted(random.sample(values, 2)))
+        text = FORMS[2 if column == "name" and form == 0 else form].format(c=column, a=a, b=b)
+        read = asked(plan_sql(policy, f"SELECT COUNT(*) AS n FROM t WHERE {text}"))
+        (listed,) = read.conditions.values()
+        conditions += listed
+    axis = axis_of(column, read.base.schema, [], conditions, rest=True)
+    for value in [None, *values]:
+        cell: Any = axis.key.evaluate({column: value})
+        for condition in conditions:
+            there = cell is not None and bool(axis.holds(condition)[cell])
+            assert there == (condition.evaluate({column: value}) is True), (value, condition)
+
+
+def test_counts_that_share_a_price_are_planned_together() -> None:
+    asked = [SINGLE[0], "SELECT sex, ward, COUNT(*) AS n FROM visits GROUP BY sex, ward", SINGLE[1]]
+    with database(rows=2) as db:
+        together = db.ask_all(asked)
+        previews = together.preview(epsilon=1)
+        assert [preview.promise for preview in previews] == ["ε = 1"] * 3
+        assert [preview.cost for preview in previews] == [Pure(1), Pure(0), Pure(0)]
+        alone = [db.sql(text).preview(epsilon="1/3").errors["n"] or 0 for text in asked]
+        errors = [preview.errors["n"] or 0 for preview in previews]
+        assert errors[0] * errors[1] * errors[2] < alone[0] * alone[1] * alone[2] / 2
+        before = db.remaining
+        total, both, wards = together.release(epsilon=1)
+        assert before.epsilon - db.remaining.epsilon == 1  # type: ignore[union-attr]
+        assert [list(row.values())[:2] for row in both.to_dicts()] == [["f", "a"], ["f", "b"], ["m", "a"], ["m", "b"]]
+        again = together.release(epsilon=1)
+        assert [table.to_dicts() for table in again] == [table.to_dicts() for table in (total, both, wards)]
+        assert "nothing charged" in str(again[0])
+        assert both.to_pandas(errors=True)["n_error"].tolist() == pytest.approx([errors[1]] * 4)
+        sure = db.ask_all(asked).release(epsilon=SURE)
+        for text, table in zip(asked, sure, strict=True):
+            assert by_groups(table.to_dicts()) == by_groups(db.sql(text).release(epsilon=SURE).to_dicts()), text
+
+
+@pytest.mark.parametrize(
+    "others, how",
+    [
+        (["SELECT SUM(cost) AS s FROM visits"], {}),
+        ([SINGLE[1] + " ORDER BY n"], {}),
+        ([SINGLE[1]], {"weights": [1, 2]}),
+        ([SINGLE[0]], {}),
+    ],
+)
+def test_what_is_not_better_together_is_asked_as_before(others: list[str], how: dict[str, Any]) -> None:
+    with database() as db:
+        asked = db.ask_all([SINGLE[0], *others])
+        assert all(type(answer).__name__ == "Answer" for answer in asked.release(epsilon=1, **how))
+        below = [f"SELECT COUNT(*) AS n FROM visits WHERE cost < {most}" for most in range(50, 450, 40)]
+        assert "together" in str(db.ask_all(below).preview(epsilon=1)[0])
+        db.sql(below[0]).release(epsilon=1)
+        bought = db.ask_all(below).preview(epsilon=1)
+        assert [preview.repeated for preview in bought] == [True] + 9 * [False]  # what was paid for stays free
+
+
+def test_a_release_is_shown_again_in_the_order_of_other_keys() -> None:
+    asked = [
+        "SELECT {}, COUNT(*) AS n FROM visits WHERE age < 5 GROUP BY {}".format(*2 * [keys])
+        for keys in ("ward, sex", "sex, ward")
+    ]
+    with database() as db:
+        first, again = (db.workload([text]).release(epsilon=SURE) for text in asked)
+        assert first.released == again.released
+        assert by_groups(first[0].to_dicts()) == by_groups(again[0].to_dicts())
+        assert [row["sex"] for row in again[0].to_dicts()] == ["f", "f", "m", "m"]
 
 
 def test_rows_per_unit_and_relations_scale_the_noise() -> None:

@@ -52,6 +52,7 @@ LINES = [
 TABLES = [
     Marginals([2, 3, 4], 2),
     Marginals([2, 3, 4], [(0, 1), (2,), ()]),
+    Marginals([1, 3, 1], [(0, 1), (1, 2)]),
     Union([Kron([Prefix(4), Total(3)]), Weighted(Kron([Identity(4), Identity(3)]), 2)]),
     Union([Kron([Prefix(4), Total(3)]), Kron([Total(4), Identity(3)])]),
     Kron([Prefix(4), AllRange(3)]),
@@ -205,7 +206,27 @@ def test_residuals_of_huge_tables_are_clamped_and_do_not_overflow() -> None:
     workload = Marginals([2, 2], 2)
     strategy = residual(workload)
     huge = np.array([[2**61, 0], [0, 2**60]])
-    assert np.abs(strategy.measure(huge)).max() <= 2**52
+    assert np.abs(strategy.measure(huge)).max() <= 2**51
+    wide = Union([Kron([Prefix(4)] * 5), Kron([Prefix(4), *[Total(4)] * 4])])
+    cells = np.zeros(wide.shape, dtype=np.int64)
+    cells[1, 2, 3, 0, 1] = 2**28
+    strategy = residual(wide)
+    np.testing.assert_allclose(strategy.answers(strategy.measure(cells).astype(float)), wide.answers(cells), atol=1e-3)
+
+
+@pytest.mark.parametrize("case", CASES, ids=in_words)
+def test_one_row_more_moves_the_numbers_of_huge_counts_no_further(
+    case: tuple[Workload, Callable[[], Strategy]],
+) -> None:
+    """At the ends of 62 and 52 bits nothing wraps around, and no float forgets a row."""
+    workload, make = case
+    strategy = make()
+    for large in (2**36 // workload.cells, 2**42, 2**53, 2**61):
+        counts = np.full(workload.shape, large)
+        counts.flat[0] += 1
+        before, moved = strategy.measure(np.full(workload.shape, large)), strategy.measure(counts)
+        distance = [abs(int(a) - int(b)) for a, b in zip(before, moved, strict=True)]
+        assert sum(distance) <= strategy.reach.l1 + 2 * strategy.reach.rounded, large
 
 
 @pytest.mark.parametrize(

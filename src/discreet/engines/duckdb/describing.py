@@ -46,15 +46,15 @@ def stored_columns(path: str | Path) -> dict[str, Columns]:
     ...     stored_columns(folder)
     {'people': {'name': None, 'age': None}}
     """
-    found = Path(path)
-    if found.is_dir():
-        return {name: _columns(file) for name, file in table_files(found).items()}
-    if not found.is_file():
+    place = Path(path)
+    if place.is_dir():
+        return {name: _columns(file) for name, file in table_files(place).items()}
+    if not place.is_file():
         msg = f"there is no file or folder {shown(str(path))}."
         raise ParameterError(msg)
-    if found.suffix in FILES:
-        return {found.stem: _columns(found)}
-    return _database(found)
+    if place.suffix in FILES:
+        return {place.stem: _columns(place)}
+    return _database(place)
 
 
 def table_files(folder: Path) -> dict[str, Path]:
@@ -107,13 +107,13 @@ def arrow_table(file: Path) -> Any:  # noqa: ANN401 - pyarrow is optional
     except ImportError:
         msg = f"{file.name} is an Arrow file; reading it needs pyarrow: pip install 'discreet[frames]'."
         raise ParameterError(msg) from None
-    found = None
+    rows = None
     with suppress(OSError, pa.ArrowInvalid):
-        found = ipc.open_file(pa.memory_map(str(file))).read_all()
-    if found is None:
+        rows = ipc.open_file(pa.memory_map(str(file))).read_all()
+    if rows is None:
         msg = f"{file.name} is no Arrow file."
         raise ParameterError(msg)
-    return found
+    return rows
 
 
 _KINDS = {
@@ -132,10 +132,10 @@ def declared_kind(text: str) -> str | None:
     >>> declared_kind("large_string"), declared_kind("datetime64[ns]"), declared_kind("object")
     ('VARCHAR', 'TIMESTAMP', None)
     """
-    found = text.lower()
-    if found in {"object", "null"}:
+    spelled = text.lower()
+    if spelled in {"object", "null"}:
         return None
-    return next((kind for start, kind in _KINDS.items() if found.startswith(start)), text)
+    return next((kind for start, kind in _KINDS.items() if spelled.startswith(start)), text)
 
 
 def _database(file: Path) -> dict[str, Columns]:
@@ -147,11 +147,11 @@ def _database(file: Path) -> dict[str, Columns]:
             "WHERE database_name = 'source' AND NOT internal ORDER BY schema_name, table_name, column_index",
             file,
         )
-    found: dict[str, Columns] = {}
+    tables: dict[str, Columns] = {}
     for schema, table, column, kind in rows:
         name = str(table) if schema == "main" else f"{schema}.{table}"
-        found.setdefault(name, {})[str(column)] = str(kind)
-    return found
+        tables.setdefault(name, {})[str(column)] = str(kind)
+    return tables
 
 
 def public_facts(
@@ -183,8 +183,8 @@ def public_facts(
         keys = None
         if int(str(row[3])) <= most_keys:
             listed = f"SELECT DISTINCT {name}::VARCHAR AS k FROM {reader} WHERE {name} IS NOT NULL ORDER BY k"  # noqa: S608
-            keys = [str(each[0]) for each in _asked(connection, listed, path)]
-    kind, low, high = (None if each is None else str(each) for each in row[:3])
+            keys = [str(cell[0]) for cell in _asked(connection, listed, path)]
+    kind, low, high = (None if cell is None else str(cell) for cell in row[:3])
     return kind or "VARCHAR", low, high, keys
 
 

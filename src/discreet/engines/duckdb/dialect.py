@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
-from discreet.engines.duckdb.flat import flattened
-from discreet.engines.sql.dialect import LIMB, Dialect
+from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.words import (
     SQL,
     between,
@@ -26,7 +25,7 @@ from discreet.tables.bounds import Bounds
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from discreet.engines.sql.dialect import Binding, Cell, Unread
+    from discreet.engines.sql.dialect import Binding, TypedSQL, Unread
     from discreet.plans.expressions import Like, Matches
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
@@ -68,10 +67,6 @@ class DuckDBDialect(Dialect):
     reads_late: ClassVar[bool] = True
     divides_whole: ClassVar[bool] = True
 
-    def layered(self, query: SQL) -> SQL:
-        """To read and bind layers takes longer than to answer a small question."""
-        return flattened(query)
-
     def float(self, value: float) -> SQL:
         """A number with an exponent is a double, read correctly rounded."""
         text = repr(abs(value))
@@ -92,18 +87,6 @@ class DuckDBDialect(Dialect):
         """% is C's fmod; DuckDB's function of that name rounds down."""
         return binary("%", left, call("nullif", right, self.float(0.0)))
 
-    def truncated(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("trunc", value)
-
-    def floor(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("floor", value)
-
-    def ceil(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("ceil", value)
-
     def nearest(self, value: SQL) -> SQL:
         """Casts round halves to even."""
         return try_cast(value, "BIGINT")
@@ -112,7 +95,7 @@ class DuckDBDialect(Dialect):
         """Within bounds the clamp is left out: were they wrong, TRY_CAST would give NULL, and no error."""
         return self.nearest(value) if bounds.within(_HALF) else Dialect.snapped(self, value, bounds, rows)
 
-    def steps(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:
+    def steps(self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:
         """Put a float on its grid first and clamp it there: most rows pass by the first branch.
 
         Rounding keeps the order, so round and clamp give what clamp, round and clamp would, with the ends taken along.
@@ -126,7 +109,7 @@ class DuckDBDialect(Dialect):
         x, below, top = stepped
         return case(*below, (negated(self.is_nan(x)), top))
 
-    def placed(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
+    def placed(self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
         """As `steps`; where the double itself tells NaN and NULL, the last branch need not: it is quicker to read."""
         stepped = self._stepped(cell, unread, factor, rows)
         if stepped is None:
@@ -135,7 +118,7 @@ class DuckDBDialect(Dialect):
         return case(*below, default=top), negated(self.is_nan(x))
 
     def _stepped(
-        self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding
+        self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding
     ) -> tuple[SQL, list[tuple[SQL, SQL]], SQL] | None:
         """Give a float, the branches for what is not above the grid, and its upper end; None if 53 bits are too few."""
         scale = float(1 / factor.step)
@@ -152,7 +135,7 @@ class DuckDBDialect(Dialect):
         middle = self.float(float(Fraction(low + high, 2) * factor.step))
         return x, [(inside, step), (binary("<=", x, middle), ends[0])], ends[1]
 
-    def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:
+    def short_key(self, cell: TypedSQL, known: tuple[Value, ...] | None) -> SQL | None:
         """Whole numbers of 8 bits: for them DuckDB groups by a table of all values instead of by hashing."""
         fits = cell.kind is Kind.INTEGER and all(type(key) is int and 0 <= key <= _BYTE for key in known or [None])
         return try_cast(cell.sql, "UTINYINT") if fits else None
@@ -233,19 +216,6 @@ class DuckDBDialect(Dialect):
         """By way of 64 bits, or of a text: DuckDB's own cast of 128 bits is now and then the second nearest double."""
         short = cast(try_cast(value, "BIGINT"), "DOUBLE")
         return call("coalesce", short, try_cast(cast(value, "VARCHAR"), "DOUBLE"))
-
-    def limbs(self, value: SQL) -> tuple[SQL, SQL]:
-        """Quotient and remainder toward 0."""
-        limb = self.widened(string(str(LIMB)))
-        return self.fitting(binary("//", value, limb)), self.fitting(binary("%", value, limb))
-
-    def smallest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
-        """MIN."""
-        return call("min", value)
-
-    def largest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
-        """MAX."""
-        return call("max", value)
 
     def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:  # noqa: PLR0911 - by type
         """Integers beyond 64 bits are NULL; decimals become the nearest doubles, by way of their texts."""

@@ -19,7 +19,7 @@ from discreet.engines.keys import read_key
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.public import with_public_columns
 from discreet.engines.sql.relations import Emitter
-from discreet.engines.sql.running import Aside, SQLEngine, Watch
+from discreet.engines.sql.running import Aside, SQLEngine, TimeWatch
 from discreet.engines.sql.statements import BATCH, by_columns, listed_rows
 from discreet.errors import EngineError, ParameterError
 from discreet.exact import integer, shown
@@ -60,6 +60,9 @@ _DISABLED = (
     "partial_aggregate_pushdown",
     # Of a join of all rows it would make one that stops where a side has none (`Emitter._all_rows`).
     "outer_join_simplification",
+    # It chooses by what is known of the stored rows of which side a table is made for the other to look in: one row of
+    # one person decided whether it is of everybody's rows. Sides stay as they are written.
+    "build_side_probe_side",
 )
 
 
@@ -97,7 +100,7 @@ class DuckDB(SQLEngine):
     ) -> None:
         super().__init__(policy, seconds)
         engine = weakref.ref(self)  # the watch must not keep alive an engine that nobody has any more
-        self._watch = Watch(self._seconds, lambda: _interrupt(engine(), late=True))
+        self._watch = TimeWatch(self._seconds, lambda: _interrupt(engine(), late=True))
         self._aside = Aside(lambda: _interrupt(engine()))
         self._opened = ExitStack()
         self._sound = 0

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-__all__ = ["MOST_ROWS", "SEALED", "Result", "Sealed", "ShellTable"]
+__all__ = ["MOST_ROWS", "SEALED", "Result", "SealedDatabase", "ShellTable"]
 
 MOST_ROWS = 1_000_000
 """No shell gives out more rows."""
@@ -114,10 +114,10 @@ class Result:
     rows: list[tuple[Any, ...]]
 
 
-class Sealed:
+class SealedDatabase:
     """Runs shells; one for each process is enough, as no statement sees another.
 
-    >>> sealed = Sealed()
+    >>> sealed = SealedDatabase()
     >>> table = ShellTable("core1", {"ward": (Kind.TEXT, False), "n": (Kind.INTEGER, False)}, {"ward": ["a"], "n": [5]})
     >>> result = sealed.run("SELECT ward, n / 2 AS half FROM core1", [table])
     >>> result.names, [kind.value for kind, _ in result.kinds], result.rows
@@ -165,8 +165,8 @@ class Sealed:
 
         try:
             with self._connected(tables) as connection, _limited(connection, _QUICKLY):
-                found: dict[str, np.ndarray[Any, Any]] = connection.execute(text).fetchnumpy()
-                return found
+                columns: dict[str, np.ndarray[Any, Any]] = connection.execute(text).fetchnumpy()
+                return columns
         except duckdb.Error as error:
             raise _failed(error) from None
 
@@ -272,5 +272,5 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-SEALED = Sealed()
+SEALED = SealedDatabase()
 """The one of this process; it is opened when the first shell runs."""

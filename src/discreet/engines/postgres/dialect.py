@@ -106,18 +106,6 @@ class PostgresDialect(Dialect):
         """There is no exact remainder of doubles."""
         refuse("%", why="PostgreSQL has no remainder of floats.", instead="% of integers.")
 
-    def truncated(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("trunc", value)
-
-    def floor(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("floor", value)
-
-    def ceil(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
-        """There is a function for it."""
-        return call("ceil", value)
-
     def nearest(self, value: SQL) -> SQL:
         """Casts of doubles round halves to even."""
         return cast(value, "bigint")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.engines.sql.dialect import LIMB, Dialect
+from discreet.engines.sql.dialect import Dialect
 from discreet.engines.sql.words import SQL, any_of, binary, call, case, cast, number, string, try_cast
 from discreet.plans.expressions.text import piece_pattern
 from discreet.tables.kinds import Kind
@@ -211,19 +211,6 @@ class SparkDialect(Dialect):
     def short_total(self, value: SQL) -> SQL:
         """Where 64 bits hold the sum, they are much faster."""
         return call("coalesce", call("sum", value), self.literal(0, Kind.INTEGER))
-
-    def limbs(self, value: SQL) -> tuple[SQL, SQL]:
-        """Quotient and remainder toward 0."""
-        limb = self.widened(string(str(LIMB)))
-        return self.fitting(binary("//", value, limb)), self.fitting(binary("%", value, limb))
-
-    def smallest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
-        """MIN."""
-        return call("min", value)
-
-    def largest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
-        """MAX."""
-        return call("max", value)
 
     def row_number(self) -> SQL:
         """Numbers that differ; a window without an order is refused."""

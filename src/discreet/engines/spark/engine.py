@@ -16,7 +16,7 @@ from discreet.engines.spark.store import SparkStore
 from discreet.engines.sql.checks import repeated, require_readable
 from discreet.engines.sql.public import with_public_columns
 from discreet.engines.sql.relations import Emitter, Raw
-from discreet.engines.sql.running import Aside, SQLEngine, Watch
+from discreet.engines.sql.running import Aside, SQLEngine, TimeWatch
 from discreet.engines.sql.statements import BATCH, by_columns, listed_rows
 from discreet.engines.sql.words import table as named
 from discreet.errors import EngineError, ParameterError
@@ -99,7 +99,7 @@ class Spark(SQLEngine):
         self._jobs = jobs = _Jobs(self._session, prefix)
         self._aside = Aside(jobs.cancel)
         engine = weakref.ref(self)  # the watch must not keep alive an engine that nobody has any more
-        self._watch = Watch(self._seconds, lambda: _expire(engine()))
+        self._watch = TimeWatch(self._seconds, lambda: _expire(engine()))
         try:
             self._kept = None if store is None else SparkStore(Path(store), policy, key, prefix)
             files = None if folder is None else Path(folder)

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from discreet.plans.statistics import Snapped
     from discreet.tables.kinds import Value
 
-__all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Binding", "Cell", "Dialect", "Unread", "Writing"]
+__all__ = ["DATE", "FLOAT", "INTEGER", "LIMB", "TIMESTAMP", "Binding", "Dialect", "TypedSQL", "Unread", "Writing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TypedSQL:
     """An expression as SQL, with its facts."""
 
     sql: SQL
@@ -84,7 +84,7 @@ class Writing(Binding, Protocol):
     def shared(self, key: Hashable) -> SQL | None:
         """Give the column that was bound under a key, if there is one."""
 
-    def cell(self, expression: Expression) -> Cell:
+    def cell(self, expression: Expression) -> TypedSQL:
         """Give the SQL of an expression."""
 
     def unread(self, expression: Expression) -> Unread | None:
@@ -133,10 +133,6 @@ class Dialect(ABC):
     def written(self, statement: SQL) -> str:
         """Write a statement, after the gate."""
         return written(statement, self.name, self.functions)
-
-    def layered(self, query: SQL) -> SQL:
-        """Write a query of a question with the layers that are best for the engine."""
-        return query
 
     def fenced(self, layer: exp.Select) -> exp.Select:
         """Keep an engine from writing a layer's columns out again where they are used."""
@@ -233,17 +229,17 @@ class Dialect(ABC):
     def remainder(self, left: SQL, right: SQL) -> SQL:
         """C's fmod of two doubles, NULL for a divisor of 0."""
 
-    @abstractmethod
-    def truncated(self, value: SQL, rows: Binding) -> SQL:
+    def truncated(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """A double without its fraction."""
+        return call("trunc", value)
 
-    @abstractmethod
-    def floor(self, value: SQL, rows: Binding) -> SQL:
+    def floor(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """The largest whole double that is not above."""
+        return call("floor", value)
 
-    @abstractmethod
-    def ceil(self, value: SQL, rows: Binding) -> SQL:
+    def ceil(self, value: SQL, rows: Binding) -> SQL:  # noqa: ARG002 - nothing is used twice
         """The smallest whole double that is not below."""
+        return call("ceil", value)
 
     @abstractmethod
     def nearest(self, value: SQL) -> SQL:
@@ -253,7 +249,7 @@ class Dialect(ABC):
         """Any settled double as the nearest 64-bit integer; beyond ±2**62 it becomes that."""
         return self.nearest(clamp(rows.bind(value), self.float(-(2.0**62)), self.float(2.0**62)))
 
-    def steps(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:  # noqa: ARG002
+    def steps(self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding) -> SQL:  # noqa: ARG002
         """A float on its grid, clamped: any number that is not NULL or NaN has a place there."""
         x = rows.bind(cell.sql)
         if factor.step < SMALLEST_FLOAT:  # what a condition drops may be so large that the product is no double
@@ -264,7 +260,7 @@ class Dialect(ABC):
         ends = [self.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)]
         return clamp(rows.bind(self.snapped(scaled, bounds, rows)), *ends)
 
-    def placed(self, cell: Cell, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
+    def placed(self, cell: TypedSQL, unread: Unread | None, factor: Snapped, rows: Binding) -> tuple[SQL, SQL]:
         """What `steps` gives for rows that have a place on the grid, and the condition that leaves others out."""
         stepped = rows.bind(self.steps(cell, unread, factor, rows))
         return stepped, not_null(stepped)
@@ -370,7 +366,7 @@ class Dialect(ABC):
     def found(self, value: SQL, pattern: Matches) -> SQL:
         """Tell whether a part of a text matches a pattern, in no more steps than it says."""
 
-    def short_key(self, cell: Cell, known: tuple[Value, ...] | None) -> SQL | None:  # noqa: ARG002
+    def short_key(self, cell: TypedSQL, known: tuple[Value, ...] | None) -> SQL | None:  # noqa: ARG002
         """A key in so short a type that the groups which are not known are few; None if there is none for it."""
         return None
 
@@ -418,21 +414,22 @@ class Dialect(ABC):
     def total(self, value: SQL) -> SQL:
         """The sum of integers as a wide integer, exact; NULL for no rows."""
 
-    @abstractmethod
     def limbs(self, value: SQL) -> tuple[SQL, SQL]:
         """A wide integer as quotient and remainder by LIMB, both 64-bit; the quotient is toward 0."""
+        limb = self.widened(string(str(LIMB)))
+        return self.fitting(binary("//", value, limb)), self.fitting(binary("%", value, limb))
 
     @abstractmethod
     def stored(self, value: SQL, stored: str, rows: Binding) -> tuple[SQL, Kind] | None:
         """Bring a stored column of some type of the engine into the type of a kind; None for a type without a kind."""
 
-    @abstractmethod
-    def smallest(self, value: SQL, kind: Kind) -> SQL:
+    def smallest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
         """MIN of any kind."""
+        return call("min", value)
 
-    @abstractmethod
-    def largest(self, value: SQL, kind: Kind) -> SQL:
+    def largest(self, value: SQL, kind: Kind) -> SQL:  # noqa: ARG002 - of any kind
         """MAX of any kind."""
+        return call("max", value)
 
     def row_number(self) -> SQL:
         """A number that differs for every row of one relation."""

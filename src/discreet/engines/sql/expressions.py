@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlglot import exp
 
-from discreet.engines.sql.dialect import DATE, FLOAT, INTEGER, TIMESTAMP, Cell
+from discreet.engines.sql.dialect import DATE, FLOAT, INTEGER, TIMESTAMP, TypedSQL
 from discreet.engines.sql.words import (
     SQL,
     all_of,
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
 
 __all__ = ["below", "converted", "emitted"]
 
-_Rule: TypeAlias = "Callable[[Any, list[Cell], Facts, Writing], SQL]"
+_Rule: TypeAlias = "Callable[[Any, list[TypedSQL], Facts, Writing], SQL]"
 
 _LARGEST_WHOLE = 2.0**63
 
 
-def emitted(expression: e.Operation, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def emitted(expression: e.Operation, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     """Write an operation on operands that are written already."""
     return _RULES[type(expression)](expression, cells, facts, rows)
 
 
-def _double(cell: Cell, rows: Writing) -> SQL:
+def _double(cell: TypedSQL, rows: Writing) -> SQL:
     return cell.sql if cell.kind is Kind.FLOAT else rows.dialect.to(cell.sql, Kind.FLOAT)
 
 
-def _arithmetic(operation: e.Operation, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _arithmetic(operation: e.Operation, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     """Integers directly where the bounds exclude an overflow, else with a check; floats settled."""
     symbol = operation.symbol
     if facts.kind is Kind.INTEGER:
@@ -59,7 +59,7 @@ def _arithmetic(operation: e.Operation, cells: list[Cell], facts: Facts, rows: W
     return rows.dialect.settled(binary(symbol, *(_double(cell, rows) for cell in cells)), facts, rows)
 
 
-def _negate(_: e.Negate, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _negate(_: e.Negate, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     """0 - x: never -0."""
     zero = rows.dialect.literal(0.0 if facts.kind is Kind.FLOAT else 0, facts.kind)
     if facts.kind is Kind.INTEGER and not facts.bounds.finite:
@@ -67,22 +67,22 @@ def _negate(_: e.Negate, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
     return binary("-", zero, cells[0].sql)
 
 
-def _divide(_: e.Divide, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _divide(_: e.Divide, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     quotient = rows.dialect.divided(_double(cells[0], rows), _double(cells[1], rows))
     return rows.dialect.settled(quotient, facts, rows)
 
 
-def _integer_divide(_: e.IntegerDivide, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _integer_divide(_: e.IntegerDivide, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return rows.dialect.whole("//", cells[0].sql, cells[1].sql, rows)
 
 
-def _remainder(_: e.Remainder, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _remainder(_: e.Remainder, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     if facts.kind is Kind.INTEGER:
         return rows.dialect.whole("%", cells[0].sql, cells[1].sql, rows)
     return rows.dialect.settled(rows.dialect.remainder(_double(cells[0], rows), _double(cells[1], rows)), facts, rows)
 
 
-def aligned(cells: list[Cell], rows: Writing) -> list[SQL]:
+def aligned(cells: list[TypedSQL], rows: Writing) -> list[SQL]:
     """Bring operands to one kind: integers beside floats to doubles, dates beside timestamps to midnights."""
     kinds = {cell.kind for cell in cells}
     for kind in (Kind.FLOAT, Kind.TIMESTAMP):
@@ -91,34 +91,34 @@ def aligned(cells: list[Cell], rows: Writing) -> list[SQL]:
     return [cell.sql for cell in cells]
 
 
-def _compare(operation: e.Operation, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _compare(operation: e.Operation, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return binary(operation.symbol, *aligned(cells, rows))
 
 
-def _in(operation: e.In, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _in(operation: e.In, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     """Constants of the operand's kind in one list; others are compared one by one."""
-    x = Cell(rows.bind(cells[0].sql), cells[0].facts)
+    x = TypedSQL(rows.bind(cells[0].sql), cells[0].facts)
     if {Kind.of(choice) for choice in operation.choices} == {x.kind}:
         return listed(x.sql, [rows.dialect.literal(choice, x.kind) for choice in operation.choices])
     choices = [rows.cell(e.Literal(choice, Kind.of(choice))) for choice in operation.choices]
     return any_of([binary("=", *aligned([x, choice], rows)) for choice in choices])
 
 
-def _case(_: e.Case, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _case(_: e.Case, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     values = [cell.sql for cell in cells]
     return case(*zip(values[:-1:2], values[1:-1:2], strict=True), default=values[-1])
 
 
-def _null_if(_: e.NullIf, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
-    bound = [Cell(rows.bind(cell.sql), cell.facts) for cell in cells]
+def _null_if(_: e.NullIf, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
+    bound = [TypedSQL(rows.bind(cell.sql), cell.facts) for cell in cells]
     return case((binary("=", *aligned(bound, rows)), rows.dialect.literal(None, facts.kind)), default=bound[0].sql)
 
 
-def _extreme(operation: e.Operation, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _extreme(operation: e.Operation, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return call(operation.symbol, *(cell.sql for cell in cells))
 
 
-def _absolute(_: e.Abs, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _absolute(_: e.Abs, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     if facts.kind is Kind.FLOAT or facts.bounds.finite:
         return call("abs", cells[0].sql)
     x = rows.bind(cells[0].sql)
@@ -126,26 +126,26 @@ def _absolute(_: e.Abs, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
     return case((binary("<", x, zero), rows.dialect.whole("-", zero, x, rows)), default=x)
 
 
-def _sign(_: e.Sign, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _sign(_: e.Sign, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     x = rows.bind(cells[0].sql)
     zero = rows.dialect.literal(0.0 if cells[0].kind is Kind.FLOAT else 0, cells[0].kind)
     one, none, minus = (rows.dialect.literal(value, Kind.INTEGER) for value in (1, 0, -1))
     return case((binary(">", x, zero), one), (binary("<", x, zero), minus), (binary("=", x, zero), none))
 
 
-def _floor(_: e.Floor, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _floor(_: e.Floor, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     if facts.kind is Kind.INTEGER:
         return cells[0].sql
     return rows.dialect.settled(rows.dialect.floor(cells[0].sql, rows), facts, rows)
 
 
-def _ceil(_: e.Ceil, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _ceil(_: e.Ceil, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     if facts.kind is Kind.INTEGER:
         return cells[0].sql
     return rows.dialect.settled(rows.dialect.ceil(cells[0].sql, rows), facts, rows)
 
 
-def _round(operation: e.Round, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _round(operation: e.Round, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     """Scale, take the whole part, add 1 away from 0 if half or more was cut off, scale back."""
     if facts.kind is Kind.INTEGER:
         return cells[0].sql
@@ -168,22 +168,22 @@ def _defined(x: SQL, symbol: str, rows: Writing) -> SQL:
     return case((binary(symbol, x, rows.dialect.float(0.0)), x), default=rows.dialect.literal(None, Kind.FLOAT))
 
 
-def _sqrt(_: e.Sqrt, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _sqrt(_: e.Sqrt, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return call("sqrt", _defined(rows.bind(_double(cells[0], rows)), ">=", rows))
 
 
-def _ln(_: e.Ln, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _ln(_: e.Ln, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     return rows.dialect.settled(call("ln", _defined(rows.bind(_double(cells[0], rows)), ">", rows)), facts, rows)
 
 
-def _exp(_: e.Exp, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _exp(_: e.Exp, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     x = rows.bind(_double(cells[0], rows))
     return rows.dialect.settled(
         call("exp", clamp(x, rows.dialect.float(-400.0), rows.dialect.float(400.0))), facts, rows
     )
 
 
-def _power(operation: e.Power, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _power(operation: e.Power, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     """Bind and settle each product, so that no text grows; nothing is known about those on the way."""
     x = power = rows.bind(_double(cells[0], rows))
     unknown = Facts(Kind.FLOAT)
@@ -207,15 +207,15 @@ def below(x: SQL, edges: tuple[float, ...], rows: Writing) -> SQL:
     return case((is_null(bound), rows.dialect.literal(None, Kind.INTEGER)), default=between(0, len(edges)))
 
 
-def _bucket(operation: e.Bucket, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _bucket(operation: e.Bucket, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return below(_double(cells[0], rows), operation.edges, rows)
 
 
-def _like(operation: e.Like, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _like(operation: e.Like, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return rows.dialect.like(cells[0].sql, operation)
 
 
-def _substring(operation: e.Substring, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _substring(operation: e.Substring, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return rows.dialect.substring(cells[0].sql, operation.start, operation.length)
 
 
@@ -223,16 +223,16 @@ _SECOND, _DAY = 10**6, 24 * 60 * 60 * 10**6
 _FIRST_DAY = (EARLIEST - dt.date(1970, 1, 1)).days
 
 
-def _microseconds(_: e.Microseconds, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _microseconds(_: e.Microseconds, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     cell = cells[0]
     if cell.kind is Kind.TIMESTAMP:
         return rows.dialect.microseconds(cell.sql)
     return binary("*", rows.dialect.days(cell.sql, Kind.DATE), rows.dialect.literal(_DAY, Kind.INTEGER))
 
 
-def _format_date(operation: e.FormatDate, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _format_date(operation: e.FormatDate, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     """Digits are cut from a number with a one before it: 1902 for '02' of year 902."""
-    dialect, cell = rows.dialect, Cell(rows.bind(cells[0].sql), cells[0].facts)
+    dialect, cell = rows.dialect, TypedSQL(rows.bind(cells[0].sql), cells[0].facts)
     texts = []
     for part, digits, names, text in operation.written:
         if not part:
@@ -251,7 +251,7 @@ def _format_date(operation: e.FormatDate, cells: list[Cell], facts: Facts, rows:
     return join("||", texts)
 
 
-def _period(operation: e.Period, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:
+def _period(operation: e.Period, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:
     """Count periods from one before the calendar, so that no number is negative; then back to the moment."""
     dialect, days = rows.dialect, facts.kind is Kind.DATE
     unit = _DAY if days else _SECOND
@@ -270,19 +270,19 @@ def _period(operation: e.Period, cells: list[Cell], facts: Facts, rows: Writing)
     return dialect.timestamp_of(dialect.whole("//", inside, dialect.literal(_SECOND, Kind.INTEGER), rows))
 
 
-def _moment_of(operation: e.MomentOf, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _moment_of(operation: e.MomentOf, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     x = rows.bind(cells[0].sql)
     ends = [rows.dialect.literal(end, Kind.INTEGER) for end in operation.ends]
     known = case((between(x, *ends), x), default=rows.dialect.literal(None, Kind.INTEGER))
     return rows.dialect.date_of(known) if operation.kind is Kind.DATE else rows.dialect.timestamp_of(known)
 
 
-def _days_between(_: e.DaysBetween, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _days_between(_: e.DaysBetween, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     start, end = (rows.dialect.days(cell.sql, cell.kind) for cell in cells)
     return binary("-", end, start)
 
 
-def _add_days(operation: e.AddDays, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _add_days(operation: e.AddDays, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     """Engines know other calendars, and fail beyond them: only dates that stay within ours are moved."""
     first, last = (end.toordinal() - operation.days for end in (EARLIEST, LATEST))
     ends = max(first, EARLIEST.toordinal()), min(last, LATEST.toordinal())
@@ -291,7 +291,7 @@ def _add_days(operation: e.AddDays, cells: list[Cell], facts: Facts, rows: Writi
     return case((inside, rows.dialect.later(x, operation.days)), default=rows.dialect.literal(None, Kind.DATE))
 
 
-def _cast(operation: e.Cast, cells: list[Cell], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+def _cast(operation: e.Cast, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return converted(cells[0].sql, cells[0].kind, operation.kind, rows)
 
 

@@ -51,7 +51,7 @@ def lent_text(extract: Extract, emitter: Emitter, *, named: bool = False) -> str
     ]
     unit = f"r{len(cells)}"
     last = [alias(emitter.dialect.to(column(UNIT), Kind.TEXT), f"r{len(cells) + 1}")] if named else []
-    query = emitter.dialect.layered(select([*cells, alias(column("n"), unit), *last], coded))
+    query = select([*cells, alias(column("n"), unit), *last], coded)
     query.set("order", exp.Order(expressions=[exp.Ordered(this=column(unit), nulls_first=None)]))
     return written(query, emitter.dialect)
 

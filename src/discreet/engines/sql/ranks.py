@@ -36,7 +36,7 @@ from discreet.tables.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.engines.sql.dialect import Cell, Writing
+    from discreet.engines.sql.dialect import TypedSQL, Writing
 
 __all__ = ["LIMB_BITS", "PRIME", "lead", "multiplier", "rank"]
 
@@ -62,7 +62,7 @@ def multiplier(key: bytes, label: str) -> int:
     return int.from_bytes(hashlib.sha256(key + label.encode()).digest()[:8]) % _MULTIPLIERS
 
 
-def rank(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> SQL:
+def rank(tag: str, unit: TypedSQL, cells: list[TypedSQL], key: bytes, rows: Writing) -> SQL:
     """Hash the unit and some cells."""
     writer = _Ranks(tag, key, rows)
     places = [(cell, writer.limbs(cell)) for cell in (unit, *cells)]
@@ -70,7 +70,7 @@ def rank(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> 
     return binary("+", binary("*", writer.mixed(first), number(2**31)), second)
 
 
-def lead(tag: str, unit: Cell, cells: list[Cell], key: bytes, rows: Writing) -> SQL:
+def lead(tag: str, unit: TypedSQL, cells: list[TypedSQL], key: bytes, rows: Writing) -> SQL:
     """Write what comes first in the rank, less than P, at half its cost: ranks whose leads differ have their order."""
     writer = _Ranks(tag, key, rows)
     places = [(cell, writer.limbs(cell)) for cell in (unit, *cells)]
@@ -89,7 +89,7 @@ class _Ranks:
     key: bytes
     rows: Writing
 
-    def summed(self, lane: int, places: list[tuple[Cell, list[SQL]]]) -> SQL:
+    def summed(self, lane: int, places: list[tuple[TypedSQL, list[SQL]]]) -> SQL:
         """Write the sum of a lane, within 0 and P; the same limbs at two places are weighed once, by both numbers."""
         weights: dict[SQL, int] = {}
         parts = []
@@ -130,7 +130,7 @@ class _Ranks:
     def _constant(self, value: int) -> SQL:
         return self.rows.dialect.literal(value, Kind.INTEGER)
 
-    def limbs(self, cell: Cell) -> list[SQL]:
+    def limbs(self, cell: TypedSQL) -> list[SQL]:
         """Write the limbs of a cell as doubles; those that its bounds show to be 0 are left out."""
 
         def real(limb: SQL) -> SQL:
@@ -138,7 +138,7 @@ class _Ranks:
 
         return [real(limb) for limb in self._integers(cell)]
 
-    def _integers(self, cell: Cell) -> Iterator[SQL]:
+    def _integers(self, cell: TypedSQL) -> Iterator[SQL]:
         """Write a cell as integers, and those as limbs."""
         dialect, x = self.rows.dialect, self.rows.bind(cell.sql)
         if cell.kind is Kind.BOOLEAN:
@@ -163,7 +163,7 @@ class _Ranks:
             yield from self._digits(dialect.nearest(binary("*", left, dialect.float(2.0**_SHIFT))), _LIMBS)
             yield level
 
-    def _level(self, cell: Cell) -> SQL:
+    def _level(self, cell: TypedSQL) -> SQL:
         """Write how often a float is multiplied; most rows pass by the first branches."""
         dialect, size = self.rows.dialect, self.rows.bind(call("abs", self.rows.bind(cell.sql)))
         ends = dialect.float(2.0**-6), dialect.float(2.0**_SHIFT)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from discreet.engines.sql.dialect import Cell, Unread
+from discreet.engines.sql.dialect import TypedSQL, Unread
 from discreet.engines.sql.expressions import aligned
 from discreet.engines.sql.ranks import lead, rank
 from discreet.engines.sql.reading import conditions, read_cell, unread_cell
@@ -124,6 +124,16 @@ class Relation:
 def _unsettled(schema: Schema, pending: Collection[str]) -> Schema:
     """What is known of columns while rows with NULL are still there."""
     return {name: replace(facts, nullable=True) if name in pending else facts for name, facts in schema.items()}
+
+
+def _is_smaller(left: Node, right: Node) -> bool:
+    """Guess by public facts whether one side of a join has fewer rows: a public one, or one with fewer rows of a unit.
+
+    Guessed wrong, the join takes more time, for every database alike.
+    """
+    if left.private != right.private:
+        return right.private
+    return left.rows is not None and (right.rows is None or left.rows < right.rows)
 
 
 def _of_all_rows(schema: Schema, known: Iterable[Facts]) -> Schema:
@@ -263,8 +273,8 @@ class Emitter:
         rows = self.rows(left)
         pairs = []
         for ours, theirs in node.on:
-            one = Cell(column(left.names[ours], "a"), left.schema[ours])
-            other = Cell(column(right.names[theirs], of), right.schema[theirs])
+            one = TypedSQL(column(left.names[ours], "a"), left.schema[ours])
+            other = TypedSQL(column(right.names[theirs], of), right.schema[theirs])
             pairs.append(aligned([one, other], rows))
         return pairs
 
@@ -298,7 +308,7 @@ class Emitter:
         unit = left.unit if node.left.private else right.unit
         if unit is not None:
             columns.append(alias(column(UNIT, "a" if node.left.private else "b"), UNIT))
-        pairs = self._all_rows(left.query, right.query, columns, condition)
+        pairs = self._all_rows(left.query, right.query, columns, condition, swapped=_is_smaller(node.left, node.right))
         wanted = [_OURS] if node.how is JoinKind.LEFT else [_OURS, _THEIRS]
         query = select(
             [column(carried.alias) for carried in columns],
@@ -308,16 +318,21 @@ class Emitter:
         sides = (*left.schema.values(), *right.schema.values())
         return Relation(query, _of_all_rows(node.schema, sides), unit)
 
-    def _all_rows(self, left: SQL, right: SQL, columns: list[SQL], condition: SQL) -> exp.Select:
+    def _all_rows(
+        self, left: SQL, right: SQL, columns: list[SQL], condition: SQL, *, swapped: bool = False
+    ) -> exp.Select:
         """Join two relations, called a and b, with all rows of both, marked by where they come from.
 
         Of any other join engines skip a side where the other one has no rows: a row of one person would decide whether
-        the rows of everybody are computed, and the time would tell. What is not wanted is dropped above a fence.
+        the rows of everybody are computed, and the time would tell. What is not wanted is dropped above a fence. DuckDB
+        looks up the rows of the first in a table that it makes of the second, whatever it knows of either.
         """
-        sides = [select([exp.Star(), alias(number(1), "there")], side) for side in (left, right)]
+        named = ((left, "a"), (right, "b"))
+        sides = [(select([exp.Star(), alias(number(1), "there")], side), name) for side, name in named]
+        (first, name), (second, other) = reversed(sides) if swapped else sides
         marks = [alias(column("there", of), name) for of, name in (("a", _OURS), ("b", _THEIRS))]
-        query = select([*columns, *marks], sides[0], name="a")
-        partner = exp.Subquery(this=sides[1], alias=exp.TableAlias(this=exp.to_identifier("b")))
+        query = select([*columns, *marks], first, name=name)
+        partner = exp.Subquery(this=second, alias=exp.TableAlias(this=exp.to_identifier(other)))
         query.set("joins", [exp.Join(this=partner, on=condition, side="FULL")])
         return self.dialect.fenced(query)
 
@@ -361,9 +376,9 @@ class Emitter:
         query = select([*columns, alias(self.dialect.row_number(), UNIT)], relation.query)
         return Relation(query, relation.schema, Facts(Kind.INTEGER))
 
-    def _unit(self, relation: Relation) -> Cell:
+    def _unit(self, relation: Relation) -> TypedSQL:
         assert relation.unit is not None  # noqa: S101 - by `_with_unit`
-        return Cell(column(UNIT), relation.unit)
+        return TypedSQL(column(UNIT), relation.unit)
 
     def _per_unit(self, node: PerUnit) -> Relation:
         child = self._with_unit(node.child, "a result per unit")
@@ -444,7 +459,7 @@ class Emitter:
         ranked = alias(by("row", self._unit(child), self._ranked_cells(child, rows), self._key, rows), "r")
         return select([*(column(name) for name in child.columns), ranked], rows.computed())
 
-    def _ranked_cells(self, child: Relation, rows: Rows) -> list[Cell]:
+    def _ranked_cells(self, child: Relation, rows: Rows) -> list[TypedSQL]:
         """Give the cells that a row's rank depends on; the unit's column by the unit's name, to be weighed once."""
         unit = self._unit(child)
         names = child.names
@@ -454,7 +469,7 @@ class Emitter:
         """Number the rows of each key by all of their cells, keep the first, and join them with who has the key."""
         left, right = self.relation(node.left), self.relation(node.right)
         key, reference = (
-            Cell(column(left.names[node.parent_key], "a"), left.schema[node.parent_key]),
+            TypedSQL(column(left.names[node.parent_key], "a"), left.schema[node.parent_key]),
             right.names[node.reference],
         )
         order: list[SQL] = []
@@ -463,7 +478,7 @@ class Emitter:
         names = [column(name) for name in right.names.values()]
         numbered = select([*names, alias(over(call("row_number"), [column(reference)], order), "m")], right.query)
         first = select(names, numbered, where=binary("<=", column("m"), number(node.limit)))
-        pair = aligned([key, Cell(column(reference, "b"), right.schema[node.reference])], self.rows(left))
+        pair = aligned([key, TypedSQL(column(reference, "b"), right.schema[node.reference])], self.rows(left))
         columns = [alias(column(name, "b"), name) for name in right.names.values()]
         own = next(name for name, facts in node.left.schema.items() if facts.unit)
         columns.append(alias(column(left.names[own], "a"), f"c{len(right.names)}"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from sqlglot import exp
 
-from discreet.engines.sql.dialect import Cell, Unread
+from discreet.engines.sql.dialect import TypedSQL, Unread
 from discreet.engines.sql.expressions import emitted
 from discreet.engines.sql.words import (
     SQL,
@@ -111,7 +111,7 @@ class Rows:
         self._layers: list[list[SQL]] = []
         self._depths: dict[str, int] = {}
         self._shared: dict[Hashable, SQL] = {}
-        self._cells: dict[Expression, Cell] = {}
+        self._cells: dict[Expression, TypedSQL] = {}
 
     def bind(self, value: SQL) -> SQL:
         """Give a value a name; what has one, or is a constant, stays as it is."""
@@ -150,7 +150,7 @@ class Rows:
         """Give the column that was bound under a key, if there is one."""
         return self._shared.get(key)
 
-    def cell(self, expression: Expression) -> Cell:
+    def cell(self, expression: Expression) -> TypedSQL:
         """Give the SQL of an expression over the relation's columns."""
         known = self._cells.get(expression)
         if known is None:
@@ -161,15 +161,15 @@ class Rows:
         """Give the stored double behind an expression that is nothing but a bounded column, if it is at hand."""
         return self._unread.get(expression.name) if isinstance(expression, Column) else None
 
-    def _computed(self, expression: Expression) -> Cell:
+    def _computed(self, expression: Expression) -> TypedSQL:
         if isinstance(expression, Column):
-            return Cell(column(self._names[expression.name]), self.schema[expression.name])
+            return TypedSQL(column(self._names[expression.name]), self.schema[expression.name])
         if isinstance(expression, Literal | Released):
-            return Cell(self.dialect.literal(expression.value, expression.kind), expression.facts({}))
+            return TypedSQL(self.dialect.literal(expression.value, expression.kind), expression.facts({}))
         assert isinstance(expression, Operation)  # noqa: S101 - the only other kind of expression
         cells = [self.cell(operand) for operand in expression.operands]
         facts = expression.derive(tuple(cell.facts for cell in cells))
-        return Cell(emitted(expression, cells, facts, self), facts)
+        return TypedSQL(emitted(expression, cells, facts, self), facts)
 
     def computed(self) -> SQL:
         """Give the relation with everything that was bound."""
@@ -211,7 +211,7 @@ def steps_sql(factor: Snapped, rows: Writing) -> SQL:
             return dialect.steps(cell, rows.unread(factor.value), factor, rows)
         if factor.step != 1:
             real = Facts(Kind.FLOAT, cell.facts.bounds.outward(), nullable=cell.facts.nullable)
-            return dialect.steps(Cell(rows.bind(dialect.to(cell.sql, Kind.FLOAT)), real), None, factor, rows)
+            return dialect.steps(TypedSQL(rows.bind(dialect.to(cell.sql, Kind.FLOAT)), real), None, factor, rows)
         return clamp(rows.bind(cell.sql), *(dialect.literal(end, Kind.INTEGER) for end in (factor.lower, factor.upper)))
 
     steps = rows.once(replace(factor, center=0), counted)
@@ -266,7 +266,7 @@ def statistic_sql(statistic: Statistic, rows: Writing) -> list[SQL]:  # noqa: PL
     return list(dialect.limbs(call("coalesce", dialect.total(value), dialect.widened(number(0)))))
 
 
-def _count_cell(value: Expression, cell: Cell, rows: Writing) -> SQL:
+def _count_cell(value: Expression, cell: TypedSQL, rows: Writing) -> SQL:
     """Count values that are not NULL; where their steps are written already, count those: they are NULL together."""
     if not cell.facts.nullable:
         return count_rows()

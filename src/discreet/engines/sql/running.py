@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from discreet.plans.nodes import Aggregate, Node
     from discreet.tables import Policy, Table
 
-__all__ = ["MOST_PUBLIC_ROWS", "Aside", "Results", "SQLEngine", "Watch"]
+__all__ = ["MOST_PUBLIC_ROWS", "Aside", "Results", "SQLEngine", "TimeWatch"]
 
 Found = TypeVar("Found")
 MOST_PUBLIC_ROWS = 1_000_000
@@ -143,7 +143,7 @@ _LATER = 1.0
 """After so many seconds what was interrupted and goes on is interrupted again."""
 
 
-class Watch:
+class TimeWatch:
     """Interrupt what takes longer than so many seconds.
 
     What goes on all the same is interrupted again and again: the first time may have fallen between two statements.
@@ -152,7 +152,7 @@ class Watch:
     wake-up: the thread finds that limit when it wakes, and ends when it finds none.
 
     >>> stopped = threading.Event()
-    >>> with Watch(0.01, stopped.set).limited():
+    >>> with TimeWatch(0.01, stopped.set).limited():
     ...     stopped.wait(60)
     True
     """
@@ -238,9 +238,9 @@ class SQLEngine(ABC):
         with self._lock:
             return self._results(["SELECT 1"]) is not None
 
-    def prepare(self, aggregate: Aggregate) -> Question:
+    def prepare(self, aggregate: Aggregate) -> PreparedQuestion:
         """Write the statements for a plan's aggregate, or refuse it."""
-        return Question(self, Statements.of(aggregate, self._emitter))
+        return PreparedQuestion(self, Statements.of(aggregate, self._emitter))
 
     def run(self, questions: Sequence[Prepared]) -> list[Aggregates]:
         """Compute questions that were prepared here in one snapshot, each within its own time; all, or none."""
@@ -274,7 +274,7 @@ class SQLEngine(ABC):
 
     def _prepared(self, question: Prepared) -> Statements:
         """Give the statements that were written here."""
-        if not isinstance(question, Question) or question._engine is not self:  # noqa: SLF001 - of this module
+        if not isinstance(question, PreparedQuestion) or question._engine is not self:  # noqa: SLF001 - of this module
             msg = "the question was prepared by another engine; ask it there."
             raise ParameterError(msg)
         return question._statements  # noqa: SLF001 - of this module
@@ -360,7 +360,7 @@ class SQLEngine(ABC):
         raise TypeError(msg)
 
 
-class Question:
+class PreparedQuestion:
     """The statements of one question, for one engine."""
 
     __slots__ = ("_engine", "_statements")
@@ -373,10 +373,10 @@ class Question:
         """Compute the exact answers."""
         return self._engine.run([self])[0]
 
-    def near(self, aggregate: Aggregate) -> Question:
+    def near(self, aggregate: Aggregate) -> PreparedQuestion:
         """Read fewer cells."""
-        return Question(self._engine, self._statements.near(aggregate))
+        return PreparedQuestion(self._engine, self._statements.near(aggregate))
 
     def __repr__(self) -> str:
         """Show nothing: the statements hold the key of the ranks."""
-        return "Question(…)"
+        return "PreparedQuestion(…)"

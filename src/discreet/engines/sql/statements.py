@@ -231,7 +231,7 @@ class Statements:
                 drops = child.pending == _column_of(statistic.factor.value)  # a row without a value has no cell either
                 rows = emitter.rows(child if drops else emitter.settled(child))
                 queries.append(counted_cells(statistic, rows, *_keys(aggregate, rows)))
-        parts = tuple(written(emitter.dialect.layered(query), emitter.dialect) for query in queries)
+        parts = tuple(written(query, emitter.dialect) for query in queries)
         return Statements(aggregate, parts, emitter.dialect)
 
     @cached_property

@@ -54,7 +54,7 @@ class Banded(Toeplitz):
 
 @lru_cache(maxsize=8)
 def _coefficients(horizon: int, bands: int) -> NDArray[np.int64]:
-    found = np.zeros(horizon, dtype=np.int64)
-    found[:bands] = snapped_series(root_series(bands))
-    found.setflags(write=False)
-    return found
+    coefficients = np.zeros(horizon, dtype=np.int64)
+    coefficients[:bands] = snapped_series(root_series(bands))
+    coefficients.setflags(write=False)
+    return coefficients

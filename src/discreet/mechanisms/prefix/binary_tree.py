@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.mechanisms.prefix.factorization import Factorization, Run, by_norm, read_horizon, several
+from discreet.mechanisms.prefix.factorization import Factorization, Run, by_norm, several
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -56,10 +56,6 @@ class BinaryTree(Factorization):
 
     horizon: int
 
-    def __post_init__(self) -> None:
-        """Refuse what is no horizon."""
-        read_horizon(self.horizon)
-
     @property
     def levels(self) -> int:
         """In how many blocks an element may be: floor(log2 T) + 1."""
@@ -94,6 +90,8 @@ class BinaryTree(Factorization):
 class _Run(Run):
     """The exact sum, and for each length the noise of the block that prefixes use now."""
 
+    arrays = ("total", "noise")
+
     def __init__(self, dimension: int, levels: int) -> None:
         super().__init__(dimension)
         self._total = np.zeros(dimension, dtype=np.int64)
@@ -115,10 +113,3 @@ class _Run(Run):
                 self._noise[level] = drawn[-1]
         self.step = after
         return noisy.astype(np.float64)
-
-    def state(self) -> dict[str, Any]:
-        return {"step": self.step, "total": self._total.tolist(), "noise": self._noise.tolist()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.step, self._total = state["step"], np.array(state["total"], dtype=np.int64)
-        self._noise = np.array(state["noise"], dtype=np.int64)

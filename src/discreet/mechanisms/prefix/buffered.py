@@ -57,9 +57,9 @@ class Buffered(Factorization):
     def __init__(self, horizon: int, buffers: int = 3, *, filter: Filter | None = None) -> None:  # noqa: A002
         steps = read_horizon(horizon)
         count = integer(buffers, name="buffers", least=1, most=8)
-        found = best_filter(steps, count) if filter is None else Filter.of(filter)
+        chosen = best_filter(steps, count) if filter is None else Filter.of(filter)
         object.__setattr__(self, "horizon", steps)
-        object.__setattr__(self, "filter", found)
+        object.__setattr__(self, "filter", chosen)
 
     @property
     def buffers(self) -> int:
@@ -182,9 +182,9 @@ class _Run(Run):
                 continue
             from scipy.signal import lfilter
 
-            found, _ = lfilter([1.0], [1.0, -pole], noisy, zi=[pole * kept[j]])
-            kept[j] = float(found[-1])
-            out += weight * found
+            passed, _ = lfilter([1.0], [1.0, -pole], noisy, zi=[pole * kept[j]])
+            kept[j] = float(passed[-1])
+            out += weight * passed
         return out
 
     def state(self) -> dict[str, Any]:

@@ -41,8 +41,10 @@ class Filter:
     def __post_init__(self) -> None:
         """Refuse what does not fall, and what is no fraction of a power of two."""
         numbers = (*self.decays, *self.weights)
-        dyadic = all(isinstance(each, Fraction) and each.denominator & (each.denominator - 1) == 0 for each in numbers)
-        falls = all(0 < each < 1 for each in self.decays) and all(each > 0 for each in self.weights)
+        dyadic = all(
+            isinstance(number, Fraction) and number.denominator & (number.denominator - 1) == 0 for number in numbers
+        )
+        falls = all(0 < number < 1 for number in self.decays) and all(number > 0 for number in self.weights)
         if not (dyadic and falls and 0 < len(self.decays) == len(self.weights) and sum(self.weights) <= 1):
             msg = (
                 f"filter is {shown(self)}; decays lie between 0 and 1, weights above 0 and sum to at most 1, as many "
@@ -55,11 +57,14 @@ class Filter:
         """Read what `record` wrote."""
         if isinstance(given, Filter):
             return given
-        return Filter(*(tuple(rational(each) for each in given[name]) for name in ("decays", "weights")))
+        return Filter(*(tuple(rational(number) for number in given[name]) for name in ("decays", "weights")))
 
     def record(self) -> dict[str, Any]:
         """Return it as a JSON object, exactly."""
-        return {"decays": [exact_text(each) for each in self.decays], "weights": [exact_text(w) for w in self.weights]}
+        return {
+            "decays": [exact_text(number) for number in self.decays],
+            "weights": [exact_text(w) for w in self.weights],
+        }
 
     @property
     def integers(self) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
@@ -87,8 +92,8 @@ def best_filter(horizon: int, buffers: int) -> Filter:
     low = math.log(0.5 / (horizon + 1))
     gap = (math.log(0.8) - low) / (2 * buffers - 1)
     start = np.concatenate([[low], np.full(2 * buffers - 1, math.log(gap))])
-    found = minimize(_loss, start, args=(horizon,), method="L-BFGS-B", options={"maxiter": 300})
-    slow, fast = _rates(found.x)
+    search = minimize(_loss, start, args=(horizon,), method="L-BFGS-B", options={"maxiter": 300})
+    slow, fast = _rates(search.x)
     weights = _coded(slow, fast)
     room = Fraction(1, 1 << _BITS)
     decays = tuple(1 - max(_few_bits(rate), Fraction(1, 1 << 60)) for rate in slow.tolist())
@@ -110,20 +115,20 @@ def _rates(at: Floats) -> tuple[Floats, Floats]:
 
 def _coded(slow: Floats, fast: Floats) -> Floats:
     """Return the weights of c: its residues."""
-    found = []
+    residues = []
     for j, rate in enumerate(slow):
         others = np.delete(slow, j)
-        found.append(np.prod(fast - rate) / np.prod(others - rate))
-    return np.array(found)
+        residues.append(np.prod(fast - rate) / np.prod(others - rate))
+    return np.array(residues)
 
 
 def _decoded(slow: Floats, poles: Floats) -> Floats:
     """Return the weights of b at the poles 1 - rates, of which the first is 1: its residues."""
-    found = []
+    residues = []
     for j, rate in enumerate(poles):
         others = np.delete(poles, j)
-        found.append(np.prod(slow - rate) / np.prod(others - rate))
-    return np.array(found)
+        residues.append(np.prod(slow - rate) / np.prod(others - rate))
+    return np.array(residues)
 
 
 def _geometric(left: Floats, right: Floats, count: int) -> Floats:

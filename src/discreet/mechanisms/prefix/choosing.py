@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["FACTORIZATIONS", "read_factorization", "recommended"]
 
 FACTORIZATIONS: dict[str, type[Factorization]] = {
-    each.kind: each
-    for each in (EveryOutput, EveryElement, BinaryTree, WeightedTree, KaryTree, SquareRoot, Buffered, Banded)
+    factorization.kind: factorization
+    for factorization in (EveryOutput, EveryElement, BinaryTree, WeightedTree, KaryTree, SquareRoot, Buffered, Banded)
 }
 
 _IN_MEMORY = 1 << 16

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.mechanisms.prefix.factorization import Factorization, Run, by_norm, read_horizon, several
+from discreet.mechanisms.prefix.factorization import Factorization, Run, by_norm, several
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -37,10 +37,6 @@ class EveryElement(Factorization):
 
     horizon: int
 
-    def __post_init__(self) -> None:
-        """Refuse what is no horizon."""
-        read_horizon(self.horizon)
-
     def moved(
         self, steps: Fraction, norm: Norm, *, events: int = 1, separation: int = 0, dimension: int = 1
     ) -> Fraction:
@@ -68,6 +64,8 @@ class EveryElement(Factorization):
 class _Run(Run):
     """The noisy sum alone."""
 
+    arrays = ("noisy",)
+
     def __init__(self, dimension: int) -> None:
         super().__init__(dimension)
         self._noisy = np.zeros(dimension, dtype=np.int64)
@@ -76,9 +74,3 @@ class _Run(Run):
         sums = self._noisy + np.cumsum(elements + draw(elements.shape), axis=0)
         self._noisy, self.step = sums[-1].copy(), self.step + len(sums)
         return sums.astype(np.float64)
-
-    def state(self) -> dict[str, Any]:
-        return {"step": self.step, "noisy": self._noisy.tolist()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.step, self._noisy = state["step"], np.array(state["noisy"], dtype=np.int64)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.mechanisms.prefix.factorization import Factorization, Run, by_norm, read_horizon, several
+from discreet.mechanisms.prefix.factorization import Factorization, Run, by_norm, several
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -36,10 +36,6 @@ class EveryOutput(Factorization):
 
     horizon: int
 
-    def __post_init__(self) -> None:
-        """Refuse what is no horizon."""
-        read_horizon(self.horizon)
-
     def moved(
         self, steps: Fraction, norm: Norm, *, events: int = 1, separation: int = 0, dimension: int = 1
     ) -> Fraction:
@@ -64,6 +60,8 @@ class EveryOutput(Factorization):
 class _Run(Run):
     """The exact sum."""
 
+    arrays = ("total",)
+
     def __init__(self, dimension: int) -> None:
         super().__init__(dimension)
         self._total = np.zeros(dimension, dtype=np.int64)
@@ -73,9 +71,3 @@ class _Run(Run):
         noisy = sums + draw(sums.shape)
         self._total, self.step = sums[-1].copy(), self.step + len(sums)
         return noisy.astype(np.float64)
-
-    def state(self) -> dict[str, Any]:
-        return {"step": self.step, "total": self._total.tolist()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.step, self._total = state["step"], np.array(state["total"], dtype=np.int64)

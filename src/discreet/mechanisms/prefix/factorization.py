@@ -70,6 +70,10 @@ class Factorization(ABC):
 
     horizon: int
 
+    def __post_init__(self) -> None:
+        """Refuse what is no horizon."""
+        read_horizon(self.horizon)
+
     @property
     def lattice(self) -> int:
         """How many bits finer the lattice of the noise is than the grid of the stream."""
@@ -156,6 +160,9 @@ class Run(ABC):
     [[1.0], [3.0], [6.0]]
     """
 
+    arrays: ClassVar[tuple[str, ...]] = ()
+    """The names of the arrays that go on: `_total` for "total"; with the number of steps they are the state."""
+
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self.step = 0
@@ -164,13 +171,16 @@ class Run(ABC):
     def extend(self, elements: NDArray[np.int64], draw: Draw) -> NDArray[np.float64]:
         """Take elements, one row each in steps of the grid, and return the noisy sums after each, in steps."""
 
-    @abstractmethod
     def state(self) -> dict[str, Any]:
         """Return all that goes on, as a JSON object: private."""
+        return {"step": self.step, **{name: getattr(self, f"_{name}").tolist() for name in self.arrays}}
 
-    @abstractmethod
     def load(self, state: dict[str, Any]) -> None:
         """Take what `state` returned."""
+        self.step = state["step"]
+        for name in self.arrays:
+            begun = getattr(self, f"_{name}")
+            setattr(self, f"_{name}", np.array(state[name], dtype=begun.dtype).reshape(-1, *begun.shape[1:]))
 
 
 def several(column: Fraction, events: int) -> Fraction:
@@ -224,8 +234,13 @@ def draw_errors(
         from matplotlib.figure import Figure
 
         axes = Figure().subplots()
-    for each in factorizations:
-        axes.plot(range(1, each.horizon + 1), each.deviations(epsilon=epsilon, rho=rho), linewidth=1, label=each.title)
+    for factorization in factorizations:
+        axes.plot(
+            range(1, factorization.horizon + 1),
+            factorization.deviations(epsilon=epsilon, rho=rho),
+            linewidth=1,
+            label=factorization.title,
+        )
     axes.set_xlabel("step")
     axes.set_ylabel("standard deviation of the sum")
     axes.set_ylim(bottom=0)

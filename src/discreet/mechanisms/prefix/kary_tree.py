@@ -116,16 +116,16 @@ class KaryTree(Factorization):
 
 def _best(horizon: int) -> tuple[int, int]:
     """Return the odd k and the height of the least mean variance, h^2 times the mean number of blocks."""
-    found = (float("inf"), 3, 1)
+    best = (float("inf"), 3, 1)
     for height in range(1, _TALLEST):
         widest = int(2 * round(horizon ** (1 / max(height - 1, 1)))) + 3
         for children in range(3, min(widest, 4_001), 2):
             top = horizon / children ** (height - 1)
             blocks = (height - 1) * (children**2 - 1) / (4 * children) + max(top, 1) / 2
-            found = min(found, (height**2 * blocks, children, height))
+            best = min(best, (height**2 * blocks, children, height))
             if height == 1:
                 break
-    return found[1:]
+    return best[1:]
 
 
 class _Run(Run):

@@ -58,6 +58,6 @@ class SquareRoot(Toeplitz):
 
 @lru_cache(maxsize=8)
 def _coefficients(horizon: int) -> NDArray[np.int64]:
-    found = snapped_series(root_series(horizon))
-    found.setflags(write=False)
-    return found
+    coefficients = snapped_series(root_series(horizon))
+    coefficients.setflags(write=False)
+    return coefficients

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -125,9 +125,9 @@ def _decoder(factorization: Toeplitz) -> NDArray[np.float64]:
         error = -_product(series[:size], inverse, size)
         error[0] += 2
         inverse = _product(inverse, error, size)
-    found = np.cumsum(inverse)
-    found.setflags(write=False)
-    return found
+    sums = np.cumsum(inverse)
+    sums.setflags(write=False)
+    return sums
 
 
 def _product(left: NDArray[np.float64], right: NDArray[np.float64], size: int) -> NDArray[np.float64]:
@@ -169,6 +169,8 @@ def encoded(coefficients: NDArray[np.int64], elements: NDArray[np.int64]) -> NDA
 class _Run(Run):
     """All elements so far, and all noisy encodings."""
 
+    arrays = ("elements", "noisy")
+
     def __init__(self, factorization: Toeplitz, dimension: int) -> None:
         super().__init__(dimension)
         self._of = factorization
@@ -189,11 +191,3 @@ class _Run(Run):
         self._noisy = np.concatenate([self._noisy, noisy])
         columns = [_product(decoder[: self.step], column, self.step) for column in self._noisy.T.astype(np.float64)]
         return np.stack(columns, axis=1)[before:] / (1 << LATTICE)
-
-    def state(self) -> dict[str, Any]:
-        return {"step": self.step, "elements": self._elements.tolist(), "noisy": self._noisy.tolist()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.step = state["step"]
-        self._elements = np.array(state["elements"], dtype=np.int64).reshape(self.step, self.dimension)
-        self._noisy = np.array(state["noisy"], dtype=np.int64).reshape(self.step, self.dimension)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.mechanisms.prefix.factorization import Factorization, Run, by_norm, read_horizon, several
+from discreet.mechanisms.prefix.binary_tree import BinaryTree
+from discreet.mechanisms.prefix.factorization import Factorization, Run
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from numpy.typing import NDArray
 
-    from discreet.mechanisms.adding.grids import Norm
     from discreet.mechanisms.prefix.factorization import Draw
 
 __all__ = ["WeightedTree"]
@@ -29,14 +27,14 @@ def block_variances(levels: int) -> NDArray[np.float64]:
     >>> block_variances(3).round(3).tolist()
     [1.0, 0.667, 0.571]
     """
-    found = np.ones(levels)
+    variances = np.ones(levels)
     for level in range(1, levels):
-        found[level] = 2 * found[level - 1] / (1 + 2 * found[level - 1])
-    return found
+        variances[level] = 2 * variances[level - 1] / (1 + 2 * variances[level - 1])
+    return variances
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedTree(Factorization):
+class WeightedTree(BinaryTree):
     """The noisy blocks of `BinaryTree`, of which each is estimated by its own noisy sum and by those of its halves.
 
     What is encoded and how much noise protects it is the same; only the decoder is better: from large blocks on,
@@ -52,24 +50,6 @@ class WeightedTree(Factorization):
         "Honaker 2015, Efficient use of differentially private binary trees (TPDP), estimation from below"
     )
 
-    horizon: int
-
-    def __post_init__(self) -> None:
-        """Refuse what is no horizon."""
-        read_horizon(self.horizon)
-
-    @property
-    def levels(self) -> int:
-        """In how many blocks an element may be: floor(log2 T) + 1."""
-        return self.horizon.bit_length()
-
-    def moved(
-        self, steps: Fraction, norm: Norm, *, events: int = 1, separation: int = 0, dimension: int = 1
-    ) -> Fraction:
-        """An event moves the sum of a block of each length."""
-        del separation, dimension
-        return several(steps * by_norm(self.levels, norm), events)
-
     def weights(self, step: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The noises below each block of the digits of t."""
         own = block_variances(self.levels)
@@ -82,11 +62,15 @@ class WeightedTree(Factorization):
                 rest *= 1 - own[below]
         return np.array(weights), np.array(counts)
 
+    def window(self, step: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Which noises cancel depends on the weights: an upper bound."""
+        return Factorization.window(self, step, width)
+
     def variances(self) -> NDArray[np.float64]:
         """The sum over blocks of the digits of t."""
         steps, own = np.arange(1, self.horizon + 1), block_variances(self.levels)
-        found: NDArray[np.float64] = sum(own[level] * (steps >> level & 1) for level in range(self.levels))
-        return found
+        sums: NDArray[np.float64] = sum(own[level] * (steps >> level & 1) for level in range(self.levels))
+        return sums
 
     def start(self, dimension: int = 1) -> Run:
         """Begin."""
@@ -95,6 +79,8 @@ class WeightedTree(Factorization):
 
 class _Run(Run):
     """The exact sum now and where the open block of each length began, and the estimates of the blocks in use."""
+
+    arrays = ("total", "begun", "kept")
 
     def __init__(self, dimension: int, levels: int) -> None:
         super().__init__(dimension)
@@ -128,15 +114,3 @@ class _Run(Run):
             below = best
             if self.step >> level & 1:
                 self._kept[level] = best
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "step": self.step,
-            "total": self._total.tolist(),
-            "begun": self._begun.tolist(),
-            "kept": self._kept.tolist(),
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.step, self._total = state["step"], np.array(state["total"], dtype=np.int64)
-        self._begun, self._kept = np.array(state["begun"], dtype=np.int64), np.array(state["kept"], dtype=np.float64)

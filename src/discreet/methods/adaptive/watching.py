@@ -193,9 +193,7 @@ class Watching:
             raise ParameterError(msg)
         plan, ledger = planned.plan, self._asker.ledger
         self._require_covered(plan)
-        if not ledger.may(self._entry.analyst, "release", plan.tables):
-            msg = f"analyst {shown(self._entry.analyst)} may not release anything about {', '.join(plan.tables)}."
-            raise ParameterError(msg)
+        ledger.require_may(self._entry.analyst, "release", plan.tables, "anything")
         prepared = self._engine.prepare(plan.aggregate)
         if not self._engine.alive():
             msg = "the source does not answer; nothing was asked. Open it again."

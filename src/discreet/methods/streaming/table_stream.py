@@ -79,14 +79,14 @@ class Clock:
     def __init__(self, period: DateTrunc, kind: Kind, start: dt.date) -> None:
         self.moment = period.operands[0]
         self.unit = period.unit
-        self._period = period
+        self.period = period
         self._kind = kind
         self._starts = [self._cut(start)]
 
     def _cut(self, moment: dt.date) -> dt.date:
         """The start of the period that a moment is in, of the column's kind."""
         given = moment if isinstance(moment, dt.datetime) else dt.datetime.combine(moment, dt.time())
-        cut = self._period.compute(given if self._kind is Kind.TIMESTAMP else given.date())
+        cut = self.period.compute(given if self._kind is Kind.TIMESTAMP else given.date())
         assert isinstance(cut, dt.date)  # noqa: S101 - of a date
         return cut
 
@@ -184,10 +184,7 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
     if not isinstance(name, str) or not name.strip():
         msg = f"name is {shown(name)}; it must be a text by which the stream is found again."
         raise ParameterError(msg)
-    analyst, purpose = who
-    if not ledger.may(analyst, "release", plan.tables):
-        msg = f"analyst {shown(analyst)} may not release anything about {', '.join(plan.tables)}."
-        raise ParameterError(msg)
+    question.allowed("release")
     relation = asker.policy.budget.neighbors
     if not isinstance(relation, NeighborRelation):
         msg = f"the policy protects {relation.value}; a stream of a table protects single persons."
@@ -205,20 +202,8 @@ def stream_of(  # noqa: PLR0913 - each is a public fact of the stream
         neighbors=relation,
         durable=True,
     )
-    form = [normal(plan.request.relation).canonical(), period.canonical(), [key.canonical() for _, key, _ in others]]
-    entry = Entry(
-        f"{name}: rows by {clock.unit} from {clock.begins(0)}",
-        plan.tables,
-        analyst,
-        purpose,
-        "stream",
-        asked=getattr(question, "asked", "") or f"rows by {clock.unit}",
-        policy=asker.policy.facts_hash,
-        version=asker.policy.version,
-        details={"counted": digest(form), "rows": most},
-        verified=plan.verified,
-    )
     asked = _Asked(plan, clock, others, most)
+    entry = asked.entry(name, who, question.asked)
     asked.lent(engine, ledger, who, 0)  # refuses before anything is paid
     if not engine.alive():
         msg = "the source does not answer; nothing was spent. Open it again."
@@ -233,6 +218,25 @@ class _Asked:
         self, plan: Plan, clock: Clock, others: list[tuple[str, Expression, tuple[Any, ...]]], rows: int
     ) -> None:
         self.plan, self.clock, self.others, self.rows = plan, clock, others, rows
+
+    def entry(self, name: str, who: tuple[str | None, str | None], asked: str) -> Entry:
+        """The entry under which the stream is found again: what is counted, from when, and of how many rows."""
+        plan, unit = self.plan, self.clock.unit
+        keys = [key.canonical() for _, key, _ in self.others]
+        return Entry(
+            f"{name}: rows by {unit} from {self.clock.begins(0)}",
+            plan.tables,
+            *who,
+            "stream",
+            asked=asked or f"rows by {unit}",
+            policy=plan.policy.facts_hash,
+            version=plan.policy.version,
+            details={
+                "counted": digest([normal(plan.request.relation).canonical(), self.clock.period.canonical(), keys]),
+                "rows": self.rows,
+            },
+            verified=plan.verified,
+        )
 
     def lent(self, engine: Engine, ledger: Ledger, who: tuple[str | None, str | None], place: int) -> Any:  # noqa: ANN401
         """Ask for the rows of one period."""

@@ -6,7 +6,7 @@ import datetime as dt
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from discreet.plans.refusals import refuse
 from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,7 +41,8 @@ __all__ = ["Axis", "axis_of", "form"]
 
 _SIMPLE = (And, Case, Column, Equal, In, IsNull, Less, LessOrEqual, Literal, Not, NotEqual, Or)
 _UNLISTED = "\x01 a value that no policy lists"
-_MOST_CONDITIONS = 200
+_MOST_CONDITIONS = 1000
+_NOWHERE = Literal(None, Kind.INTEGER)
 
 
 def form(expression: Expression) -> str:
@@ -180,18 +181,78 @@ def _by_condition(column: str, schema: Schema, conditions: Sequence[Expression],
     standing = _standing(distinct, schema[column].kind)
     told = [tuple(condition.evaluate({column: value}) is True for condition in distinct) for value in standing]
     cells = [truths for truths in dict.fromkeys(told) if any(truths)]
-    operands: list[Expression] = []
-    for place, truths in enumerate(cells):
-        parts = [_surely(condition, wanted=truth) for condition, truth in zip(distinct, truths, strict=True)]
-        operands += [And(tuple(parts)) if len(parts) > 1 else parts[0], Literal(place, Kind.INTEGER)]
     if not cells:
         refuse(column, why="No value fulfills any of the conditions on it.", instead="conditions that can hold.")
-    key = Case((*operands, Literal(None, Kind.INTEGER)))
+    named: dict[tuple[bool, ...], Expression] = {
+        truths: Literal(place, Kind.INTEGER) for place, truths in enumerate(cells)
+    }
+    by_order = schema[column].kind not in {Kind.TEXT, Kind.BOOLEAN}
+    key = (_stairs if by_order else _listed)(column, distinct, dict(zip(standing, told, strict=True)), named)
     truth = {
         form(condition): np.array([truths[place] for truths in cells], dtype=bool)
         for place, condition in enumerate(distinct)
     }
     return Axis(column, key, tuple(range(len(cells))), np.arange(len(cells)), truth, {}, rest)
+
+
+def _listed(
+    column: str,
+    conditions: list[Expression],
+    told: Mapping[Any, tuple[bool, ...]],
+    named: Mapping[tuple[bool, ...], Expression],
+) -> Case:
+    """Name a value's cell by all that the conditions say of it."""
+    del column, told
+    operands: list[Expression] = []
+    for truths, place in named.items():
+        parts = [_surely(condition, wanted=truth) for condition, truth in zip(conditions, truths, strict=True)]
+        operands += [And(tuple(parts)) if len(parts) > 1 else parts[0], place]
+    return Case((*operands, _NOWHERE))
+
+
+def _stairs(
+    column: str,
+    conditions: list[Expression],
+    told: Mapping[Any, tuple[bool, ...]],
+    named: Mapping[tuple[bool, ...], Expression],
+) -> Case:
+    """Name a value's cell by where it lies among all constants: below the first, at it, between it and the next, ….
+
+    That is as long as there are constants; what each condition says, written out for each cell, is that times as long.
+    """
+    own = Column(column)
+    values = [value for value in told if value is not None]
+    of_dates = any(isinstance(value, dt.date) for value in values)
+    compared = [one for one in _constants(conditions) if isinstance(one.value, dt.date) is of_dates]
+    ordered = sorted((one for one in compared if not isinstance(one.value, str | bool)), key=_moment)
+    rungs: list[Expression] = [kind((own, constant)) for constant in ordered for kind in (Less, LessOrEqual)]
+    steps: list[tuple[Expression | None, Expression]] = []
+    for rung in [*rungs, None]:
+        here = [value for value in values if rung is None or rung.evaluate({column: value}) is True]
+        values = [value for value in values if value not in here]
+        if not here:
+            continue  # no value lies there
+        place = named.get(told[here[0]], _NOWHERE)
+        if steps and steps[-1][1] is place:
+            steps.pop()
+        steps.append((rung, place))
+    operands: list[Expression] = [IsNull((own,)), named.get(told[None], _NOWHERE)]
+    for rung, place in steps[:-1]:
+        operands += [rung, place] if rung is not None else []
+    return Case((*operands, steps[-1][1]))
+
+
+def _moment(constant: Literal) -> Any:  # noqa: ANN401 - a number, or a moment
+    """What constants are ordered by: a day is its midnight."""
+    value: Any = constant.value
+    return dt.datetime.combine(value, dt.time()) if type(value) is dt.date else value
+
+
+def _constants(conditions: Sequence[Expression]) -> set[Literal]:
+    """Everything that conditions compare with."""
+    parts = [part for condition in conditions for part in condition.walk()]
+    listed = {Literal(choice, Kind.of(choice)) for part in parts if isinstance(part, In) for choice in part.choices}
+    return listed | {part for part in parts if isinstance(part, Literal) and part.value is not None}
 
 
 def _surely(condition: Expression, *, wanted: bool) -> Expression:
@@ -202,12 +263,7 @@ def _surely(condition: Expression, *, wanted: bool) -> Expression:
 
 def _standing(conditions: Sequence[Expression], kind: Kind) -> list[Value]:
     """Values that stand for all: NULL, every constant that is compared with, and one between each two and beyond."""
-    constants = {
-        part.value
-        for condition in conditions
-        for part in condition.walk()
-        if isinstance(part, Literal) and part.value is not None
-    }
+    constants = {constant.value for constant in _constants(conditions) if constant.value is not None}
     if kind is Kind.TEXT:
         return [None, *sorted(str(value) for value in constants), _UNLISTED]
     if kind is Kind.BOOLEAN:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.methods.workloads.algebra.compounds import Kron, Union
+from discreet.methods.workloads.algebra.compounds import Kron, Union, Weighted
 from discreet.methods.workloads.algebra.lines import Identity, Predicates, Total
 from discreet.methods.workloads.axes import Axis, axis_of, form
 from discreet.methods.workloads.strategies.product import along
@@ -141,6 +142,8 @@ class Compiled:
 
     statements: tuple[Statement, ...]
     axes: tuple[Axis, ...]
+    even: bool = False
+    """Whether each question matters as much as every other, however many answers it has."""
 
     @property
     def first(self) -> Asked:
@@ -158,6 +161,8 @@ class Compiled:
     def workload(self) -> Workload:
         """All questions, in order."""
         parts = [self._product(one) for statement in self.statements for one in statement.sets]
+        if self.even:
+            parts = [Weighted(part, Fraction(1, part.queries)) for part in parts]
         return parts[0] if len(parts) == 1 else Union(parts)
 
     @property
@@ -296,7 +301,8 @@ def compiled(statements: Sequence[Statement]) -> Compiled:
         why = "The questions are about different tables, or about different rows of one."
         refuse("FROM", why=why, instead="one workload for each table, and conditions in WHERE.")
     axes = []
-    for column in dict.fromkeys(column for one in questions for column in one.columns):
+    # By name, not as the questions name them: those that differ in that alone are one question, and share a release.
+    for column in sorted({column for one in questions for column in one.columns}):
         keys = [key for one in questions for key in _keys_of(one, column)]
         conditions = [condition for one in questions for condition in one.conditions.get(column, ())]
         rest = any(column not in one.columns for one in questions)

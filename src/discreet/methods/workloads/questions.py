@@ -24,7 +24,7 @@ from discreet.methods.workloads.planning import WorkloadPlan, plan
 from discreet.methods.workloads.strategies.identity import Cells
 from discreet.methods.workloads.strategies.margins import WeightedMargins
 from discreet.methods.workloads.strategies.residual import Residual
-from discreet.methods.workloads.tables import WorkloadAnswer, WorkloadTable, labels_of
+from discreet.methods.workloads.tables import WorkloadAnswer, WorkloadTable, labels_of, order_of
 from discreet.noise import SYSTEM
 from discreet.plans import plan_sql
 from discreet.plans.nodes.node import digest
@@ -32,6 +32,7 @@ from discreet.plans.sql.grouping_sets import grouping_sets
 from discreet.privacy import ZCDP, Approximate, Pure
 from discreet.privacy.convert import convert
 from discreet.releases.noise.protection import Price
+from discreet.releases.showing.notes import ungrouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,9 +42,11 @@ if TYPE_CHECKING:
     from discreet.ledgers import Ledger, Reservation
     from discreet.methods.workloads.algebra.workload import Floats
     from discreet.methods.workloads.axes import Axis
+    from discreet.methods.workloads.tables import CountPlace
     from discreet.methods.workloads.tallies import Margins
     from discreet.privacy.costs import Amount
     from discreet.tables import Policy
+    from discreet.tables.kinds import Value
 
 __all__ = ["WorkloadPreview", "WorkloadQuestion", "workload"]
 
@@ -174,9 +177,10 @@ class WorkloadQuestion:
         """Choose what to measure and with which noise, for a price; from public facts alone."""
         self.require_right("explain")
         price = Price.read(self.policy, epsilon=epsilon, rho=rho, delta=delta)
-        return self._planned(price)
+        return self.planned(price)
 
-    def _planned(self, price: Price) -> WorkloadPlan:
+    def planned(self, price: Price) -> WorkloadPlan:
+        """Choose what to measure for a price that was read."""
         key = str((price.epsilon, price.rho, price.delta))
         if key not in self._plans:
             neighbors = self.policy.budget.neighbors
@@ -203,7 +207,7 @@ class WorkloadQuestion:
     def _plans(self) -> dict[str, WorkloadPlan]:
         return {}
 
-    def _cost(self, found: WorkloadPlan) -> Amount:
+    def cost_of(self, found: WorkloadPlan) -> Amount:
         """What the noise costs: by the ledger's certificates from its curve, else its claim in its currency."""
         kinds: dict[str, type[Pure | Approximate | ZCDP]] = {"pure": Pure, "approximate": Approximate, "zcdp": ZCDP}
         kind = kinds.get(self.policy.filter)
@@ -220,7 +224,7 @@ class WorkloadQuestion:
     ) -> WorkloadPreview:
         """Say what a release at this price would promise, cost and err by; nothing is read or spent."""
         found = self.plan(epsilon, rho=rho, delta=delta)
-        cost = self._cost(found)
+        cost = self.cost_of(found)
         errors = self.compiled.arranged(found.error(confidence))
         largest = tuple(
             (statement.text, max(float(table.max()) for table in tables))
@@ -290,16 +294,23 @@ class WorkloadQuestion:
         Asked again for no more than was paid, the same answers are shown again, for nothing. With a `key`, what is sent
         twice is charged once.
         """
+        return self.release_planned(
+            self.planned(Price.read(self.policy, epsilon=epsilon, rho=rho, delta=delta)), key=key
+        )
+
+    def release_planned(self, found: WorkloadPlan, *, key: str = "") -> WorkloadAnswer:
+        """Answer all questions as they were planned."""
         self.require_right("release")
-        found = self._planned(Price.read(self.policy, epsilon=epsilon, rho=rho, delta=delta))
         parts = self._parts(found)
         prepared = {part: self.engine.prepare(one.aggregate) for part, one in self.compiled.needed(parts).items()}
         if not self.engine.alive():
             msg = "the source does not answer; nothing was spent. Open it again."
             raise EngineError(msg)
         entry = self._entry(found, key)
+        ran: list[int] = []
 
         def run(paid: Reservation) -> Release[Floats]:
+            ran.append(paid.number)
             require_paid(self.ledger, paid, entry.tables, entry.verified)
             snapshot = Snapshot(self.engine)
             counts: dict[tuple[int, ...], Callable[[], Aggregates]] = {
@@ -307,8 +318,8 @@ class WorkloadQuestion:
             }
             return self._released(found, self.compiled.margins(parts, counts))
 
-        released = charge(self.ledger, self._cost(found), entry, run)
-        return self._answer(released)
+        released = charge(self.ledger, self.cost_of(found), entry, run)
+        return self._answer(released, repeated=not ran)
 
     def _parts(self, found: WorkloadPlan) -> list[tuple[int, ...]]:
         """The marginals that the strategy measures; all axes together where it measures cells."""
@@ -334,13 +345,22 @@ class WorkloadQuestion:
         )
         return Release(flat, found.promise, MappingProxyType({"deviations": spread}))
 
-    def _answer(self, released: Release[Floats]) -> WorkloadAnswer:
+    def _answer(self, released: Release[Floats], *, repeated: bool) -> WorkloadAnswer:
         """Name the groups of all answers."""
         found, place = [], 0
         for statement in self.compiled.statements:
-            rows = [row for one in statement.sets for row in labels_of(one, statement.outputs)]
-            found.append(WorkloadTable(statement.text, statement.outputs, tuple(rows), released, place))
-            place += len(rows)
+            rows: list[tuple[Value | CountPlace, ...]] = []
+            places: list[int] = []
+            for one in statement.sets:
+                labels, order = list(labels_of(one, statement.outputs)), order_of(one).tolist()
+                rows += [labels[at] for at in order]
+                places += [place + at for at in order]
+                place += len(labels)
+            kinds = {name: facts.kind for one in statement.sets for name, facts in one.plan.columns.items()}
+            names = {name: kinds[name] for name in statement.outputs}
+            about = tuple(ungrouped(statement.sets[0].plan))
+            where = np.array(places, dtype=np.intp)
+            found.append(WorkloadTable(statement.text, names, tuple(rows), released, where, about, repeated))
         return WorkloadAnswer(tuple(found), released)
 
 

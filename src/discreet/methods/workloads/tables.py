@@ -3,73 +3,144 @@
 from __future__ import annotations
 
 import itertools
+import json
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from discreet.plans.expressions import Column
+from discreet.releases.measures.measure import Cell
+from discreet.releases.showing.shown import ShownAnswer
+from discreet.tables.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from discreet.mechanisms.promise import Claim
     from discreet.mechanisms.release import Release
     from discreet.methods.workloads.algebra.workload import Floats
     from discreet.methods.workloads.compiled import Asked
+    from discreet.privacy import Curve
+    from discreet.privacy.costs import Amount
     from discreet.tables.kinds import Value
 
-__all__ = ["CountPlace", "WorkloadAnswer", "WorkloadTable", "labels_of"]
-
-_FEW = 12
+__all__ = ["CountPlace", "WorkloadAnswer", "WorkloadTable", "labels_of", "order_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkloadTable:
+class WorkloadTable(ShownAnswer):
     """The answer to one statement: a row for each group, those of totals last, with None for what they sum over.
 
-    >>> WorkloadTable.to_dicts.__doc__
-    'Give one dictionary for each row.'
+    >>> WorkloadTable.to_dicts.__doc__.split(";")[0]
+    'Give the rows as dictionaries'
     """
 
     text: str
-    columns: tuple[str, ...]
+    names: Mapping[str, Kind]
     labels: tuple[tuple[Value | CountPlace, ...], ...]
     released: Release[Floats]
-    start: int
+    places: NDArray[np.intp]
+    about: tuple[str, ...] = ()
+    repeated: bool = False
+    charges: Mapping[str, Amount] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(self.names)
+
+    @property
+    def promise(self) -> str:  # type: ignore[override]  # what is told of the release
+        """What the release promises, for all statements together."""
+        return self.released.mechanism.promise
+
+    @property
+    def cost(self) -> Any:  # type: ignore[override]  # noqa: ANN401 - as above
+        """What was charged for all statements together; nothing if they were answered before."""
+        charged = self.released.charged
+        return charged * 0 if self.repeated and charged is not None else charged
+
+    @property
+    def head(self) -> str:  # type: ignore[override]  # as above
+        """Not told here: the ledger's last entry is that of all statements."""
+        return ""
+
+    @property
+    def combined(self) -> int:
+        """One release."""
+        return 1
+
+    @property
+    def privacy(self) -> Curve:
+        """What the release promises, as a curve."""
+        return self.released.mechanism.privacy
 
     @property
     def values(self) -> Floats:
         """The counts, row by row."""
-        return self.released.value[self.start : self.start + len(self.labels)]
+        return self.released.value[self.places]
 
     def error(self, confidence: float = 0.95) -> Floats:
         """Return the ± of each count."""
         errors = self.released.error(confidence)
-        return np.asarray(errors, dtype=np.float64)[self.start : self.start + len(self.labels)]
+        return np.asarray(errors, dtype=np.float64)[self.places]
 
-    def to_dicts(self) -> list[dict[str, Value | None]]:
-        """Give one dictionary for each row."""
+    def cells(self, confidence: float = 0.95) -> list[dict[str, Cell]]:
+        """Give the rows as cells: keys, and counts with their ±."""
+        rows = zip(self.labels, self.values.tolist(), self.error(confidence).tolist(), strict=True)
         return [
             {
-                name: _number(count) if isinstance(label, CountPlace) else label
-                for name, label in zip(self.columns, labels, strict=True)
+                name: Cell(_number(count), error, "")
+                if isinstance(label, CountPlace)
+                else Cell(label, None, "keys are exact.", exact=True)  # type: ignore[arg-type]  # a key of any kind
+                for name, label in zip(self.names, labels, strict=True)
             }
-            for labels, count in zip(self.labels, self.values.tolist(), strict=True)
+            for labels, count, error in rows
         ]
+
+    def shown_columns(self) -> dict[str, Any]:
+        """The values of each column."""
+        counts = [_number(count) for count in self.values.tolist()]
+        return {
+            name: [
+                count if isinstance(row[at], CountPlace) else row[at]
+                for row, count in zip(self.labels, counts, strict=True)
+            ]
+            for at, name in enumerate(self.names)
+        }
+
+    def notes(self, confidence: float = 0.95) -> list[str]:
+        """Say what stands below the answer, from public facts alone."""
+        del confidence
+        return list(self.about)
+
+    def to_json(self) -> str:
+        """Write the counts and their deviations."""
+        deviations = np.asarray(self.released.details["deviations"])[self.places]
+        return json.dumps({"asked": self.text, "counts": self.values.tolist(), "deviations": deviations.tolist()})
+
+    @property
+    def _kinds(self) -> dict[str, tuple[Kind, bool]]:
+        counts = {
+            name
+            for row in self.labels[:1]
+            for name, label in zip(self.names, row, strict=True)
+            if isinstance(label, CountPlace)
+        }
+        whole = all(count.is_integer() for count in self.values.tolist())
+        number = Kind.INTEGER if whole else Kind.FLOAT
+        return {name: (number if name in counts else kind, False) for name, kind in self.names.items()}
+
+    def _first(self, most: int) -> WorkloadTable:
+        return replace(self, labels=self.labels[:most], places=self.places[:most])
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    def __repr__(self) -> str:
-        rows = [" | ".join(self.columns) + " | ±"]
-        for row, error in zip(self.to_dicts()[:_FEW], self.error().tolist(), strict=False):
-            cells = ["" if value is None else str(value) for value in row.values()]
-            rows.append(" | ".join(cells) + f" | {error:.3g}")
-        if len(self) > _FEW:
-            rows.append(f"… {len(self) - _FEW} more rows")
-        return "\n".join(rows)
 
 
 class CountPlace:
@@ -121,7 +192,19 @@ class WorkloadAnswer(Sequence[WorkloadTable]):
         return len(self.tables)
 
     def __repr__(self) -> str:
-        return "\n\n".join(map(repr, self.tables)) + f"\npromise: {self.promise}; charged: {self.charged!r}"
+        return "\n\n".join(map(str, self.tables))
+
+
+def order_of(one: Asked) -> NDArray[np.intp]:
+    """Where the groups of one question stand among its answers, in the order of its own keys.
+
+    >>> order_of.__annotations__["one"]
+    'Asked'
+    """
+    order = [column for column in one.axes if column in one.keys]
+    places = np.arange(math.prod(len(one.known(column)) for column in order))
+    table = places.reshape([len(one.known(column)) for column in order])
+    return np.transpose(table, [order.index(column) for column in one.keys]).ravel()
 
 
 def labels_of(one: Asked, outputs: Sequence[str]) -> Iterator[tuple[Value | CountPlace, ...]]:

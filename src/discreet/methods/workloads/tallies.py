@@ -16,7 +16,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Cube", "Margins", "Records", "Tally", "tally"]
+__all__ = ["Cube", "Margins", "Records", "Tally", "tally", "whole"]
+
+_SAFE = 1 << 36
+"""Of so many rows no strategy measures more than 64 bits: its weights are at most 2**24."""
+
+
+def whole(counts: Any) -> NDArray[Any]:  # noqa: ANN401 - whatever numpy reads as an array
+    """Read whole numbers: 64-bit ones if no sum that a strategy makes of them overflows, else Python's.
+
+    >>> whole([1, 2]).dtype.kind, whole([2**61, 2**61]).sum() == 2**62
+    ('i', True)
+    """
+    cells = exact_integers(counts)
+    return cells if float(np.abs(cells.astype(np.float64)).sum()) < _SAFE else cells.astype(object)
 
 
 class Tally(Protocol):
@@ -26,24 +39,24 @@ class Tally(Protocol):
     [4, 6]
     """
 
-    def marginal(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+    def marginal(self, places: tuple[int, ...]) -> NDArray[Any]:
         """Count all combinations of the columns at these places."""
 
 
 class Cube:
-    """Counts of all cells.
+    """Counts of all cells, of any size.
 
     >>> Cube(np.array([[1, 2], [3, 4]])).marginal(()).tolist()
     10
     """
 
-    def __init__(self, cells: NDArray[np.int64]) -> None:
+    def __init__(self, cells: NDArray[Any]) -> None:
         self._cells = cells
 
-    def marginal(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+    def marginal(self, places: tuple[int, ...]) -> NDArray[Any]:
         """Sum over all other axes."""
         others = tuple(axis for axis in range(self._cells.ndim) if axis not in places)
-        return np.asarray(self._cells.sum(axis=others), dtype=np.int64)
+        return np.asarray(self._cells.sum(axis=others))
 
 
 class Records:
@@ -124,7 +137,7 @@ def tally(counts: Any, shape: tuple[int, ...]) -> Tally:  # noqa: ANN401 - cells
     """
     if hasattr(counts, "marginal"):
         return counts  # type: ignore[no-any-return]  # it offers what a tally offers
-    cells = exact_integers(counts)
+    cells = whole(counts)
     if cells.size != math.prod(shape):
         msg = f"counts holds {cells.size} numbers; the domain has {math.prod(shape)} cells, of shape {shape}."
         raise ParameterError(msg)

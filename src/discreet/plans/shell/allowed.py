@@ -26,6 +26,7 @@ _FUNCTIONS = (
     exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp,
     exp.Variance, exp.VariancePop, exp.Corr, exp.CovarPop, exp.CovarSamp, exp.PercentileCont, exp.PercentileDisc,
     exp.Quantile, exp.ArgMax, exp.ArgMin, exp.LogicalAnd, exp.LogicalOr, exp.GroupConcat, exp.ArrayAgg, exp.AnyValue,
+    exp.Grouping, exp.GroupingId,
     # windows
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue,
     exp.LastValue, exp.NthValue, exp.First, exp.Last,

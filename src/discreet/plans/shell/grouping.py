@@ -23,6 +23,7 @@ __all__ = ["Grouping"]
 _BELOW = ("expressions", "from_", "joins", "where", "group", "with_")
 _ABOVE = ("having", "qualify", "windows", "distinct", "order", "limit", "offset")
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal)
+_SETS = (exp.Cube, exp.Rollup, exp.GroupingSets)
 
 
 class Grouping:
@@ -34,6 +35,12 @@ class Grouping:
     >>> grouping = Grouping(select, {"v": Private({"ward": False})})
     >>> grouping.keys, grouping.values, next(grouping.cores()).sql()
     (('ward',), ('n',), 'SELECT ward AS ward, COUNT(*) AS n FROM v GROUP BY ward')
+
+    With CUBE, ROLLUP or GROUPING SETS the core has the finest groups, and totals are sums of what was released:
+
+    >>> totals = Grouping(read_statement("SELECT ward, COUNT(*) AS n FROM v GROUP BY CUBE (ward)"), {})
+    >>> totals.shell("core1").sql()
+    'SELECT core1.ward AS ward, SUM(core1.n) AS n FROM core1 GROUP BY CUBE (core1.ward) ORDER BY core1.ward NULLS LAST'
     """
 
     def __init__(self, select: exp.Select, read: Mapping[str, Relation]) -> None:
@@ -95,6 +102,12 @@ class Grouping:
         both = (*self._keys.values(), *self._values.values())
         return tuple((name, part(node)) for name, node in both)
 
+    @property
+    def has_totals(self) -> bool:
+        """Whether it asks for totals of groups as well: CUBE, ROLLUP, GROUPING SETS."""
+        group = self.select.args.get("group")
+        return group is not None and any(isinstance(item, _SETS) for item in group.expressions)
+
     @cached_property
     def _taken_apart(self) -> None:
         """Name keys and aggregates, those that an output shows after it."""
@@ -106,8 +119,12 @@ class Grouping:
                 self._keys[form] = self._free_name(given), key
         for piece in self._above():
             for aggregate in aggregates_of(piece):
+                if isinstance(aggregate, exp.Grouping | exp.GroupingId):
+                    continue  # it says which keys a total is over
                 form = self.form(aggregate)
                 if form not in self._values:
+                    if self.has_totals:
+                        _require_sum(aggregate)
                     given = shown.get(form) or output_name(aggregate, 0)
                     self._values[form] = self._free_name(given), aggregate
 
@@ -146,6 +163,8 @@ class Grouping:
     @cached_property
     def _arithmetic(self) -> dict[str, exp.Expression]:
         """Outputs that are arithmetic on the aggregates of one row, under names of their own."""
+        if self.has_totals:
+            return {}
         return {f" {place}": node for place, (node, _) in enumerate(self._items) if self._is_arithmetic(node)}
 
     def _is_arithmetic(self, node: exp.Expression) -> bool:
@@ -167,7 +186,9 @@ class Grouping:
             shell.set(word, None)
         shell.set("from_", exp.From(this=exp.to_table(name)))
         having = shell.args.get("having")
-        if having is not None:
+        if self.has_totals:
+            shell.set("group", self._sets(name))
+        elif having is not None:
             shell.set("having", None)
             shell.set("where", exp.Where(this=having.this))
         items = []
@@ -178,11 +199,15 @@ class Grouping:
             named = exp.Alias(this=made, alias=given) if given is not None else _named(made, output_name(item, place))
             items.append(named)
         shell.set("expressions", items)
-        for word in ("where", "qualify", "order"):
+        for word in ("where", "having", "qualify", "order"):
             if shell.args.get(word) is not None:
                 shell.set(word, self._over(shell.args[word], name))
         for place, window in enumerate(shell.args.get("windows") or []):
             shell.args["windows"][place] = self._over(window, name)
+        plain = not any(self.select.args.get(word) for word in ("order", "distinct", "limit", "offset"))
+        if self.has_totals and plain and self.select.parent is None:
+            keys = [_column(key, name) for key in self.keys]
+            shell.set("order", exp.Order(expressions=[exp.Ordered(this=key, nulls_first=False) for key in keys]))
         return shell
 
     def _over(self, node: exp.Expression, core: str) -> exp.Expression:
@@ -201,8 +226,8 @@ class Grouping:
             if id(part) in below and not (isinstance(part, exp.Column) and self._is_outer(part, theirs)):
                 return part
             if type(part) in kinds and id(part) not in windowed and self.form(part) in known:
-                name = known[self.form(part)]
-                return exp.column(exp.to_identifier(name, quoted=_needs_quotes(name)), core)
+                column = _column(known[self.form(part)], core)
+                return exp.Sum(this=column) if self.has_totals and self.form(part) in self._values else column
             if isinstance(part, exp.Column) and not (part.args.get("table") is None and matching(part.this, aliases)):
                 instead = f"GROUP BY {part.name}, or AVG({part.name})."
                 refuse_part(part, "Outside an aggregate a column would show single rows.", instead)
@@ -210,6 +235,13 @@ class Grouping:
 
         made: exp.Expression = node.transform(changed, copy=False)
         return made
+
+    def _sets(self, core: str) -> exp.Group:
+        """GROUP BY as it was written, by columns of the core."""
+        group: exp.Group = self.select.args["group"].copy()
+        for leaf, key in zip(list(_leaves(group)), self._key_nodes, strict=True):
+            leaf.replace(_column(self._keys[self.form(key)][0], core))
+        return group
 
     def _is_outer(self, column: exp.Column, theirs: set[str]) -> bool:
         """Whether a column in a subquery is one of this SELECT: it says so, and the subquery has none of that name."""
@@ -227,7 +259,7 @@ class Grouping:
             yield from (node for node, _ in self._items if not any(aggregates_of(node)))
             return
         aliases = {alias: node for node, alias in self._items if alias is not None}
-        for item in group.expressions:
+        for item in _leaves(group):
             if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
                 place = int(item.name)
                 yield self._items[place - 1][0] if 1 <= place <= len(self._items) else item
@@ -272,6 +304,29 @@ class Grouping:
                 identifier.set("this", identifier.name.casefold())
             identifier.set("quoted", None)
         return str(copy.sql(dialect="duckdb"))
+
+
+def _leaves(item: exp.Expression) -> Iterator[exp.Expression]:
+    """The keys of GROUP BY, those within CUBE, ROLLUP and GROUPING SETS as well."""
+    if isinstance(item, exp.Paren):
+        yield from _leaves(item.this)
+    elif isinstance(item, exp.Group | exp.Tuple | exp.Cube | exp.Rollup | exp.GroupingSets):
+        for inner in item.expressions:
+            yield from _leaves(inner)
+    else:
+        yield item
+
+
+def _require_sum(aggregate: exp.Expression) -> None:
+    """Refuse an aggregate whose totals are no sums of its parts."""
+    inner = aggregate.this if isinstance(aggregate, exp.Filter) else aggregate
+    if not isinstance(inner, exp.Count | exp.CountIf | exp.Sum) or isinstance(inner.this, exp.Distinct):
+        instead = "COUNT and SUM, from which a mean follows: SUM(x) / COUNT(x)."
+        refuse_part(aggregate, "Beside CUBE, ROLLUP and GROUPING SETS totals are the sums of their parts.", instead)
+
+
+def _column(name: str, core: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=_needs_quotes(name)), core)
 
 
 def _needs_quotes(name: str) -> bool:

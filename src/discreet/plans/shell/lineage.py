@@ -96,8 +96,14 @@ def lineage_of(node: exp.Expression, sources: Sources, *, public: bool) -> Linea
     reason = next((part.reason for part in parts if part.reason), "")
     if reason:
         return Lineage(reason=reason)
-    groups = any(is_aggregate(part) or isinstance(part, exp.Window | exp.Query) for part in node.walk())
+    groups = any(_is_noisy(part) for part in node.walk())
     return EXACT if not groups and all(part.exact for part in parts) else NOISY
+
+
+def _is_noisy(part: exp.Expr) -> bool:
+    """Whether it computes with several rows; which keys a total is over is no number."""
+    counts = is_aggregate(part) and not isinstance(part, exp.Grouping | exp.GroupingId)
+    return counts or isinstance(part, exp.Window | exp.Query)
 
 
 def _parts(node: exp.Expression, sources: Sources) -> Iterator[Lineage]:

@@ -348,7 +348,9 @@ class _Splitter:
         grouping = Grouping(node, read)
         if not grouping.is_core:
             return node, Private(grouping.columns)
-        chosen = chosen_afterwards(node, read, grouping.is_key, lambda query: self._is_released(query, names))
+        chosen = node
+        if not grouping.has_totals:  # a condition that holds after the groups would leave totals out
+            chosen = chosen_afterwards(node, read, grouping.is_key, lambda query: self._is_released(query, names))
         if chosen is not node:
             left = {source_name(place) for place in _places(chosen)}
             chosen.meta.update(node.root().meta)

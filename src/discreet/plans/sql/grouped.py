@@ -334,7 +334,7 @@ def group_keys(select: exp.Select, rows: Scalars) -> list[Expression]:
         return keys_of([node for node, _ in map(alias_of, select.expressions) if not contains_aggregate(node)], rows)
     several = any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions)
     if several or any(group.args.get(word) for word in ("rollup", "cube", "grouping_sets", "totals")):
-        instead = "one question for each, or totals added up from the released groups."
+        instead = "it outside of subqueries that hold rows of units; totals are added up from released groups."
         refuse_part(group, "It asks several questions in one.", instead)
     only(group, "expressions")
     return keys_of([_meant(item, select, rows) for item in group.expressions], rows)

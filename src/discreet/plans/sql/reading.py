@@ -16,7 +16,7 @@ from discreet.exact import shown
 from discreet.plans.expressions import Column
 from discreet.plans.limits import DEEPEST, MOST_PARTS
 from discreet.plans.refusals import refuse
-from discreet.plans.sql.spelling import SPELLED, respelled
+from discreet.plans.sql.spelling import SEVERAL_SPELLINGS, SPELLED, respelled
 from discreet.tables.kinds import is_writable
 from discreet.tables.nearest import hint
 
@@ -113,9 +113,9 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
         raise _not_understood(text, dialect, error) from None
     if len(statements) != 1:
         refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
-    _require_small(statements[0])
+    has_several_spellings = _require_small(statements[0])
     statements[0].meta[SPELLED] = dialect
-    return respelled(statements[0])  # type: ignore[arg-type]  # an expression
+    return respelled(statements[0]) if has_several_spellings else statements[0]  # type: ignore[arg-type,return-value]
 
 
 def _plain(tokens: list[Token], dialect: str) -> None:
@@ -162,14 +162,16 @@ def _refuse_nesting() -> NoReturn:
     refuse("the question", why=why, instead="a flatter question; WITH gives a subquery a name.")
 
 
-def _require_small(statement: exp.Expr) -> None:
+def _require_small(statement: exp.Expr) -> bool:
     """Refuse what has too many parts, or is nested so deeply that no function could walk through it by calling itself.
 
-    AND and OR of many parts are chains that lean to the left, which are read as one.
+    AND and OR of many parts are chains that lean to the left, which are read as one. Tell whether a part may have
+    another spelling.
     """
-    parts, level = 0, [statement]
+    parts, level, several = 0, [statement], False
     for _ in range(_DEEPEST_TREE):
         parts += len(level)
+        several = several or any(type(node) in SEVERAL_SPELLINGS or node.args.get("db") for node in level)
         if parts > MOST_PARTS or not level:
             break
         level = [child for node in level for child in _below(node)]
@@ -179,6 +181,7 @@ def _require_small(statement: exp.Expr) -> None:
         why = f"More than {DEEPEST} operations or subqueries stand within each other; each term of a sum is one."
         instead = "a flatter question: (a + b) + (c + d) for a + b + c + d."
         refuse("the question", why=why, instead=instead)
+    return several
 
 
 def _below(node: exp.Expr) -> list[exp.Expr]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable
 
-__all__ = ["DEFAULT_SCHEMAS", "SPELLED", "dated", "respelled"]
+__all__ = ["DEFAULT_SCHEMAS", "SEVERAL_SPELLINGS", "SPELLED", "dated", "respelled"]
 
 SPELLED = "dialect"
 """Where a statement says how it is spelled."""
@@ -159,3 +159,6 @@ _BY_KIND: dict[type[exp.Expr], Callable[[exp.Expression], exp.Expression | None]
     exp.ApproxQuantile: _quantile,
     **dict.fromkeys(_REGRESSIONS, _regression),
 }
+
+SEVERAL_SPELLINGS = frozenset({exp.Anonymous, exp.Subquery, *_BY_KIND})
+"""The parts that `respelled` looks for, beside names with a schema: without any of them it changes nothing."""

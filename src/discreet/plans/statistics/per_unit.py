@@ -92,7 +92,25 @@ class _OfOperand(UnitStatistic):
 
 
 @dataclass(frozen=True, slots=True)
-class UnitCountValues(_OfOperand):
+class _Counted(_OfOperand):
+    """A number of values."""
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:
+        """No more than rows; from 0 if NULL can occur, else from 1."""
+        return Facts(Kind.INTEGER, Bounds(0 if self.value.facts(schema).nullable else 1, rows), nullable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _OneOfThem(_OfOperand):
+    """One of the values."""
+
+    def facts(self, schema: Schema, rows: int | None) -> Facts:  # noqa: ARG002 - one of the values
+        """What is known about the values."""
+        return self.value.facts(schema)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCountValues(_Counted):
     """The number of values that are not NULL.
 
     >>> from discreet.plans.expressions import Column
@@ -103,13 +121,9 @@ class UnitCountValues(_OfOperand):
 
     symbol: ClassVar[str] = "count_values"
 
-    def facts(self, schema: Schema, rows: int | None) -> Facts:
-        """From 0 if NULL can occur, else from 1."""
-        return Facts(Kind.INTEGER, Bounds(0 if self.value.facts(schema).nullable else 1, rows), nullable=False)
-
 
 @dataclass(frozen=True, slots=True)
-class UnitCountDistinct(_OfOperand):
+class UnitCountDistinct(_Counted):
     """The number of different values that are not NULL.
 
     >>> from discreet.plans.expressions import Column
@@ -120,13 +134,9 @@ class UnitCountDistinct(_OfOperand):
 
     symbol: ClassVar[str] = "count_distinct"
 
-    def facts(self, schema: Schema, rows: int | None) -> Facts:
-        """No more than rows; from 0 if NULL can occur, else from 1."""
-        return Facts(Kind.INTEGER, Bounds(0 if self.value.facts(schema).nullable else 1, rows), nullable=False)
-
 
 @dataclass(frozen=True, slots=True)
-class UnitMin(_OfOperand):
+class UnitMin(_OneOfThem):
     """The smallest value that is not NULL, by the order of comparisons; NULL if there is none.
 
     >>> from discreet.plans.expressions import Column
@@ -137,13 +147,9 @@ class UnitMin(_OfOperand):
 
     symbol: ClassVar[str] = "min"
 
-    def facts(self, schema: Schema, rows: int | None) -> Facts:  # noqa: ARG002 - one of the values
-        """What is known about the values."""
-        return self.value.facts(schema)
-
 
 @dataclass(frozen=True, slots=True)
-class UnitMax(_OfOperand):
+class UnitMax(_OneOfThem):
     """The largest value that is not NULL, by the order of comparisons; NULL if there is none.
 
     >>> from discreet.plans.expressions import Column
@@ -153,10 +159,6 @@ class UnitMax(_OfOperand):
     """
 
     symbol: ClassVar[str] = "max"
-
-    def facts(self, schema: Schema, rows: int | None) -> Facts:  # noqa: ARG002 - one of the values
-        """What is known about the values."""
-        return self.value.facts(schema)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Prices: as they are asked for, the least that has a wanted ±, and the largest that a budget still pays for."""
+"""Prices that are looked for: the least that has a wanted ±, and the largest that a budget still pays for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.exact import rational, shown
 from discreet.exact.rational import as_text
 from discreet.plans.refusals import refuse
-from discreet.releases.noise.narrowing import cut_of, share_of
 from discreet.releases.noise.protection import Price, Protection
 from discreet.releases.showing.preview import previewed
 
@@ -23,44 +22,11 @@ if TYPE_CHECKING:
     from discreet.privacy.costs import Amount
     from discreet.releases.noise.recipe import Recipe
 
-__all__ = ["largest_epsilon", "price_within", "read_price"]
+__all__ = ["largest_epsilon", "price_within"]
 
 _DIGITS = 3
 _HALVINGS = 24
 _LARGEST = Fraction(10) ** 6
-
-
-def read_price(  # noqa: PLR0913 - all that a price is said with, in one place
-    recipe: Recipe,
-    *,
-    epsilon: Number | None = None,
-    rho: Number | None = None,
-    delta: Number | None = None,
-    within: Number | Mapping[str, Number] | None = None,
-    confidence: float = 0.95,
-    narrow: Number | None = None,
-    cut: Number = "0.05",
-) -> Price:
-    """Read what a question is asked for at: an epsilon, a rho, or the least epsilon that is `within` a distance.
-
-    >>> from discreet.plans import plan_sql
-    >>> from discreet.releases.noise.recipe import Recipe
-    >>> from discreet.tables import Column, Policy, Table
-    >>> policy = Policy([Table("t", row_is_unit=True, columns=[Column("x", lower=0, upper=9)])], epsilon=1)
-    >>> read_price(Recipe.of(plan_sql(policy, "SELECT SUM(x) FROM t")), epsilon=1, narrow="0.1").cut
-    Fraction(1, 20)
-    """
-    policy = recipe.plan.policy
-    if within is None:
-        price = Price.read(policy, epsilon=epsilon, rho=rho, delta=delta)
-        return price if narrow is None else replace(price, narrow=share_of(narrow), cut=cut_of(cut))
-    if narrow is not None:
-        msg = "narrow is a part of a price, and within stands in place of one; give epsilon or rho with narrow."
-        raise ParameterError(msg)
-    if epsilon is not None or rho is not None:
-        msg = "within stands in place of epsilon or rho; give one of them."
-        raise ParameterError(msg)
-    return price_within(recipe, within, delta=delta, confidence=confidence)
 
 
 def price_within(

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ParameterError, QueryRefused
-from discreet.exact import shown
 from discreet.mechanisms.adding.combinations import NoisyNumbers
 from discreet.noise import SYSTEM
 from discreet.privacy.costs import total
 from discreet.releases.asking.paying import fits, foresee, pay, promised, require_room
-from discreet.releases.asking.prices import read_price
+from discreet.releases.asking.prices import price_within
 from discreet.releases.measures.measure import measure_kind
 from discreet.releases.noise.narrowing import bounds_of, bounds_plan, cut_of, narrowed_plan, share_of
-from discreet.releases.noise.protection import Protection, confident
+from discreet.releases.noise.protection import Price, Protection, confident
 from discreet.releases.noise.recipe import Recipe
 from discreet.releases.showing.answer import Answer
 from discreet.releases.showing.bins import Bins
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from discreet.noise import BitSource
     from discreet.plans import Plan
     from discreet.privacy.costs import Amount
-    from discreet.releases.noise.protection import Price
     from discreet.tables import Policy, Value
 
 __all__ = ["Question", "answered"]
@@ -75,9 +73,9 @@ class Question:
     def __post_init__(self) -> None:
         """Refuse what no mechanism answers or the engine cannot compute, and who may not see it."""
         self.allowed("explain")
-        for _, measure in self.plan.request.measures:
-            measure_kind(measure)
-        _ = Bins.of(self.plan)
+        kinds = [measure_kind(measure) for _, measure in self.plan.request.measures]
+        if any(kind.binned for kind in kinds):
+            _ = Bins.of(self.plan)
         _ = self.recipe
         _ = self._prepared
 
@@ -152,9 +150,32 @@ class Question:
         """
         self.allowed("preview")
         confidence = confident(confidence)
-        read = partial(read_price, self.recipe, epsilon=epsilon, rho=rho, delta=delta)
+        read = partial(self._price, epsilon=epsilon, rho=rho, delta=delta)
         price = read(within=within, confidence=confidence, narrow=narrow, cut=cut)
         return self._preview(price, expected_count, confidence)
+
+    def _price(  # noqa: PLR0913 - all that a price is said with, in one place
+        self,
+        *,
+        epsilon: Number | None,
+        rho: Number | None,
+        delta: Number | None,
+        within: Number | Mapping[str, Number] | None,
+        confidence: float,
+        narrow: Number | None,
+        cut: Number,
+    ) -> Price:
+        """Read what it is asked for at: an epsilon, a rho, or the least epsilon that is `within` a distance."""
+        if within is None:
+            price = Price.read(self.policy, epsilon=epsilon, rho=rho, delta=delta)
+            return price if narrow is None else replace(price, narrow=share_of(narrow), cut=cut_of(cut))
+        if narrow is not None:
+            msg = "narrow is a part of a price, and within stands in place of one; give epsilon or rho with narrow."
+            raise ParameterError(msg)
+        if epsilon is not None or rho is not None:
+            msg = "within stands in place of epsilon or rho; give one of them."
+            raise ParameterError(msg)
+        return price_within(self.recipe, within, delta=delta, confidence=confidence)
 
     def _preview(self, price: Price, expected_count: int | None, confidence: float) -> Preview:
         if price.narrow is None:
@@ -267,7 +288,7 @@ class Question:
         see `narrowed` for when it is worth it.
         """
         self.allowed("release")
-        read = partial(read_price, self.recipe, epsilon=epsilon, rho=rho, delta=delta)
+        read = partial(self._price, epsilon=epsilon, rho=rho, delta=delta)
         price = read(within=within, confidence=confident(confidence), narrow=narrow, cut=cut)
         if price.narrow is not None:
             return self._narrow_first(price, key)
@@ -339,12 +360,7 @@ class Question:
 
     def allowed(self, action: str) -> None:
         """Refuse who may not do this with the tables that it reads."""
-        if not self.purse.may(self.analyst, action, self.plan.tables):
-            tables = ", ".join(self.plan.tables)
-            msg = (
-                f"analyst {shown(self.analyst)} may not {action} questions about {tables}; ask the owner of the policy."
-            )
-            raise ParameterError(msg)
+        self.purse.require_may(self.analyst, action, self.plan.tables)
 
     def _noise_lines(self) -> Iterator[str]:
         neighbors = self.plan.policy.budget.neighbors

@@ -16,7 +16,7 @@ from discreet.mechanisms.numbers.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.privacy import Budget
 from discreet.privacy.convert import zcdp_allowance
-from discreet.releases.asking.paying import foresee, pay, pay_all, require_room
+from discreet.releases.asking.paying import fits, foresee, pay, pay_all, require_room
 from discreet.releases.noise.protection import Price, Protection, confident
 
 if TYPE_CHECKING:
@@ -24,17 +24,22 @@ if TYPE_CHECKING:
 
     from discreet.exact import Number
     from discreet.ledgers.purse import Purse
+    from discreet.privacy.costs import Amount
     from discreet.releases.asking.question import Question
     from discreet.releases.shell.answer import ShellAnswer
     from discreet.releases.showing.answer import Answer
     from discreet.releases.showing.preview import Preview
+    from discreet.releases.showing.shown import ShownAnswer
     from discreet.tables import Policy
 
-__all__ = ["Askable", "Questions"]
+    Planner = Callable[[Sequence[Question], Price], "Joint | None"]
+
+__all__ = ["Askable", "Joint", "Questions"]
 
 Thing = TypeVar("Thing")
 
 _PARTS = 10**9
+_USUAL = 0.95
 
 
 class Askable(Protocol):
@@ -80,6 +85,28 @@ class Askable(Protocol):
         """Make its preview of those of its cores."""
 
 
+class Joint(Protocol):
+    """Questions that were planned together: one release answers them all.
+
+    >>> hasattr(Joint, "errors")
+    True
+    """
+
+    @property
+    def promise(self) -> str:
+        """What all answers together promise."""
+
+    @property
+    def cost(self) -> Amount:
+        """What all answers cost together."""
+
+    def errors(self, confidence: float = 0.95) -> list[float]:
+        """Return the largest ± of each question."""
+
+    def release(self, key: str = "") -> Sequence[ShownAnswer]:
+        """Answer all questions, in their order."""
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class Questions:
     """Questions that share one price; all are paid for together, or none.
@@ -90,6 +117,9 @@ class Questions:
     for it, you are shown their answer, and what it cost them is charged to your own budgets, not to the dataset's; if
     that is more than the part and one of your budgets has a limit, the question is answered anew. So all questions
     together never charge more than the price, neither to the dataset's budget nor to any other that has a limit.
+
+    Counts of one table that none of this is about, without weights, are planned `together` where that errs less (by the
+    product of the ± of all questions): one release answers them all, and their totals agree with their parts.
 
     Of a price in rho a question with the share w may cost rho w. A price in epsilon is divided in one of two ways, by
     which has less noise: epsilon w and delta w each (basic composition), or, where the ledger counts in zCDP and a
@@ -108,8 +138,9 @@ class Questions:
 
     questions: tuple[Askable, ...]
     purse: Purse
+    together: Planner | None
 
-    def __init__(self, questions: Sequence[Askable], purse: Purse) -> None:
+    def __init__(self, questions: Sequence[Askable], purse: Purse, together: Planner | None = None) -> None:
         if not questions:
             msg = "there are no questions; give at least one."
             raise ParameterError(msg)
@@ -121,6 +152,7 @@ class Questions:
             raise ParameterError(msg)
         object.__setattr__(self, "questions", tuple(questions))
         object.__setattr__(self, "purse", purse)
+        object.__setattr__(self, "together", together)
 
     def explain(self) -> str:
         """Say for each question what is computed and which numbers get noise."""
@@ -152,6 +184,9 @@ class Questions:
             preview = core._preview(part, expected_count, confident(confidence))  # noqa: SLF001 - rights were seen
             previews.append(_shared(preview) if core.plan.key in charged else preview)
             charged.add(core.plan.key)
+        joint = self._joint(price, weights, cores, parts)
+        if joint is not None:
+            return _of_joint(joint, previews, cores[0], confident(confidence))
         return [question.gathered(some) for question, some in zip(self.questions, self._each(previews), strict=True)]
 
     def release(
@@ -162,7 +197,7 @@ class Questions:
         delta: Number | None = None,
         weights: Sequence[Number] | None = None,
         key: str = "",
-    ) -> list[Answer | ShellAnswer]:
+    ) -> list[ShownAnswer]:
         """Answer all questions for one price, divided by `weights`, one above 0 for each; equally without them.
 
         With a `key` these questions at this price are charged once, however often they are sent (`Question.release`).
@@ -173,11 +208,30 @@ class Questions:
         if not self._cores:
             return [gather([], None) for gather in gathering]
         price = Price.read(self._policy, epsilon=epsilon, rho=rho, delta=delta)
+        joint = self._joint(price, weights, *self._divided(price, weights))
+        if joint is not None:
+            return list(joint.release(key))
         # Not their parts: sent again, all questions are answered, and the price would be divided in another way.
         shares = list(zip((core.plan.key for core in self._cores), self._weights(weights), strict=True))
         answers = self._released(price, weights, key, f"{price} for {shares}")
         whole = price if len(self.questions) == 1 else None
         return [gather(some, whole) for gather, some in zip(gathering, self._each(answers), strict=True)]
+
+    def _joint(
+        self, price: Price, weights: Sequence[Number] | None, cores: Sequence[Question], parts: Sequence[Price]
+    ) -> Joint | None:
+        """All questions planned together, if that errs less than each for its part."""
+        if self.together is None or weights is not None or len({core.plan.key for core in cores}) < 2:
+            return None
+        plain = len(cores) == len(self.questions) and price.narrow is None
+        if not plain or any(self._is_free(core, part) for core, part in zip(cores, parts, strict=True)):
+            return None
+        joint = self.together(cores, price)
+        if joint is None:
+            return None
+        alone = [core._preview(part, None, _USUAL).errors for core, part in zip(cores, parts, strict=True)]  # noqa: SLF001 - as above
+        apart = [max((error or 0.0 for error in errors.values()), default=0.0) for errors in alone]
+        return joint if _size(joint.errors(_USUAL)) < _size(apart) else None
 
     @cached_property
     def _cores(self) -> tuple[Question, ...]:
@@ -249,10 +303,10 @@ class Questions:
         parts, free = self._parts(price, cores, given)
         answers: dict[int, Answer] = {}
         while True:
-            found = [place for place, core in self._next(answers) if place in free and place not in answers]
-            if not found or len(self._cores) == len(self.questions):
+            ready = [place for place, core in self._next(answers) if place in free and place not in answers]
+            if not ready or len(self._cores) == len(self.questions):
                 break
-            answers |= {place: pay(cores[place], Protection.of(cores[place].recipe, parts[place])) for place in found}
+            answers |= {place: pay(cores[place], Protection.of(cores[place].recipe, parts[place])) for place in ready}
             for place, core in self._next(answers):
                 cores[place] = core
             parts, free = self._parts(price, cores, given)
@@ -300,6 +354,41 @@ def _shared(preview: Preview) -> Preview:
     """The preview of a question that another one pays for."""
     charges = {title: charge * 0 for title, charge in preview.charges.items()}
     return replace(preview, cost=charges["dataset"], charges=charges, repeated=True)
+
+
+def _of_joint(joint: Joint, previews: list[Preview], first: Question, confidence: float) -> list[Preview]:
+    """The previews of questions that are answered together: the first is charged for all."""
+    charges = dict.fromkeys(previews[0].charges, joint.cost)
+    free = {title: charge * 0 for title, charge in charges.items()}
+    fitting, usage = fits(first, charges), first.usage(joint.cost)
+    found = []
+    for place, (preview, error) in enumerate(zip(previews, joint.errors(confidence), strict=True)):
+        errors = {name: None if known is None else error for name, known in preview.errors.items()}
+        due = free if place else charges
+        note = {
+            name: f"{error:.4g} at most: all {len(previews)} questions are answered together."
+            for name in errors
+            if errors[name] is not None
+        }
+        cost = joint.cost * 0 if place else joint.cost
+        found.append(
+            replace(
+                preview,
+                errors=errors,
+                notes=preview.notes | note,
+                promise=joint.promise,
+                cost=cost,
+                charges=due,
+                repeated=False,
+                usage=usage,
+                fits=fitting,
+            )
+        )
+    return found
+
+
+def _size(errors: Sequence[float]) -> float:
+    return math.fsum(math.log(max(error, 1e-9)) for error in errors)
 
 
 def _weights(given: Sequence[Number] | None, count: int) -> list[Fraction]:

@@ -19,6 +19,7 @@ class NoisyHistogram(NoisyMeasure):
 
     reads = (Histogram,)
     counts = True
+    binned = True
 
     @property
     def _block(self) -> int:

@@ -69,6 +69,8 @@ class NoisyMeasure(ABC):
     """Whether its values are counts, which `Answer.nonnegative` shows from 0 on."""
     sums: ClassVar[bool] = False
     """Whether the range of its values decides about its noise, so that narrower bounds make it smaller."""
+    binned: ClassVar[bool] = False
+    """Whether its value is a list of bins, each of which is a row of the answer: see `Bins`."""
 
     def __init_subclass__(cls) -> None:
         """Find the class by what it reads."""

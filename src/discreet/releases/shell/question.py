@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from discreet.engines.duckdb.shell import SEALED, ShellTable
 from discreet.errors import ParameterError, QueryRefused
-from discreet.exact import counted, shown
+from discreet.exact import counted
 from discreet.exact.rational import as_text
 from discreet.plans.shell.shell import in_words
 from discreet.privacy.costs import total
@@ -317,12 +317,7 @@ class ShellQuestion:
 
     def allowed(self, action: str) -> None:
         """Refuse who may not do this with the tables that it reads."""
-        if not self.purse.may(self.analyst, action, self.tables):
-            tables = ", ".join(self.tables)
-            msg = (
-                f"analyst {shown(self.analyst)} may not {action} questions about {tables}; ask the owner of the policy."
-            )
-            raise ParameterError(msg)
+        self.purse.require_may(self.analyst, action, self.tables)
 
 
 def _require_plain(within: object, narrow: object) -> None:

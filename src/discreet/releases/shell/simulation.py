@@ -80,10 +80,10 @@ def distances(  # noqa: PLR0913 - what is computed, from what, and what it gave
     shown = ShellTable(" shown", shown_kinds, {" place": list(range(len(keys))), **columns})
     copies = ShellTable("copies", {" copy": (Kind.INTEGER, False)}, {" copy": np.arange(COPIES)})
     try:
-        found = SEALED.arrays(_text(shell, result, exact, wanted), [*copied, *tables, shown, copies])
+        arrays = SEALED.arrays(_text(shell, result, exact, wanted), [*copied, *tables, shown, copies])
     except EngineError:
         return None
-    return {place: _sorted(found, f"v{place}", result, place) for place in wanted}
+    return {place: _sorted(arrays, f"v{place}", result, place) for place in wanted}
 
 
 def _text(shell: Shell, result: Result, exact: Sequence[int], wanted: Sequence[int]) -> str:
@@ -97,10 +97,10 @@ def _text(shell: Shell, result: Result, exact: Sequence[int], wanted: Sequence[i
     )
 
 
-def _sorted(found: dict[str, NDArray[Any]], column: str, result: Result, place: int) -> NDArray[np.float64]:
+def _sorted(arrays: dict[str, NDArray[Any]], column: str, result: Result, place: int) -> NDArray[np.float64]:
     table = np.full((len(result.rows), COPIES), np.nan)
-    values = np.ma.filled(np.ma.asarray(found[column], dtype=np.float64), np.nan)
-    table[found["place"].astype(np.int64), found["copy"].astype(np.int64)] = values
+    values = np.ma.filled(np.ma.asarray(arrays[column], dtype=np.float64), np.nan)
+    table[arrays["place"].astype(np.int64), arrays["copy"].astype(np.int64)] = values
     own = np.array([np.nan if row[place] is None else float(row[place]) for row in result.rows])
     return np.sort(np.abs(table - own[:, None]), axis=1)
 

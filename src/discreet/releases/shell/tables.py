@@ -87,8 +87,8 @@ def constants(hole: Hole, result: Result) -> dict[str, Value]:
             msg = f"{hole.name} is a subquery that gives {len(result.rows)} rows where one value is meant; add LIMIT 1."
             raise EngineError(msg)
         return {hole.name: _settled(result.rows[0][0], hole.kind) if result.rows else None}
-    found = {row[:-1]: row[-1] for row in result.rows}
-    return {name: _settled(found.get(key), hole.kind) for name, key in zip(hole.names, hole.keys, strict=True)}
+    by_key = {row[:-1]: row[-1] for row in result.rows}
+    return {name: _settled(by_key.get(key), hole.kind) for name, key in zip(hole.names, hole.keys, strict=True)}
 
 
 def _settled(value: Any, kind: Kind) -> Value:  # noqa: ANN401 - what DuckDB gives

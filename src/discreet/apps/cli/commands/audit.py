@@ -132,9 +132,9 @@ def _audit_question(  # noqa: PLR0917 - the command's options
         )
 
 
-def _keep(policy: Path, found: Audit) -> None:
+def _keep(policy: Path, audit: Audit) -> None:
     with open_books(policy) as ledger:
-        found.keep(ledger)
+        audit.keep(ledger)
 
 
 def _cases(name: str) -> tuple[Case, ...]:
@@ -143,12 +143,12 @@ def _cases(name: str) -> tuple[Case, ...]:
     from discreet.exact import shown
     from discreet.tables.nearest import hint
 
-    found = cases()
+    audited = cases()
     kind = name.lower().replace("-", "_")
-    if kind not in found:
-        message = f"{shown(name)} is not audited.{hint(kind, list(found))} Audited are {', '.join(found)}."
+    if kind not in audited:
+        message = f"{shown(name)} is not audited.{hint(kind, list(audited))} Audited are {', '.join(audited)}."
         raise ParameterError(message)
-    return found[kind]
+    return audited[kind]
 
 
 def _held(cases: tuple[Case, ...], epsilon: str | None) -> list[Case]:

@@ -112,8 +112,11 @@ def _plans() -> list[Case]:
         for workload, name, a, b in laplace
     ]
     gaussian: Sequence[tuple[Workload, str, Any, Any]] = [
+        (line, "hierarchical", none, one),
         (line, "tree", none, one),
         (line, "Haar wavelet", none, one),
+        (line, "fixed point", none, one),
+        (grid, "product", empty, full),
         (square, "residuals of marginals", empty, full),
         (square, "weighted marginals", empty, full),
     ]

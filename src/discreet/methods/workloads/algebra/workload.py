@@ -148,11 +148,11 @@ class Workload(ABC):
 
         return float(np.sqrt(np.maximum(linalg.eigvalsh(self.gram()), 0)).sum())
 
-    def read_counts(self, counts: Any) -> NDArray[np.int64]:  # noqa: ANN401 - as above
+    def read_counts(self, counts: Any) -> NDArray[Any]:  # noqa: ANN401 - as above
         """Read counts of the cells: whole numbers, one for each cell."""
-        from discreet.mechanisms.inputs.values import exact_integers
+        from discreet.methods.workloads.tallies import whole
 
-        read = exact_integers(counts)
+        read = whole(counts)
         if read.size != self.cells:
             msg = f"counts holds {read.size} numbers; the domain has {self.cells} cells, of shape {self.shape}."
             raise ParameterError(msg)

@@ -46,7 +46,11 @@ class AxisBasis(Protocol):
     def longest(self) -> float:
         """The largest sum of absolute values of a column of S, rounded up."""
 
-    def apply(self, table: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+    @property
+    def most(self) -> int:
+        """The largest number of Z, at least."""
+
+    def apply(self, table: NDArray[Any], axis: int) -> NDArray[Any]:
         """Multiply every line by Z."""
 
     def invert(self, table: Floats, axis: int) -> Floats:
@@ -98,7 +102,12 @@ class Differences:
         after = np.append(np.cumsum(self.scales[::-1])[::-1], 0.0)
         return float((own + after).max()) * (1 + 1e-9)
 
-    def apply(self, table: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+    @property
+    def most(self) -> int:
+        """The last k."""
+        return self.size
+
+    def apply(self, table: NDArray[Any], axis: int) -> NDArray[Any]:
         """Subtract k times each value from the sum of the k before it."""
         lines = np.moveaxis(table, axis, -1)
         sums = np.cumsum(lines, axis=-1)
@@ -174,9 +183,14 @@ class Residues:
         inverse: Floats = np.linalg.pinv(self.matrix.astype(float))
         return inverse
 
-    def apply(self, table: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+    @property
+    def most(self) -> int:
+        """As it was written."""
+        return int(np.abs(self.matrix).max(initial=1))
+
+    def apply(self, table: NDArray[Any], axis: int) -> NDArray[Any]:
         """Multiply."""
-        product: NDArray[np.int64] = along(table, self.matrix, axis)
+        product: NDArray[Any] = along(table, self.matrix, axis)
         return product
 
     def invert(self, table: Floats, axis: int) -> Floats:

@@ -77,9 +77,9 @@ class Dense(Strategy):
         """The trace of the Gram matrix times the covariance."""
         return float(np.sum(self.workload.gram() * self.covariance))
 
-    def measure(self, counts: Any) -> NDArray[np.int64]:  # noqa: ANN401 - as the strategy says
+    def exact(self, counts: Any) -> NDArray[Any]:  # noqa: ANN401 - as the strategy says
         """Multiply whole numbers."""
-        measured: NDArray[np.int64] = self.matrix @ self.workload.read_counts(counts).ravel()
+        measured: NDArray[Any] = self.matrix @ self.workload.read_counts(counts).ravel()
         return measured
 
     def cells(self, noisy: Floats) -> Floats:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from discreet.methods.workloads.strategies.strategy import Reach, Strategy
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.methods.workloads.algebra.workload import Floats, Workload
@@ -49,7 +48,7 @@ class Cells(Strategy):
         """The trace of the Gram matrix."""
         return float(self.workload.gram_diagonal().sum())
 
-    def measure(self, counts: Any) -> NDArray[np.int64]:  # noqa: ANN401 - as the strategy says
+    def exact(self, counts: Any) -> NDArray[Any]:  # noqa: ANN401 - as the strategy says
         """Take the counts."""
         return self.workload.read_counts(counts).ravel()
 

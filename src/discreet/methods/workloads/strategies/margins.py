@@ -139,7 +139,7 @@ class WeightedMargins(Strategy):
         sets = [columns for _, columns in asked_sets(self.workload)]
         return np.concatenate([np.full(self._size(columns), self._variance(columns)) for columns in sets])
 
-    def measure(self, counts: Any) -> NDArray[np.int64]:  # noqa: ANN401 - as the strategy says
+    def exact(self, counts: Any) -> NDArray[Any]:  # noqa: ANN401 - as the strategy says
         """Count, and weigh."""
         counted = tally(counts, self._sizes)
         return np.concatenate([weight * counted.marginal(columns).ravel() for columns, weight in self.weights.items()])

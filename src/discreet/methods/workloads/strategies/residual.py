@@ -30,9 +30,10 @@ __all__ = ["Residual", "residual"]
 
 Columns = tuple[int, ...]
 
-_SCALE = 1 << 26
+_SCALE = 1 << 22
 """A row of length 1 is measured in so many steps."""
-_FARTHEST = 1 << 52
+_FARTHEST = 1 << 51
+_LARGE = 1 << 26
 _FLOATS = 1 + Fraction(1, 1 << 48)
 """More than six roundings of floats can add to a product."""
 
@@ -55,10 +56,12 @@ class Residual(Strategy):
     Zhang & Kifer 2023, "An optimal and scalable matrix mechanism for noisy marginals under convex loss functions"
     (arXiv:2305.08175), for marginals; columns with prefixes or ranges get a basis of their own.
 
-    A row is measured as a float c times a whole number z, rounded to a whole number of steps. Both z, exact below
-    2**53, and the product, below 2**52, are clamped there, which moves no two tables further apart; so the measured
-    number is within half a step of the floats' product and within one of c z. What is counted for privacy is the exact
-    c z, with c no more than its formula and a few roundings, and two steps for each number (`Reach.rounded`).
+    A row is measured as a float c times a whole number z, rounded to a whole number of steps and clamped at 2**51 of
+    them (for a weight of 1 that is 2**29 rows), which moves no two tables further apart. Below that the roundings of z
+    to a float and of the product are a quarter of a step each, so the measured number is within one step of c z, or on
+    its side of the clamp. What is counted for privacy is the exact c z, with c no more than its formula and a few
+    roundings, and two steps for each number (`Reach.rounded`). z is exact: where 64 bits may not hold it, and that
+    depends on the bases alone, Python's whole numbers do.
 
     >>> from discreet.methods.workloads import Marginals
     >>> strategy = residual(Marginals([2, 3], 1))
@@ -101,16 +104,17 @@ class Residual(Strategy):
             l2 += steps**2 * math.prod(self.bases[place].largest for place in part)
         return Reach(math.ceil(l1), math.ceil(l2), acute=False, rounded=self.measurements)
 
-    def measure(self, counts: Any) -> NDArray[np.int64]:  # noqa: ANN401 - as the strategy says
+    def exact(self, counts: Any) -> NDArray[Any]:  # noqa: ANN401 - as the strategy says
         """Take differences along the columns of each marginal, and multiply."""
         counted = tally(counts, self.workload.shape)
         measured = {}
         for part in sorted(self.weights, key=len, reverse=True):  # smaller marginals are sums of larger ones
             table = counted.marginal(part)
+            if math.prod(self.bases[place].most for place in part) >= _LARGE:
+                table = table.astype(object)
             for axis, place in enumerate(part):
                 table = self.bases[place].apply(table, axis)
-            exact = np.clip(table, -2 * _FARTHEST, 2 * _FARTHEST).astype(float)
-            steps = np.clip(np.rint(exact * self._factors(part)), -_FARTHEST, _FARTHEST)
+            steps = np.clip(np.rint(table.astype(float) * self._factors(part)), -_FARTHEST, _FARTHEST)
             measured[part] = steps.astype(np.int64).ravel()
         return np.concatenate([measured[part] for part in self.weights])
 
@@ -186,9 +190,10 @@ def residual(workload: Workload) -> Residual:
         for part in below([_holds(product)]):
             needed[part] += weight * made._needed(product, part)  # noqa: SLF001 - of this file
     costs = {part: float(math.prod(bases[place].largest for place in part)) for part in parts}
-    squares = {part: math.sqrt(needed[part] / costs[part]) for part in parts}
+    squares = {part: math.sqrt(needed[part] / costs[part]) if costs[part] else 0.0 for part in parts}
     whole = sum(squares[part] * costs[part] for part in parts)
-    return Residual(workload, bases, {part: math.sqrt(squares[part] / whole) for part in parts})
+    # A column with one value adds nothing to smaller marginals: such a part has no rows, and any weight.
+    return Residual(workload, bases, {part: math.sqrt(squares[part] / whole) if costs[part] else 1.0 for part in parts})
 
 
 def _basis(workload: Workload, place: int) -> AxisBasis:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from discreet.exact import sqrt_upper
 from discreet.mechanisms.adding.sums import Moved, adds_rows
+from discreet.mechanisms.inputs.values import FARTHEST
 from discreet.privacy.relations import group_size
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.methods.workloads.algebra.workload import Floats, Workload
@@ -72,7 +74,7 @@ class Strategy(ABC):
     The numbers are exact integer combinations of the counts. Everything after the noise is post-processing.
 
     >>> sorted(Strategy.__abstractmethods__)
-    ['answers', 'measure', 'measurements', 'reach', 'total', 'variances']
+    ['answers', 'exact', 'measurements', 'reach', 'total', 'variances']
     """
 
     name: ClassVar[str]
@@ -95,9 +97,14 @@ class Strategy(ABC):
     def total(self) -> float:
         """The expected squared error of all answers, each with its importance, for noise of variance 1."""
 
-    @abstractmethod
     def measure(self, counts: Any) -> NDArray[np.int64]:  # noqa: ANN401 - cells, or a table that gives marginals
-        """Compute the exact numbers."""
+        """Compute the exact numbers; each is clamped to 62 bits, which moves no two tables further apart."""
+        clamped: NDArray[np.int64] = np.clip(self.exact(counts), -FARTHEST, FARTHEST).astype(np.int64)
+        return clamped
+
+    @abstractmethod
+    def exact(self, counts: Any) -> NDArray[Any]:  # noqa: ANN401 - as above
+        """Compute the numbers: of 64 bits, or of any size where `read_counts` gives such."""
 
     @abstractmethod
     def answers(self, noisy: Floats) -> Floats:

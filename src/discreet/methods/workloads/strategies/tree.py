@@ -72,10 +72,10 @@ class Tree(Strategy):
         """The sum over levels of what is needed there times what is left there."""
         return float(needed(self.workload, self.branching) @ self._left)
 
-    def measure(self, counts: Any) -> NDArray[np.int64]:  # noqa: ANN401 - as the strategy says
+    def exact(self, counts: Any) -> NDArray[Any]:  # noqa: ANN401 - as the strategy says
         """Sum blocks, from the leaves up."""
-        level = np.zeros(self.size, dtype=np.int64)
-        level[: self.workload.cells] = self.workload.read_counts(counts)
+        cells = self.workload.read_counts(counts)
+        level = np.append(cells, np.zeros(self.size - len(cells), dtype=cells.dtype))
         measured = []
         for weight in self.weights:
             if weight:

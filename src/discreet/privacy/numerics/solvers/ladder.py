@@ -59,7 +59,7 @@ COARSE_PROBE = 16.0
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
+class Solver:
     """One way to a narrow interval."""
 
     applies: Callable[[Aim], bool]
@@ -145,13 +145,13 @@ def _always(aim: Aim) -> bool:
 
 
 STRATEGIES = (
-    Strategy(_enumerable, _enumerate),
-    Strategy(_always, lambda aim, question: question.trimmed(aim)),
-    Strategy(_always, _draw_lines),
-    Strategy(_always, lambda aim, question: aim.met((0.0, question.bound(aim)))),
-    Strategy(_always, _lay_layers),
-    Strategy(lambda aim: not profiled(aim.direction), lambda aim, question: aim.met(question.convolved(aim))),
-    Strategy(lambda aim: not aim.lined, _probe_lines),
+    Solver(_enumerable, _enumerate),
+    Solver(_always, lambda aim, question: question.trimmed(aim)),
+    Solver(_always, _draw_lines),
+    Solver(_always, lambda aim, question: aim.met((0.0, question.bound(aim)))),
+    Solver(_always, _lay_layers),
+    Solver(lambda aim: not profiled(aim.direction), lambda aim, question: aim.met(question.convolved(aim))),
+    Solver(lambda aim: not aim.lined, _probe_lines),
 )
 
 
