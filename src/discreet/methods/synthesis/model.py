@@ -153,12 +153,12 @@ class SyntheticModel:
         Counts are of `rows` rows, without it of as many as the table has, with noise. A question about counts of few
         columns is answered more closely by `marginal`, which draws nothing.
         """
-        from discreet.engines.duckdb.shell import Sealed, ShellTable
+        from discreet.engines.duckdb.shell import SEALED, ShellTable
 
         drawn = self.sample(rows)
         kinds = {one.name: (one.kind, False) for one in self.domain.attributes}
         columns = {name: values.tolist() for name, values in drawn.items()}
-        result = Sealed().run(text, [ShellTable("model", kinds, columns)])
+        result = SEALED.run(text, [ShellTable("model", kinds, columns)])
         return [dict(zip(result.names, row, strict=True)) for row in result.rows]
 
     def record(self) -> dict[str, Any]:
