@@ -139,10 +139,10 @@ def test_an_engine_counts_what_rows_on_loan_say() -> None:
 def test_a_table_is_synthesized_for_its_price_and_asked_again_for_nothing() -> None:
     with database() as db:
         before = db.ledger.statement
-        first = db.synthesize("visits", **PRICE)
+        first = db.synthesize("visits", **PRICE, method="mst")
         assert first.mechanism.promise == "ε = 1, δ = 1e-06"
         left = db.ledger.remaining
-        again = db.synthesize("visits", **PRICE)
+        again = db.synthesize("visits", **PRICE, method="mst")
         assert again == first
         assert db.ledger.remaining == left
         assert first.charged is not None
@@ -171,10 +171,10 @@ def test_whoever_is_killed_goes_on_and_nothing_is_measured_twice(monkeypatch: py
     with database() as db:
         monkeypatch.setattr(Session, "append", cut)
         with pytest.raises(Killed):
-            db.synthesize("visits", **PRICE)
+            db.synthesize("visits", **PRICE, method="mst")
         monkeypatch.setattr(Session, "append", append)
         left = db.ledger.remaining
-        released = db.synthesize("visits", **PRICE)
+        released = db.synthesize("visits", **PRICE, method="mst")
         assert db.ledger.remaining == left
     spent = sum(4 / one.sigma**2 for one in released.value.measured)
     assert spent <= float(released.mechanism.limit.mu_squared)  # type: ignore[attr-defined]
