@@ -44,6 +44,11 @@ $(VENV)/.tools: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(VENV)/.package
 
+# An extra whose tests skip without it: the CPU build, which a plain `torch` is not everywhere.
+$(VENV)/.torch: | $(VENV)/.tools
+	$(INSTALL) 'torch==2.13.0'
+	@touch $@
+
 demo: $(VENV)/.package
 	@$(BIN)/discreet demo
 
@@ -64,12 +69,12 @@ fuzz: $(VENV)/.tools
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -rP -m fuzz tests/doors tests/plans tests/privacy/test_fuzz.py $(ARGS)
 
 # Those of changed files: make mutants ARGS="--changed origin/main"
-mutants: $(VENV)/.tools
+mutants: $(VENV)/.tools $(VENV)/.torch
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 # Those whose file, test or entry the commits of the last day touched, as far as five minutes reach; which come first
 # depends on the commit.
-mutants-recent: $(VENV)/.tools
+mutants-recent: $(VENV)/.tools $(VENV)/.torch
 	$(BIN)/python -m tests.mutants --recent --minutes 5
 
 lint: $(VENV)/.tools

@@ -11,6 +11,7 @@ import signal
 import tempfile
 import threading
 from doctest import ELLIPSIS
+from importlib.util import find_spec
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from discreet.noise import bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
     from xdist.remote import Producer
@@ -77,6 +79,16 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("fresh" if config.getoption("--fresh-seeds") else "fixed")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_NEED_TORCH = ("src/discreet/methods/learning/deep", "docs/reference/deep.md")
+"""Examples that need torch, an extra; in CI it is there."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out examples whose extra is not installed; their tests skip with a reason."""
+    needs = any(collection_path.is_relative_to(config.rootpath / place) for place in _NEED_TORCH)
+    return True if needs and find_spec("torch") is None else None
 
 
 _NEED_SPARK = ("docs/how-to/use-spark.md::",)

@@ -1,10 +1,9 @@
 """Make the peers' environments: `python -m benchmarks.setup [name ...]`.
 
 Each peer gets its own virtual environment in `benchmarks/.peers/`, since their dependencies contradict each other.
-What goes into one is pinned in `benchmarks/libraries/<name>.txt` (noise), `benchmarks/accountants/<name>.txt`,
-`benchmarks/statistics/<name>.txt`, `benchmarks/queries_peers/<name>.txt`,
-`benchmarks/adaptive_peers/<name>.txt` or `benchmarks/anonymity_peers/<name>.txt`. A peer that cannot be installed does
-not stop the others; the reason that pip gives is kept and stands in the benchmarks' tables.
+What goes into one is pinned in `benchmarks/libraries/<name>.txt` (noise), and in the folders `accountants`,
+`statistics`, `queries_peers`, `adaptive_peers`, `anonymity_peers` and `local_peers` beside it. A peer that
+cannot be installed does not stop the others; the reason that pip gives is kept and stands in the benchmarks' tables.
 """
 
 from __future__ import annotations
@@ -16,7 +15,15 @@ import sys
 import venv
 from pathlib import Path
 
-from benchmarks import accountants, adaptive_peers, anonymity_peers, libraries, queries_peers, statistics
+from benchmarks import (
+    accountants,
+    adaptive_peers,
+    anonymity_peers,
+    libraries,
+    local_peers,
+    queries_peers,
+    statistics,
+)
 
 PEERS = (
     *libraries.PEERS,
@@ -25,6 +32,7 @@ PEERS = (
     *queries_peers.NEW_PEERS,
     *adaptive_peers.PEERS,
     *anonymity_peers.PEERS,
+    *local_peers.PEERS,
 )
 FOLDER = Path(__file__).parent / ".peers"
 PINS = Path(__file__).parent / "libraries"
@@ -33,6 +41,7 @@ STATISTICS_PINS = Path(__file__).parent / "statistics"
 QUERY_PINS = Path(__file__).parent / "queries_peers"
 ADAPTIVE_PINS = Path(__file__).parent / "adaptive_peers"
 ANONYMITY_PINS = Path(__file__).parent / "anonymity_peers"
+LOCAL_PINS = Path(__file__).parent / "local_peers"
 INTERPRETER = Path("Scripts/python.exe") if sys.platform == "win32" else Path("bin/python")
 DONE = "installed.txt"
 
@@ -56,6 +65,8 @@ def pins_of(peer: str) -> Path:
         return ADAPTIVE_PINS / f"{peer}.txt"
     if peer in anonymity_peers.PEERS:
         return ANONYMITY_PINS / f"{peer}.txt"
+    if peer in local_peers.PEERS:
+        return LOCAL_PINS / f"{peer}.txt"
     folder = ACCOUNTANT_PINS if peer in accountants.PEERS else PINS
     return folder / f"{peer}.txt"
 

@@ -73,7 +73,7 @@ def test_numbers_are_learned_from_all_bounded_columns(people: Path, capsys: pyte
         (["--target", "income"], 2, "one way"),
         (["--target", "nothing", "--epsilon", "1"], 3, "nothing"),
         (["--target", "pay", "--epsilon", "1"], 2, "classes are missing"),
-        (["--target", "income", "--epsilon", "1", "--model", "forest"], 2, "one of"),
+        (["--target", "income", "--epsilon", "1", "--model", "magic"], 2, "one of"),
         (["--target", "income", "--epsilon", "50"], 4, "budget"),
     ],
 )
@@ -90,3 +90,18 @@ def test_a_file_that_is_no_model_is_refused(people: Path, capsys: pytest.Capture
     assert main(["predict", str(people / "people.toml"), str(people / "new.csv")]) == 2
     assert main(["predict", str(people / "none.json"), str(people / "new.csv")]) == 2
     assert "no file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("told", [["additive"], ["bayes"], ["logistic", "--method", "output"]])
+def test_other_models_are_trained_and_used(people: Path, told: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    made = [str(people / "people.toml"), "--table", "people", "--target", "income", "--epsilon", "2"]
+    out = str(people / "model.json")
+    assert main(["train", *made, "--features", "age", "--out", out, "--model", *told]) == 0
+    assert main(["predict", out, str(people / "new.csv")]) == 0
+    assert "bob,high" in capsys.readouterr().out
+
+
+def test_a_method_that_a_model_does_not_have_is_refused(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = [str(people / "people.toml"), "--table", "people", "--target", "income", "--epsilon", "2"]
+    assert main(["train", *made, "--out", str(people / "x.json"), "--model", "forest", "--method", "output"]) == 2
+    assert "forest has none" in capsys.readouterr().err

@@ -41,6 +41,7 @@ PLACES = {  # which argument of a sampler is its scale
     "gumbel_race": 1,
     "laplace_race": 1,
     "rounded": 2,
+    "l2_laplace": 0,
 }
 
 
@@ -69,6 +70,7 @@ def half_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     replaced = {getattr(noise, name): halved(getattr(noise, name), place) for name, place in PLACES.items()}
     replaced[noise.staircase] = dared(noise.staircase)
     replaced[noise.bernoulli_exp] = dared(noise.bernoulli_exp)
+    replaced[noise.truthful] = dared(noise.truthful)
     joint = sys.modules[JointQuantiles.__module__]  # draws by floats, and makes up for what they are off
     exact = {joint, sys.modules[Joint.__module__]}
     chosen = [

@@ -57,6 +57,8 @@ from discreet.mechanisms.data_dependent.stable_value import StableValue
 from discreet.mechanisms.data_dependent.trimmed_mean import TrimmedMean
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.methods.adaptive import MultiplicativeSensitivity, Paprika, SparseVector, Thresholdout
+from discreet.methods.graphs import DegreeSequence, EdgeCount
+from discreet.methods.local import LocalHashing, Unary
 from discreet.plans.nodes.aggregate import Sensitivity
 from discreet.privacy import NeighborRelation, curves
 from tests.audits.test_half_noise import HIDDEN, branches
@@ -105,7 +107,17 @@ DECLARED = MultiplicativeSensitivity(1, "1e-9")
 DISCOVERY: dict[str, Any] = {"discoveries": 1, "target": "0.9", "wealth": "0.9", "grid": 1, "inputs": "snapped"}
 LARGE = 2**57
 ONE_ROW = Sensitivity(1, 1, 1)
+HUB = EdgeCount(epsilon=6, neighbors="node", degree_limit=3)
 PARTNERS = [
+    Partner("all of epsilon for either bit", "unary", "three bits", Unary(3, epsilon=2)),
+    Partner("the hash's noise for twice epsilon", "local_hashing", "four hashes", LocalHashing(2, epsilon=2, hashes=4)),
+    Partner(
+        "noise for one edge of a hub",
+        "edge_count",
+        "a hub more",
+        EdgeCount(epsilon=6, neighbors="node", degree_limit=3),
+    ),
+    Partner("an edge moves one node", "degree_sequence", "an edge more", DegreeSequence(2, epsilon=4)),
     Partner("the factor 2 forgotten", "rank_choice", "a row more", made((Fraction(1, 2),), epsilon=2), 10_000),
     Partner("each group by itself", "rank_choice", "a row in each of two groups", made((Fraction(1, 2),), ONE_ROW), 0),
     Partner(

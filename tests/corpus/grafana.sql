@@ -10,8 +10,13 @@
 /* answered postgres */ SELECT count(*) FROM orders WHERE ordered_at::time BETWEEN '08:00' AND '18:00';
 /* answered postgres */ SELECT to_char(ordered_at, 'HH24') AS h, count(*) FROM orders GROUP BY 1 ORDER BY 1;
 /* answered postgres */ SELECT avg(extract(epoch from shipped_at - ordered_at)) FROM orders WHERE extract(epoch from shipped_at - ordered_at) BETWEEN 0 AND 864000;
-/* shell postgres */ SELECT date_trunc('month', ordered_at) AS time, sum(count(*)) OVER (ORDER BY date_trunc('month', ordered_at)) AS total FROM orders GROUP BY 1 ORDER BY 1;
-/* shell postgres */ SELECT time, value - lag(value) OVER (ORDER BY time) AS delta FROM (SELECT date_trunc('month', ordered_at) AS time, count(*) AS value FROM orders GROUP BY 1) t;
+/* answered postgres */ SELECT date_trunc('month', ordered_at) AS time, sum(count(*)) OVER (ORDER BY date_trunc('month', ordered_at)) AS total FROM orders GROUP BY 1 ORDER BY 1;
+/* answered postgres */ SELECT time, value - lag(value) OVER (ORDER BY time) AS delta FROM (SELECT date_trunc('month', ordered_at) AS time, count(*) AS value FROM orders GROUP BY 1) t;
 /* answered postgres */ SELECT width_bucket(total, 0, 500, 10) AS b, count(*) FROM orders GROUP BY b ORDER BY b;
 /* answered postgres */ SELECT count(DISTINCT customer_id) AS users FROM orders WHERE ordered_at >= date_trunc('month', now()) - interval '1 month';
 /* answered postgres */ SELECT extract(dow from order_date) AS d, extract(hour from ordered_at) AS h, count(*) FROM orders GROUP BY d, h;
+/* refused postgres */ SELECT $__time(ordered_at), total FROM orders;
+/* answered postgres */ SELECT date_trunc('hour', ordered_at) AS "time", status AS metric, sum(total) / count(*) AS value FROM orders WHERE ordered_at BETWEEN '2024-06-01T00:00:00Z' AND '2024-06-02T00:00:00Z' GROUP BY 1, 2 ORDER BY 1;
+/* answered postgres */ SELECT time, avg(v) OVER (ORDER BY time ROWS BETWEEN 6 PRECEDING AND CURRENT ROW) AS "7d" FROM (SELECT date_trunc('day', ordered_at) AS time, count(*) AS v FROM orders WHERE ordered_at >= '2024-05-01' GROUP BY 1) q ORDER BY 1;
+/* missed postgres */ SELECT to_timestamp(floor(extract(epoch from ordered_at) / 3600) * 3600) AS time, count(*) FROM orders WHERE ordered_at > '2024-06-20' AND ordered_at < '2024-06-21' GROUP BY 1;
+/* answered postgres */ SELECT d.day, COALESCE(c.n, 0) FROM generate_series(DATE '2024-06-01', DATE '2024-06-10', INTERVAL '1 day') AS d(day) LEFT JOIN (SELECT order_date, count(*) AS n FROM orders GROUP BY 1) c ON c.order_date = d.day ORDER BY 1;

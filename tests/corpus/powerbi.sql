@@ -1,4 +1,4 @@
-/* shell postgres */ select "_"."status", "a0" from (select "_"."status" as "status", count(1) as "a0" from "public"."orders" as "_" group by "_"."status") as "_" order by "_"."status";
+/* answered postgres */ select "_"."status", "a0" from (select "_"."status" as "status", count(1) as "a0" from "public"."orders" as "_" group by "_"."status") as "_" order by "_"."status";
 /* answered postgres */ select count(*) as "a0" from "public"."orders" as "_";
 /* answered postgres */ select sum("_"."total") as "a0", "_"."priority" as "c1" from "public"."orders" as "_" group by "_"."priority";
 /* answered postgres */ select "basetable0"."state" as "c3", sum("basetable0"."income") as "a0" from (select "$Table"."state" as "state", "$Table"."income" as "income" from "public"."customers" as "$Table") as "basetable0" group by "basetable0"."state";
@@ -8,9 +8,12 @@
 /* answered postgres */ select "_"."order_date" as "c", sum("_"."quantity") as "a" from "public"."orders" as "_" where "_"."order_date" >= date '2024-05-01' and "_"."order_date" < date '2024-06-01' group by "_"."order_date";
 /* answered postgres */ select "_"."customer_kind", count(*) from (select case when "age" >= 65 then 'senior' else 'other' end as "customer_kind" from "public"."customers") as "_" group by "_"."customer_kind";
 /* answered postgres */ select distinct "_"."plan" from "public"."customers" as "_" order by "_"."plan" limit 501;
-/* shell postgres */ select "rows"."status" as "status", sum("rows"."a0") as "a1" from (select "status", sum("total") as "a0" from "public"."orders" group by "status") "rows" group by "status";
+/* answered postgres */ select "rows"."status" as "status", sum("rows"."a0") as "a1" from (select "status", sum("total") as "a0" from "public"."orders" group by "status") "rows" group by "status";
 /* answered postgres */ select sum(cast("_"."total" as decimal(19, 4))) as "a0" from "public"."orders" as "_";
 /* answered postgres */ select cast(extract(year from "_"."order_date") as integer) as y, cast(extract(month from "_"."order_date") as integer) as m, sum("_"."total") as a from "public"."orders" as "_" group by 1, 2;
 /* answered postgres */ select count(*) from "public"."orders" "_" where "_"."order_date" between '2024-01-01' and '2024-03-31' and ("_"."channel" = 'web' or "_"."channel" is null);
 /* answered postgres */ select "_"."gender", count(*) as n from "public"."customers" "_" where not "_"."gender" is null group by "_"."gender";
 /* answered postgres */ select stddev_samp("_"."total") as a0, variance("_"."total") as a1 from "public"."orders" as "_";
+/* answered postgres */ select "rows"."status" as "status", "rows"."priority" as "priority", count(distinct "rows"."customer_id") as "C1" from (select "_"."status", "_"."priority", "_"."customer_id" from "public"."orders" "_" where "_"."total" > 10) "rows" group by "status", "priority";
+/* answered postgres */ select "_"."t0_0", "_"."a0" from (select "t0_0", "a0" from (select "_"."state" as "t0_0", sum("_"."income") as "a0" from "public"."customers" "_" group by "_"."state") "_" where not "_"."a0" is null) "_" order by "_"."a0" desc limit 1001;
+/* answered postgres */ select sum("_"."a") as x, avg("_"."a") as y, max("_"."a") as z from (select "status", count(*) as "a" from "public"."orders" group by "status") "_";

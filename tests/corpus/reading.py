@@ -12,15 +12,15 @@ HERE = Path(__file__).parent
 POLICY = Policy.read(HERE / "shop.toml")
 """A shop with its customers, their orders, and its stores."""
 
-_HEAD = re.compile(r"^/\* (answered|refused|shell) (duckdb|postgres|spark) \*/ ", re.MULTILINE)
+_HEAD = re.compile(r"^/\* (answered|refused|missed) (duckdb|postgres|spark) \*/ ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Statement:
     """One statement of the corpus.
 
-    `answered` as it is asked; `refused`, as it is no statistic of many units; `shell`: answered once what stands above
-    the aggregates is run as plain SQL.
+    `answered` as it is asked; `refused`, as it is no statistic of many units, or no question; `missed`: it is one, and
+    is refused all the same, with another way to ask.
     """
 
     family: str

@@ -18,3 +18,9 @@
 /* answered spark */ SELECT s.region, count(*) FROM orders o JOIN stores s ON o.store_id = s.store_id GROUP BY s.region;
 /* answered spark */ SELECT hour(ordered_at) AS h, count(*) FROM orders GROUP BY hour(ordered_at);
 /* answered spark */ SELECT bucket, count(*) FROM (SELECT width_bucket(total, 0, 500, 5) AS bucket FROM orders) GROUP BY bucket;
+/* refused spark */ SELECT tag, count(*) FROM orders LATERAL VIEW explode(split(tags, ',')) t AS tag GROUP BY tag;
+/* refused spark */ SELECT status, collect_list(channel) FROM orders GROUP BY status;
+/* answered spark */ SELECT date_format(ordered_at, 'E') AS d, round(avg(total), 2) AS a FROM orders GROUP BY 1 ORDER BY a DESC;
+/* answered spark */ SELECT status, count(*) AS n, round(count(*) * 100.0 / sum(count(*)) OVER (), 2) AS pct FROM orders GROUP BY status;
+/* answered spark */ SELECT month(order_date) AS m, status, sum(total) AS s FROM orders GROUP BY m, status WITH ROLLUP;
+/* answered spark */ SELECT tag, count(*) FROM orders LATERAL VIEW explode(slice(split(tags, ','), 1, 3)) t AS tag GROUP BY tag;

@@ -21,7 +21,7 @@
 /* answered duckdb */ SELECT SUM(quantity), SUM(quantity + 1), SUM(quantity + 2), SUM(quantity + 3) FROM orders;
 /* answered duckdb */ SELECT DATE_TRUNC('minute', ordered_at) AS m, COUNT(*) FROM orders WHERE ordered_at >= '2024-06-14' AND ordered_at < '2024-06-14 02:00:00' GROUP BY DATE_TRUNC('minute', ordered_at) ORDER BY 1;
 /* answered duckdb */ SELECT extract(minute FROM ordered_at) AS m, COUNT(*) FROM orders GROUP BY m ORDER BY m;
-/* shell duckdb */ SELECT SELECT_COUNT FROM (SELECT COUNT(*) AS SELECT_COUNT FROM orders) t;
+/* answered duckdb */ SELECT SELECT_COUNT FROM (SELECT COUNT(*) AS SELECT_COUNT FROM orders) t;
 /* answered duckdb */ SELECT COUNT(*) FROM (SELECT DISTINCT customer_id, status FROM orders) t;
 /* answered duckdb */ SELECT gender, COUNT(*) AS n FROM customers WHERE age > 30 GROUP BY gender;
 /* answered duckdb */ SELECT T1.state, COUNT(*) FROM customers AS T1 JOIN orders AS T2 ON T1.customer_id = T2.customer_id WHERE T2.total > 100 GROUP BY T1.state ORDER BY COUNT(*) DESC LIMIT 1;
@@ -33,3 +33,17 @@
 /* answered duckdb */ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 10, delta = 1e-9, privacy_unit_column = customer_id) status, COUNT(*) AS n FROM orders GROUP BY status;
 /* answered duckdb */ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 10, delta = .01, max_groups_contributed = 2, privacy_unit_column = customer_id) status, AVG(total) AS a FROM orders GROUP BY status;
 /* answered duckdb */ SELECT WITH ANONYMIZATION OPTIONS (epsilon = 10, delta = .01, kappa = 2) status, ANON_COUNT(*) AS n, ANON_AVG(total CLAMPED BETWEEN 0 AND 100) AS a FROM orders GROUP BY status;
+/* answered postgres */ select sum(total) / 7.0 as avg_yearly from orders where quantity < (select 0.2 * avg(quantity) from orders);
+/* answered postgres */ select sum(total) / 7.0 as avg_yearly from orders, stores where stores.store_id = orders.store_id and region = 'west' and quantity < (select 0.5 * avg(o2.quantity) from orders o2 where o2.store_id = stores.store_id);
+/* answered postgres */ select o_year, sum(case when region = 'west' then volume else 0 end) / sum(volume) as mkt_share from (select extract(year from order_date) as o_year, total * (1 - discount) as volume, s.region from orders o, stores s, customers c where s.store_id = o.store_id and c.customer_id = o.customer_id and order_date between date '2023-01-01' and date '2024-12-31') as all_nations group by o_year order by o_year;
+/* answered postgres */ select channel, sum(case when priority = 1 or priority = 2 then 1 else 0 end) as high, sum(case when priority <> 1 and priority <> 2 then 1 else 0 end) as low from orders where channel in ('web', 'store') and ordered_at < shipped_at and order_date >= date '2023-01-01' and order_date < date '2023-01-01' + interval '1' year group by channel order by channel;
+/* answered postgres */ select cntrycode, count(*) as numcust, sum(income) as tot from (select substring(state from 1 for 1) as cntrycode, income from customers where substring(state from 1 for 1) in ('C', 'N') and income > (select avg(income) from customers where income > 0.00 and substring(state from 1 for 1) in ('C', 'N')) and not exists (select * from orders where orders.customer_id = customers.customer_id)) as custsale group by cntrycode order by cntrycode;
+/* answered postgres */ with revenue as (select store_id as supplier_no, sum(total * (1 - discount)) as total_revenue from orders where order_date >= date '2023-04-01' and order_date < date '2023-04-01' + interval '3' month group by store_id) select s.store_id, s.city, total_revenue from stores s, revenue where s.store_id = supplier_no and total_revenue = (select max(total_revenue) from revenue) order by s.store_id;
+/* answered duckdb */ SELECT T1.plan FROM customers AS T1 GROUP BY T1.plan HAVING AVG(T1.age) > (SELECT AVG(age) FROM customers);
+/* answered duckdb */ SELECT COUNT(*) FROM customers WHERE customer_id NOT IN (SELECT customer_id FROM orders WHERE status = 'returned');
+/* answered duckdb */ SELECT state FROM customers WHERE plan = 'pro' INTERSECT SELECT state FROM customers WHERE plan = 'team';
+/* answered duckdb */ SELECT T2.city, COUNT(*) FROM orders AS T1 JOIN stores AS T2 ON T1.store_id = T2.store_id GROUP BY T2.city ORDER BY COUNT(*) DESC LIMIT 1;
+/* refused duckdb */ SELECT city FROM stores WHERE store_id NOT IN (SELECT store_id FROM orders);
+/* answered duckdb */ SELECT CAST(SUM(CASE WHEN plan = 'pro' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(*) FROM customers;
+/* answered duckdb */ SELECT (SELECT COUNT(*) FROM customers WHERE plan='pro') - (SELECT COUNT(*) FROM customers WHERE plan='team');
+/* answered duckdb */ SELECT IIF(AVG(total) > 200, 'high', 'low') FROM orders;

@@ -14,7 +14,7 @@
 /* answered duckdb */ SELECT strftime(order_date, '%Y-%m') AS ym, SUM(total) AS s FROM orders GROUP BY ym ORDER BY ym;
 /* answered postgres */ SELECT to_char(order_date, 'YYYY-MM') AS ym, count(*) FROM orders GROUP BY 1 ORDER BY 1;
 /* answered postgres */ SELECT date_part('year', order_date) AS y, count(*) AS n FROM orders GROUP BY y;
-/* shell postgres */ SELECT status, COUNT(*) AS n, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS pct FROM orders GROUP BY status;
+/* answered postgres */ SELECT status, COUNT(*) AS n, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS pct FROM orders GROUP BY status;
 /* answered postgres */ SELECT count(*) AS n FROM orders WHERE channel ILIKE '%Web%';
 /* answered postgres */ SELECT state, sum(CASE WHEN active THEN 1 ELSE 0 END) AS active, count(*) AS n FROM customers GROUP BY state HAVING count(*) > 5 ORDER BY active DESC LIMIT 5;
 /* answered duckdb */ SELECT approx_count_distinct(customer_id) AS u FROM orders;
@@ -23,3 +23,9 @@
 /* answered postgres */ SELECT MIN(ordered_at), MAX(ordered_at) FROM orders;
 /* answered postgres */ SELECT store_id, COUNT(*) FROM orders GROUP BY store_id ORDER BY 2 DESC LIMIT 3;
 /* answered duckdb */ SELECT zip, COUNT(*) AS n FROM orders GROUP BY zip ORDER BY n DESC LIMIT 20;
+/* answered postgres */ SELECT DATE_TRUNC('day', ordered_at) AS __timestamp, status AS status, COUNT(*) AS count FROM public.orders JOIN (SELECT status AS status__, COUNT(*) AS mme_inner__ FROM public.orders WHERE ordered_at >= TO_TIMESTAMP('2024-06-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') GROUP BY status ORDER BY mme_inner__ DESC LIMIT 2) AS anon_1 ON status = status__ WHERE ordered_at >= TO_TIMESTAMP('2024-06-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') GROUP BY status, DATE_TRUNC('day', ordered_at) ORDER BY count DESC LIMIT 10000;
+/* answered duckdb */ SELECT plan AS plan, COUNT(*) AS count, SUM(COUNT(*)) OVER () AS total FROM customers WHERE (age >= 21) GROUP BY plan ORDER BY count DESC LIMIT 100 OFFSET 1;
+/* answered postgres */ SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY total) AS q1, percentile_cont(0.5) WITHIN GROUP (ORDER BY total) AS median, max(total) AS max, min(total) AS min FROM public.orders GROUP BY status;
+/* answered postgres */ SELECT state AS state, SUM(total) FILTER (WHERE order_date BETWEEN '2024-01-01' AND '2024-03-31') AS q1, SUM(total) FILTER (WHERE order_date BETWEEN '2023-01-01' AND '2023-03-31') AS q1_prev FROM customers JOIN orders USING (customer_id) GROUP BY state ORDER BY q1 DESC;
+/* answered duckdb */ SELECT COUNT(DISTINCT customer_id) AS "COUNT_DISTINCT(customer_id)" FROM (WITH recent AS (SELECT * FROM orders WHERE order_date >= '2024-01-01') SELECT * FROM recent WHERE total > 10) AS virtual_table LIMIT 50000;
+/* answered duckdb */ SELECT status, priority, SUM(total) AS s FROM orders GROUP BY GROUPING SETS ((status, priority), (status), ()) ORDER BY status, priority;

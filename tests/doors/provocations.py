@@ -145,6 +145,7 @@ CASES: list[e.Expression] = [
     *(e.DateTrunc((T,), unit) for unit in ("hour", "minute")),
     e.DaysBetween((D, T)),
     *(e.AddDays((D,), days) for days in (-3652058, -400, 1, 3652058)),
+    *(e.AddSeconds((T,), seconds) for seconds in (-315_537_000_000, -7200, 1, 315_537_000_000)),
     e.AddDays((e.AddDays((D,), -2_000_000),), 2_000_000),
     e.Divide((HALF, e.Subtract((X, Y)))),
     e.Add((e.Multiply((N, J)), TWO)),

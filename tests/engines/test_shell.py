@@ -183,3 +183,12 @@ def test_numbers_are_plain(text: str, value: object) -> None:
 def test_types_that_cannot_be_shown_are_refused(text: str) -> None:
     with pytest.raises(QueryRefused, match="CAST"):
         SEALED.planned(f"SELECT {text} AS x", [])
+
+
+def test_a_shell_is_remembered_with_the_columns_that_it_reads() -> None:
+    """The same text over other types is another shell."""
+    kinds = (Kind.INTEGER, Kind.TEXT, Kind.INTEGER)
+    tables = [ShellTable("core1", {"x": (kind, False)}, {"x": []}) for kind in kinds]
+    found = [SEALED.planned("SELECT MAX(x) AS most FROM core1", [table]) for table in tables]
+    assert [result.kinds[0][0] for result in found] == list(kinds)
+    assert found[2] is found[0]

@@ -102,6 +102,8 @@ def test_noise_beyond_64_bits_goes_to_the_end_and_never_wraps(monkeypatch: pytes
         (lambda: noise.bernoulli(2), "probability is 2"),
         (lambda: noise.bernoulli(-0.1, 3), "probability is -0.1"),
         (lambda: noise.bernoulli_exp(-1), "exponent is -1"),
+        (lambda: noise.truthful(-1), "epsilon is -1"),
+        (lambda: noise.truthful(1, -2, 3), "others is -2"),
         (lambda: noise.uniform_integer(0), "upper is 0"),
         (lambda: noise.uniform_integer(2.5), "upper is 2.5"),  # type: ignore[call-overload]
         (lambda: noise.uniform_integer(2**63 + 1, 3), "upper is"),

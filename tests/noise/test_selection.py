@@ -41,6 +41,14 @@ def test_exponential_coins_have_their_bias(x: str, seed: int) -> None:
     assert not stats.binomtest(heads, 200_000, float(np.exp(-float(Fraction(x)) * 1.2))).pvalue > FALSE_ALARM
 
 
+@pytest.mark.parametrize("epsilon, others", [(1, 1), ("1/2", 9), (3, "1/3"), (0, 4)])
+def test_truth_is_told_with_its_chance(epsilon: str, others: str, seed: int) -> None:
+    told = int(noise.truthful(epsilon, others, 200_000, ReplayBits(seed)).sum())
+    grown = float(np.exp(float(Fraction(epsilon))))
+    assert stats.binomtest(told, 200_000, grown / (grown + float(Fraction(others)))).pvalue > FALSE_ALARM
+    assert not stats.binomtest(told, 200_000, grown / (grown + 1.2 * float(Fraction(others)))).pvalue > FALSE_ALARM
+
+
 @pytest.mark.parametrize("upper", [1, 2, 3, 7, 256, 1000])
 def test_integers_are_uniform(upper: int, seed: int) -> None:
     counts = np.bincount(noise.uniform_integer(upper, 50_000, ReplayBits(seed)), minlength=upper)

@@ -24,6 +24,7 @@ SINGLE: dict[str, Callable[[ReplayBits], object]] = {
     "staircase": lambda bits: noise.staircase(1, 5, 2, bits=bits),
     "coin": lambda bits: noise.bernoulli("1/3", bits=bits),
     "exponential coin": lambda bits: noise.bernoulli_exp("1/3", bits=bits),
+    "coin of the truth": lambda bits: noise.truthful("1/3", 2, bits=bits),
     "Laplace": lambda bits: noise.laplace(1, "1/1024", bits=bits),
     "Gaussian": lambda bits: noise.gaussian(1, "1/1024", bits=bits),
 }

@@ -86,6 +86,10 @@ OPERATIONS: list[tuple[Callable[[tuple[Expression, ...]], Expression], tuple[tup
     *[(lambda some, p=pattern: e.Matches(some, p), ((Kind.TEXT,),)) for pattern in ("", r"^\d+$", "[a-z]_|e")],
     *[(lambda some, n=days: e.AddDays(some, n), ((Kind.DATE,),)) for days in (-3652058, -1, 0, 400, 2_000_000)],
     *[
+        (lambda some, n=seconds: e.AddSeconds(some, n), ((Kind.TIMESTAMP,),))
+        for seconds in (-315_537_000_000, -1, 0, 86400, 315_537_000_000)
+    ],
+    *[
         (lambda some, to=after: e.Cast(some, to), ((before,),))
         for before, after in [*casts._MEANING, (Kind.TEXT, Kind.TEXT)]
     ],
@@ -227,6 +231,10 @@ MEANINGS: list[tuple[Operation, tuple[Any, ...], Any]] = [
     (e.DateTrunc((), "quarter"), (dt.date(2021, 12, 31),), dt.date(2021, 10, 1)),
     (e.DaysBetween(()), (dt.date(2024, 3, 1), dt.date(2024, 2, 28)), -2),
     (e.AddDays((), -1), (dt.date(1, 1, 1),), None),
+    (e.AddSeconds((), -1), (dt.datetime(1, 1, 1),), None),  # noqa: DTZ001
+    (e.AddSeconds((), 1), (dt.datetime(9999, 12, 31, 23, 59, 58, 5),), dt.datetime(9999, 12, 31, 23, 59, 59, 5)),  # noqa: DTZ001
+    (e.AddSeconds((), 1), (dt.datetime(9999, 12, 31, 23, 59, 59),), None),  # noqa: DTZ001
+    (e.AddSeconds((), 7200), (dt.datetime(2024, 2, 28, 23, 30, 0, 5),), dt.datetime(2024, 2, 29, 1, 30, 0, 5)),  # noqa: DTZ001
     (e.AddDays((), -1), (dt.date(2024, 3, 1),), dt.date(2024, 2, 29)),
     (e.Bucket((), (0.0, 5.0, 10.0)), (10,), 3),
     (e.Position((), "b"), ("abcb",), 2),

@@ -148,6 +148,29 @@ PLAIN = [
         "SELECT REGR_COUNT(cost, change) FROM visits",
         "SELECT COUNT(CASE WHEN cost IS NOT NULL THEN change END) FROM visits",
     ),
+    (
+        "spark",
+        "SELECT t, COUNT(*) FROM (SELECT EXPLODE(SLICE(SPLIT(diagnosis, ','), 2, 2)) AS t FROM visits) GROUP BY 1",
+        "SELECT t, COUNT(*) FROM (SELECT UNNEST(STRING_SPLIT(diagnosis, ',')[2:3]) AS t FROM visits) GROUP BY 1",
+    ),
+    (
+        "duckdb",
+        "SELECT u.t, COUNT(*) FROM visits AS v, UNNEST(STRING_SPLIT(v.diagnosis, ',')[1:2]) AS u(t) GROUP BY u.t",
+        "SELECT t, COUNT(*) FROM (SELECT *, UNNEST(STRING_SPLIT(diagnosis, ',')[1:2]) AS t FROM visits) v GROUP BY 1",
+    ),
+    (
+        "duckdb",
+        (
+            "SELECT COUNT(*) FROM visits, UNNEST(STRING_SPLIT(diagnosis, ',')[1:2]) AS u(t), "
+            "UNNEST(STRING_SPLIT(ward, 'o')[1:3]) AS v(s)"
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT *, UNNEST(STRING_SPLIT(ward, 'o')[1:3]) AS s FROM "
+            "(SELECT *, UNNEST(STRING_SPLIT(diagnosis, ',')[1:2]) AS t FROM visits) AS q) AS q"
+        ),
+    ),
+    ("postgres", "SELECT COUNT(*) FROM visits FETCH FIRST 3 ROWS ONLY", "SELECT COUNT(*) FROM visits LIMIT 3"),
+    ("duckdb", 'SELECT AVG("Cost") FROM "Visits"', "SELECT AVG(cost) FROM visits"),
 ]
 WHERE = [
     ("duckdb", "diagnosis ILIKE '%FLU%'", "LOWER(diagnosis) LIKE '%flu%'"),

@@ -301,3 +301,16 @@ def test_the_rest_of_what_may_fail_keeps_its_sampling_error() -> None:
     failure, rest = rounded.unfailing()
     assert (failure, rest.sampling_error) == (Fraction(1, 10**9), Fraction(1, 10**12))
     assert cost_of(rounded, Certificates.of(BUDGET)).losses[1] == INFINITE
+
+
+@pytest.mark.parametrize("count", [32, 33, 1000])
+def test_many_failures_are_added_up(count: int) -> None:
+    """Each of the coins of a search for keys may fail; a cost counts that they do, and is finite."""
+    chance = Fraction(1, 10**9 * count)
+    cost = cost_of(p.approximate(Fraction(1, count), chance) * count + p.gaussian(3), Certificates.of(BUDGET))
+    least = cost_of(p.approximate(Fraction(1, count), 0) * count + p.gaussian(3), Certificates.of(BUDGET))
+    assert all(loss < INFINITE for loss in cost.losses)
+    assert all(loss >= other for loss, other in zip(cost.losses, least.losses, strict=True))
+    failing = 1 - (1 - chance) ** count
+    counted = max(delta - other for delta, other in zip(cost.deltas, least.deltas, strict=True))
+    assert failing * DELTA_UNITS <= counted + 1 <= Fraction(1001, 1000) * DELTA_UNITS / 10**9

@@ -89,6 +89,7 @@ QUIETER: dict[str, tuple[Callable[[], Curve], Callable[[], Curve]]] = {
     "randomized_response": (lambda: p.randomized_response("0.5", 4), lambda: p.randomized_response("0.7", 4)),
     "rdp": (lambda: p.rdp([2, 8], ["0.1", "0.4"]), lambda: p.rdp([2, 8], ["0.2", "0.8"])),
     "sampled": (lambda: p.gaussian(2).subsample("0.1"), lambda: p.gaussian("1.7").subsample("0.1")),
+    "shuffled": (lambda: p.shuffled("0.7", 40), lambda: p.shuffled(1, 40)),
     "sparse_vector": (lambda: p.sparse_vector("0.5"), lambda: p.sparse_vector("0.7")),
     "staircase": (lambda: p.staircase("0.5"), lambda: p.staircase("0.7")),
     "zcdp": (lambda: p.zcdp("0.1"), lambda: p.zcdp("0.2")),

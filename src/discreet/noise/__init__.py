@@ -12,7 +12,7 @@ True
 from __future__ import annotations
 
 from discreet.noise import families
-from discreet.noise.bernoulli import bernoulli, bernoulli_exp
+from discreet.noise.bernoulli import bernoulli, bernoulli_exp, truthful
 from discreet.noise.bits import SYSTEM, BitSource, SystemBits, permutation, uniform_integer
 from discreet.noise.discrete_gaussian import discrete_gaussian
 from discreet.noise.discrete_laplace import discrete_laplace
@@ -51,5 +51,6 @@ __all__ = [
     "sample",
     "staircase",
     "subset",
+    "truthful",
     "uniform_integer",
 ]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["bernoulli", "bernoulli_exp", "coins"]
+__all__ = ["bernoulli", "bernoulli_exp", "coins", "truthful"]
 
 
 class _Coin:
@@ -116,6 +116,52 @@ def _exp_coin(exponent: Fraction) -> _Coin | _Constant:
         heads = Interval.of(-exponent, precision).exp()
         one = 1 << precision
         return (heads.lo, max(0, one - heads.hi)), (heads.hi, one - heads.lo)
+
+    return _Coin(WeightTable([1, 0], weights))
+
+
+@overload
+def truthful(epsilon: Number, others: Number = 1, size: None = None, bits: BitSource = SYSTEM) -> bool: ...
+@overload
+def truthful(
+    epsilon: Number, others: Number, size: int | tuple[int, ...], bits: BitSource = SYSTEM
+) -> NDArray[np.bool_]: ...
+def truthful(
+    epsilon: Number, others: Number = 1, size: int | tuple[int, ...] | None = None, bits: BitSource = SYSTEM
+) -> bool | NDArray[np.bool_]:
+    """Draw True with probability 1 / (1 + others * exp(-epsilon)), exactly: tell the truth, and not one of the others.
+
+    What is true has weight exp(epsilon), and all that could be told instead has weight `others` together: the number of
+    other answers (Warner 1965; Kairouz, Oh & Viswanath 2016, arXiv:1407.1338), or the size of what is farther away,
+    over that of what is near.
+
+    >>> truthful(1, 3, size=5).dtype, truthful(10**6), truthful(1, 0)
+    (dtype('bool'), True, True)
+    """
+    if size is None:
+        key = (truthful, type(epsilon), epsilon, type(others), others)
+        return pooled(key, lambda: _truth_coin(*_read_truth(epsilon, others)), bits) > 0
+    return np.asarray(array(size, _truth_coin(*_read_truth(epsilon, others)), bits) > 0)
+
+
+def _read_truth(epsilon: Number, others: Number) -> tuple[Fraction, Fraction]:
+    rate, weight = rational(epsilon, name="epsilon"), rational(others, name="others")
+    for name, value, given in (("epsilon", rate, epsilon), ("others", weight, others)):
+        if value < 0:
+            msg = f"{name} is {shown(given)}; it must be at least 0."
+            raise ParameterError(msg)
+    return rate, weight
+
+
+@lru_cache(maxsize=64)
+def _truth_coin(epsilon: Fraction, others: Fraction) -> _Coin | _Constant:
+    if others == 0:
+        return _Constant(1)
+
+    def weights(precision: int) -> tuple[Sequence[int], Sequence[int]]:
+        fall = Interval.of(-epsilon, precision).exp()
+        truth = others.denominator << precision
+        return (truth, others.numerator * fall.lo), (truth, others.numerator * fall.hi)
 
     return _Coin(WeightTable([1, 0], weights))
 

@@ -30,6 +30,8 @@ from discreet.privacy.curves import permute_and_flip as permute_and_flip
 from discreet.privacy.curves import pure as pure
 from discreet.privacy.curves import randomized_response as randomized_response
 from discreet.privacy.curves import rdp as rdp
+from discreet.privacy.curves import shuffled as shuffled
+from discreet.privacy.curves import shuffled_epsilon as shuffled_epsilon
 from discreet.privacy.curves import sparse_vector as sparse_vector
 from discreet.privacy.curves import staircase as staircase
 from discreet.privacy.curves import zcdp as zcdp

@@ -340,7 +340,7 @@ def cost_of(spend: Curve | Promising, certificates: Certificates) -> Cost:
     """
     curve = spend if isinstance(spend, Curve) else spend.privacy
     require_same_relation(certificates.budget.neighbors, curve.neighbors)
-    failure, rest = curve.unfailing()
+    failure, rest = curve.unfailing(exact=False)
     step = certificates.shares[0] * certificates.budget.delta / STEPS
     largest = rest.largest_loss()
     if largest is None and step:

@@ -478,7 +478,7 @@ class Curve:
         bound = self.epsilon(0)
         return None if bound == math.inf else Fraction(bound)
 
-    def unfailing(self) -> tuple[Fraction, Curve]:
+    def unfailing(self, *, exact: bool = True) -> tuple[Fraction, Curve]:
         """Return the exact chance that a stated failure happens, and the curve of the rest given that none does.
 
         >>> from discreet import privacy as p
@@ -486,14 +486,19 @@ class Curve:
         True
 
         Failures are independent of what else is composed, so delta(e) = leak + (1 - leak) rest.delta(e). With more than
-        a few of them their exact product would be long, and the numerics keep them as mass at infinity.
+        a few of them their exact product would be long, and the numerics keep them as mass at infinity; where an upper
+        bound will do (not `exact`), it is the sum of their chances then.
         """
         failing = [(part, count) for part, count in self.terms if part.failure]
-        if not failing or sum(count for _, count in failing) > _MOST_FAILURES:
+        many = sum(count for _, count in failing) > _MOST_FAILURES
+        if not failing or (many and exact):
             return Fraction(0), self
         unbroken = Fraction(1)
         for part, count in failing:
-            unbroken *= (1 - (part.failure or 0)) ** count
+            if many:
+                unbroken = max(unbroken - count * (part.failure or 0), Fraction(0))
+            else:
+                unbroken *= (1 - (part.failure or 0)) ** count
         kept = [(part.kept(), count) for part, count in self.terms]
         rest = tuple((part, count) for part, count in kept if part is not None)
         return 1 - unbroken, compose(rest, self.neighbors, self.sampling_error)

@@ -42,7 +42,7 @@ def random_rows(seed: int, loss: Loss, owners: list[int]) -> Weighed:
 
 
 def without_last(rows: Weighed, count: int) -> Weighed:
-    return Weighed(rows.vectors[:-count], rows.target[:-count], rows.share[:-count])
+    return Weighed(rows.vectors[:-count], rows.target[:-count], rows.share[:-count], rows.units[:-count])
 
 
 def moves(rows: Weighed, loss: Loss, count: int, weights: NDArray[np.float64]) -> tuple[float, float]:
@@ -96,7 +96,7 @@ def test_many_equal_rows_of_a_unit_move_no_more_than_one() -> None:
 
 
 def test_without_clipping_one_unit_moves_farther(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descent, "_clipped", lambda residuals, share, _: np.trunc(residuals * share[:, None]))
+    monkeypatch.setattr(descent, "clipped", lambda residuals, share, _: np.trunc(residuals * share[:, None]))
     rows = random_rows(1, Logistic(), [0, 1, 2, 3])
     assert (
         moves(rows, Logistic(), 1, np.full((6, 1), 9.0))[1] > 1 or moves(rows, Logistic(), 1, -np.ones((6, 1)))[1] > 1
@@ -106,9 +106,12 @@ def test_without_clipping_one_unit_moves_farther(monkeypatch: pytest.MonkeyPatch
 def test_units_count_once_however_many_rows_they_have() -> None:
     """The partner counts each row once."""
     rows = random_rows(2, Logistic(), [0, 1, 1, 2, 3, 3, 3])
-    whole = Weighed(np.tile(rows.vectors[-1], (7, 1)), np.zeros(7), np.ones(7))
+    whole = Weighed(np.tile(rows.vectors[-1], (7, 1)), np.zeros(7), np.ones(7), np.arange(7))
     assert moves(whole, Logistic(), 3, np.ones((6, 1)))[0] > 1
-    assert moves(Weighed(whole.vectors, whole.target, np.full(7, 1 / 3)), Logistic(), 3, np.ones((6, 1)))[0] <= 1
+    assert (
+        moves(Weighed(whole.vectors, whole.target, np.full(7, 1 / 3), whole.units), Logistic(), 3, np.ones((6, 1)))[0]
+        <= 1
+    )
 
 
 def test_rows_have_a_length_of_at_most_one() -> None:
@@ -159,7 +162,7 @@ def test_a_training_costs_its_price_and_hardly_less(price: dict[str, Any], neigh
 
 @pytest.mark.audit
 def test_a_training_that_does_not_clip_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descent, "_clipped", lambda residuals, share, _: 3 * np.trunc(residuals * share[:, None]))
+    monkeypatch.setattr(descent, "clipped", lambda residuals, share, _: 3 * np.trunc(residuals * share[:, None]))
     case = cases()["training"][0]
     bits = ReplayBits(5)
     found = audit(

@@ -51,7 +51,16 @@ class DuckDBDialect(Dialect):
         {
             *("abs", "ceil", "coalesce", "date_diff", "date_part", "date_trunc", "dense_rank", "epoch_us", "exp"),
             *("floor", "greatest", "hash", "isnan", "lead", "least", "length", "ln", "max", "min", "nullif", "power"),
-            *("make_timestamp", "rank", "regexp_full_match", "regexp_matches", "replace", "row_number", "sha256"),
+            *(
+                "make_timestamp",
+                "to_seconds",
+                "rank",
+                "regexp_full_match",
+                "regexp_matches",
+                "replace",
+                "row_number",
+                "sha256",
+            ),
             *("split_part", "sqrt", "strlen", "strpos", "substring", "sum", "translate", "trim", "trunc"),
         }
     )

@@ -45,6 +45,8 @@ _SETTINGS: dict[str, Any] = {
     "threads": 2,
 }
 _SECONDS = 20
+_MOST_SEEN = 256
+"""So many shells are remembered."""
 _QUICKLY = 5
 """So many seconds may the copies of a simulation take: without them there is an answer, only no ±."""
 _TYPES = {
@@ -133,14 +135,26 @@ class SealedDatabase:
         self._owner = 0
         self._inherited: list[DuckDBPyConnection | None] = []
         self._database: DuckDBPyConnection | None = None
+        self._seen: dict[tuple[Any, ...], Result] = {}
 
     def planned(self, text: str, tables: Sequence[ShellTable]) -> Result:
-        """See whether a shell is understood, on tables without rows, and what it would give; else refuse it."""
+        """See whether a shell is understood, on tables without rows, and what it would give; else refuse it.
+
+        A shell of the same text over tables of the same columns gives the same, and is not looked at again.
+        """
+        key = text, tuple((table.name, tuple(table.kinds.items())) for table in tables)
+        known = self._seen.get(key)
+        if known is not None:
+            return known
         try:
-            return self.run(text, [table.empty for table in tables])
+            result = self.run(text, [table.empty for table in tables])
         except EngineError as error:
             why = str(error).partition(": ")[2].rstrip(".")
             return refuse(_BIT, why=f"{why}.", instead="what DuckDB understands, over the names of outputs.")
+        while len(self._seen) >= _MOST_SEEN:
+            self._seen.pop(next(iter(self._seen)), None)
+        self._seen[key] = result
+        return result
 
     def run(self, text: str, tables: Sequence[ShellTable]) -> Result:
         """Run a shell over its tables. What fails depends on them alone, so the message may say why."""

@@ -172,6 +172,10 @@ class PostgresDialect(Dialect):
         """Whole seconds are exact doubles."""
         return call("timezone", string("UTC"), call("to_timestamp", cast(seconds, "double precision")))
 
+    def seconds_later(self, value: SQL, seconds: int) -> SQL:
+        """An interval of seconds has no days, which a zone could lengthen."""
+        return binary("+", value, cast(string(f"{seconds} seconds"), "interval"))
+
     def microseconds(self, value: SQL) -> SQL:
         """EXTRACT(EPOCH …) is an exact decimal."""
         epoch = exp.Extract(this=exp.Var(this="EPOCH"), expression=value.copy())

@@ -62,7 +62,7 @@ class SparkDialect(Dialect):
             *("greatest", "isnan", "lead", "least", "ln", "max", "min", "monotonically_increasing_id", "nullif"),
             "octet_length",
             *("power", "regexp_like", "rint", "row_number", "sha2", "sqrt", "substring", "sum", "translate", "unhex"),
-            *("instr", "replace", "split_part", "timestamp_seconds"),
+            *("instr", "replace", "split_part", "timestamp_seconds", "make_dt_interval"),
             *("try_validate_utf8", "unix_micros", *_CHECKED.values(), *(name for name, _ in _PARTS.values())),
         }
     )
@@ -186,6 +186,10 @@ class SparkDialect(Dialect):
     def later(self, value: SQL, days: int) -> SQL:
         """A sum of a date and a number is none here."""
         return call("date_add", value, number(days))
+
+    def seconds_later(self, value: SQL, seconds: int) -> SQL:
+        """An interval of seconds, which is exact."""
+        return binary("+", value, call("make_dt_interval", number(0), number(0), number(0), number(seconds)))
 
     def date_of(self, days: SQL) -> SQL:
         """A sum of a date and a number is none here."""

@@ -386,6 +386,10 @@ class Dialect(ABC):
         """A date so many days later, which is one of the calendar."""
         return binary("+", value, number(days))
 
+    def seconds_later(self, value: SQL, seconds: int) -> SQL:
+        """A timestamp so many seconds later, which is one of the calendar."""
+        return binary("+", value, call("to_seconds", number(seconds)))
+
     def date_of(self, days: SQL) -> SQL:
         """The date so many days after 1970, which is one of the calendar; NULL for NULL."""
         return binary("+", cast(string("1970-01-01"), self.types[Kind.DATE]), cast(days, "INTEGER"))

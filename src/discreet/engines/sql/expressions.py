@@ -25,8 +25,9 @@ from discreet.engines.sql.words import (
     string,
 )
 from discreet.plans import expressions as e
+from discreet.plans.expressions.dates import MOMENTS
 from discreet.plans.expressions.expression import Facts
-from discreet.tables.kinds import EARLIEST, LATEST, Kind
+from discreet.tables.kinds import EARLIEST, LATEST, Kind, as_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -291,6 +292,18 @@ def _add_days(operation: e.AddDays, cells: list[TypedSQL], facts: Facts, rows: W
     return case((inside, rows.dialect.later(x, operation.days)), default=rows.dialect.literal(None, Kind.DATE))
 
 
+def _add_seconds(operation: e.AddSeconds, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
+    """As with days: only what stays within our calendar is moved."""
+    by = dt.timedelta(seconds=operation.seconds)
+    nothing = dt.timedelta()
+    first, last = (as_timestamp(end) for end in (MOMENTS.lower, MOMENTS.upper) if end is not None)
+    ends = first - min(by, nothing), last - max(by, nothing)
+    x = rows.bind(cells[0].sql)
+    inside = between(x, *(rows.dialect.literal(end, Kind.TIMESTAMP) for end in ends))
+    moved = rows.dialect.seconds_later(x, operation.seconds)
+    return case((inside, moved), default=rows.dialect.literal(None, Kind.TIMESTAMP))
+
+
 def _cast(operation: e.Cast, cells: list[TypedSQL], facts: Facts, rows: Writing) -> SQL:  # noqa: ARG001
     return converted(cells[0].sql, cells[0].kind, operation.kind, rows)
 
@@ -380,6 +393,7 @@ _RULES: dict[type, _Rule] = {
     e.DateTrunc: lambda node, cells, _, rows: rows.dialect.date_trunc(node.unit, cells[0].sql, cells[0].kind),
     e.DaysBetween: _days_between,
     e.AddDays: _add_days,
+    e.AddSeconds: _add_seconds,
     e.Cast: _cast,
 }
 """One rule for each class; a test compares the keys with the classes that there are."""

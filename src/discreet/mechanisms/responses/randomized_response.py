@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-__all__ = ["RandomizedResponse", "Shares"]
+__all__ = ["RandomizedResponse", "Shares", "require_local"]
 
 _MOST_ANSWERS = 1 << 40
 
@@ -128,7 +128,7 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
             if epsilon is not None and rational(epsilon, name="epsilon") != rate:
                 msg = f"epsilon is {shown(epsilon)} and truth is {shown(truth)}; give one of them."
                 raise ParameterError(msg)
-        assign(self, answers=count, epsilon=rate, truth=kept, neighbors=_local(neighbors))
+        assign(self, answers=count, epsilon=rate, truth=kept, neighbors=require_local(neighbors))
 
     @property
     def claim(self) -> Pure:
@@ -197,8 +197,12 @@ class RandomizedResponse(Mechanism["int | Sequence[int] | NDArray[np.integer]", 
         return noise + (part * (1 - part) / count if sampled else 0)
 
 
-def _local(neighbors: Relation) -> NeighborRelation:
-    """Refuse all relations but the one under which units answer for themselves."""
+def require_local(neighbors: Relation) -> NeighborRelation:
+    """Refuse all relations but the one under which units answer for themselves.
+
+    >>> require_local(NeighborRelation.CHANGE_ONE_ORDERED).value
+    'change_one_ordered'
+    """
     if neighbors is not NeighborRelation.CHANGE_ONE_ORDERED:
         msg = (
             f"neighbors is {shown(neighbors)}; responses come one per unit, at the unit's own place, and show how many "

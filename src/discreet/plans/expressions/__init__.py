@@ -16,7 +16,7 @@ from discreet.plans.expressions.arithmetic import Add, Divide, IntegerDivide, Mu
 from discreet.plans.expressions.casts import Cast
 from discreet.plans.expressions.choice import Case, Coalesce, Greatest, Least, NullIf
 from discreet.plans.expressions.comparison import Equal, IsNull, Less, LessOrEqual, NotEqual
-from discreet.plans.expressions.dates import AddDays, DatePart, DateTrunc, DaysBetween
+from discreet.plans.expressions.dates import AddDays, AddSeconds, DatePart, DateTrunc, DaysBetween
 from discreet.plans.expressions.expression import Column, Expression, Literal, Operation, Released, Strict
 from discreet.plans.expressions.logic import And, In, Not, Or
 from discreet.plans.expressions.moments import FormatDate, Microseconds, MomentOf, Period
@@ -29,6 +29,7 @@ __all__ = [
     "Abs",
     "Add",
     "AddDays",
+    "AddSeconds",
     "And",
     "Bucket",
     "Case",

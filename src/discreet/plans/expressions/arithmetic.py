@@ -197,10 +197,11 @@ class IntegerDivide(Strict):
         """
         require_kind(given, {Kind.INTEGER}, self.symbol)
         above, below = (held(facts) for facts in given)
+        nullable = any(facts.nullable for facts in given) or below.contains(0)
         for sign in (Bounds(1, None), Bounds(None, -1)):
             if below.within(sign.hull(Bounds(0, 0))):
-                return numeric_facts(Kind.INTEGER, _whole(above * below.clamped(sign).inverse()), nullable=True)
-        return numeric_facts(Kind.INTEGER, above.hull(-above), nullable=True)
+                return numeric_facts(Kind.INTEGER, _whole(above * below.clamped(sign).inverse()), nullable=nullable)
+        return numeric_facts(Kind.INTEGER, above.hull(-above), nullable=nullable)
 
     def compute(self, *values: int) -> Value:
         """The quotient without its fraction."""
@@ -231,7 +232,8 @@ class Remainder(Strict):
         most = min((size for size in sizes if size is not None), default=None)
         low = 0 if held(given[0]).within(Bounds(0, None)) else None if most is None else -most
         high = 0 if held(given[0]).within(Bounds(None, 0)) else most
-        return numeric_facts(Kind.INTEGER if whole else Kind.FLOAT, Bounds(low, high), nullable=True)
+        nullable = any(facts.nullable for facts in given) or held(given[1]).contains(0)
+        return numeric_facts(Kind.INTEGER if whole else Kind.FLOAT, Bounds(low, high), nullable=nullable)
 
     def compute(self, *values: float) -> Value:
         """The remainder of division toward 0; exact for doubles too."""

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
     from discreet.tables.kinds import Value
 
-__all__ = ["PARTS", "UNITS", "AddDays", "DatePart", "DateTrunc", "DaysBetween"]
+__all__ = ["MOMENTS", "PARTS", "UNITS", "AddDays", "AddSeconds", "DatePart", "DateTrunc", "DaysBetween"]
 
 _TEMPORAL = {Kind.DATE, Kind.TIMESTAMP}
 _DAY = 24 * 60 * 60 * 10**6  # in microseconds
 _LONGEST = (dt.date.max - dt.date.min).days
+MOMENTS = Bounds(as_number(dt.date.min) * _DAY, (as_number(dt.date.max) + 1) * _DAY - 1)
+"""The first and the last microsecond of the calendar."""
 
 
 def _midnight(moment: dt.datetime) -> dt.datetime:
@@ -183,6 +185,12 @@ class DaysBetween(Strict):
         return end - start
 
 
+def _moved(by: Strict, domain: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
+    """The known values, moved; none if one of them leaves the calendar."""
+    moved = tuple(map(by.apply, domain or ()))
+    return None if not moved or None in moved else moved
+
+
 _CALENDAR = Bounds(as_number(dt.date.min), as_number(dt.date.max))
 
 
@@ -209,9 +217,40 @@ class AddDays(Strict):
         days = Fraction(self.days)
         ends = given[0].bounds.clamped(_CALENDAR) + Bounds(days, days)
         null = given[0].nullable or not ends.within(_CALENDAR)
-        return Facts(Kind.DATE, ends.clamped(_CALENDAR), nullable=null)
+        return Facts(Kind.DATE, ends.clamped(_CALENDAR), nullable=null, domain=_moved(self, given[0].domain))
 
     def compute(self, *values: dt.date) -> Value:
         """Count the days on."""
         number = values[0].toordinal() + self.days
         return dt.date.fromordinal(number) if 1 <= number <= dt.date.max.toordinal() else None
+
+
+@dataclass(frozen=True, slots=True)
+class AddSeconds(Strict):
+    """The timestamp so many seconds later, or earlier; NULL outside of the years 1 to 9999.
+
+    >>> AddSeconds((), 86400).apply(dt.datetime(2024, 2, 28, 8, 30))
+    datetime.datetime(2024, 2, 29, 8, 30)
+    """
+
+    symbol: ClassVar[str] = "add_seconds"
+
+    seconds: int
+
+    def derive(self, given: tuple[Facts, ...]) -> Facts:
+        """The moved ends, as far as the calendar goes: what would lie beyond is NULL, and nothing else is."""
+        require_kind(given, {Kind.TIMESTAMP}, self.symbol)
+        if abs(self.seconds) > _LONGEST * 86400:
+            why = "Every timestamp plus so many seconds lies outside of the years 1 to 9999."
+            refuse(f"{self.seconds} seconds", why=why, instead="a span within the calendar.")
+        by = Fraction(self.seconds * 10**6)
+        ends = given[0].bounds.clamped(MOMENTS) + Bounds(by, by)
+        null = given[0].nullable or not ends.within(MOMENTS)
+        return Facts(Kind.TIMESTAMP, ends.clamped(MOMENTS), nullable=null, domain=_moved(self, given[0].domain))
+
+    def compute(self, *values: dt.datetime) -> Value:
+        """Count the seconds on."""
+        try:
+            return values[0] + dt.timedelta(seconds=self.seconds)
+        except OverflowError:
+            return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.plans.expressions.dates import PARTS
+from discreet.plans.expressions.dates import MOMENTS, PARTS
 from discreet.plans.expressions.expression import ENUMERABLE, Facts, Strict, require_kind
 from discreet.plans.refusals import refuse
 from discreet.tables.bounds import UNBOUNDED, Bounds
@@ -23,7 +23,6 @@ __all__ = ["DAYS", "MONTHS", "FormatDate", "Microseconds", "MomentOf", "Period"]
 _TEMPORAL = {Kind.DATE, Kind.TIMESTAMP}
 _SECOND = 10**6
 _DAY = 24 * 60 * 60 * _SECOND
-_ALL = Bounds(as_number(dt.date.min) * _DAY, (as_number(dt.date.max) + 1) * _DAY - 1)
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -52,7 +51,7 @@ class Microseconds(Strict):
         bounds = given[0].bounds
         if given[0].kind is Kind.DATE:
             bounds = bounds * Bounds(_DAY, _DAY)
-        return Facts(Kind.INTEGER, bounds.clamped(_ALL), nullable=given[0].nullable)
+        return Facts(Kind.INTEGER, bounds.clamped(MOMENTS), nullable=given[0].nullable)
 
     def compute(self, *values: dt.date) -> Value:
         """Count."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
 from discreet.plans.shell.relations import Private, aggregates_of, found, source_name, windowed_by
 from discreet.plans.sql.grouped import alias_of, output_name
+from discreet.plans.sql.grouping_sets import sets_of
 from discreet.plans.sql.reading import matching, only, part, refuse_part
+from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,12 +20,11 @@ if TYPE_CHECKING:
     from discreet.plans.shell.relations import Relation
     from discreet.plans.shell.shell import Core
 
-__all__ = ["Grouping"]
+__all__ = ["Grouping", "mode_of"]
 
 _BELOW = ("expressions", "from_", "joins", "where", "group", "with_")
 _ABOVE = ("having", "qualify", "windows", "distinct", "order", "limit", "offset")
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal)
-_SETS = (exp.Cube, exp.Rollup, exp.GroupingSets)
 
 
 class Grouping:
@@ -51,6 +52,9 @@ class Grouping:
         self._taken: set[str] = set()
         self._keys: dict[str, tuple[str, exp.Expression]] = {}
         self._values: dict[str, tuple[str, exp.Expression]] = {}
+        self._modes: dict[str, tuple[str, exp.Expression]] = {}
+        group = select.args.get("group")
+        self._set_nodes = None if group is None else sets_of(group)
         self._key_nodes = list(self._grouped())
 
     @cached_property
@@ -99,14 +103,60 @@ class Grouping:
     def words(self) -> tuple[tuple[str, str], ...]:
         """For each column of the core, what the question says for it."""
         self._taken_apart  # noqa: B018 - as above
-        both = (*self._keys.values(), *self._values.values())
+        both = (*self._keys.values(), *self._values.values(), *self._modes.values())
         return tuple((name, part(node)) for name, node in both)
 
-    @property
+    @cached_property
     def has_totals(self) -> bool:
-        """Whether it asks for totals of groups as well: CUBE, ROLLUP, GROUPING SETS."""
-        group = self.select.args.get("group")
-        return group is not None and any(isinstance(item, _SETS) for item in group.expressions)
+        """Whether it asks for totals that are sums of released groups: CUBE and its like, of COUNT and SUM alone."""
+        aggregates = (aggregate for piece in self._above() for aggregate in aggregates_of(piece))
+        return self._set_nodes is not None and all(_adds_up(aggregate) for aggregate in aggregates)
+
+    @property
+    def modes(self) -> dict[str, exp.Expression]:
+        """The most frequent values that are asked for, by their names in the shell: what MODE is of."""
+        self._taken_apart  # noqa: B018 - as above
+        return {name: mode_of(node) for name, node in self._modes.values()}  # type: ignore[misc]  # they are modes
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The columns that tell which keys a row sums over, where there are several sets of keys."""
+        return () if self._set_nodes is None or self.has_totals else tuple(map(_summed, self.keys))
+
+    @property
+    def sets(self) -> list[tuple[Grouping, exp.Select]]:
+        """For GROUPING SETS whose totals are no sums: for each set the SELECT by its keys, and how the shell reads it.
+
+        The keys that a set sums over are NULL there, and a column of its own tells which they are, for GROUPING(key).
+        """
+        return [] if self.has_totals else [self._of_set(nodes) for nodes in self._set_nodes or []]
+
+    def _of_set(self, nodes: list[exp.Expression]) -> tuple[Grouping, exp.Select]:
+        select = self.select.copy()
+        keys = [node.copy() for item in nodes for node in self._meant(item)]
+        select.set("group", exp.Group(expressions=keys) if keys else None)
+        one = Grouping(select, self.read)
+        one._taken_apart  # noqa: B018 - as above
+        arm = exp.Select()
+        for form, (name, _) in (self._keys | self._values).items():
+            own = (one._keys | one._values).get(form)
+            value = exp.Null() if own is None else exp.column(exp.to_identifier(own[0], quoted=True))
+            arm.append("expressions", exp.alias_(value, name, quoted=True))
+        for form, (name, _) in self._keys.items():
+            summed = exp.Literal.number(int(form not in one._keys))
+            arm.append("expressions", exp.alias_(summed, _summed(name), quoted=True))
+        return one, arm
+
+    def by_value(self, of: exp.Expression) -> Grouping:
+        """The SELECT that counts how often each value is there, in each group."""
+        select = exp.Select(expressions=[*(node.copy() for _, node in self._keys.values()), of.copy()])
+        for word in ("from_", "joins", "where"):
+            clause = self.select.args.get(word)
+            if clause:
+                select.set(word, [part.copy() for part in clause] if isinstance(clause, list) else clause.copy())
+        select.set("group", exp.Group(expressions=[node.copy() for node in select.expressions]))
+        select.append("expressions", exp.Count(this=exp.Star()))
+        return Grouping(select, self.read)
 
     @cached_property
     def _taken_apart(self) -> None:
@@ -122,11 +172,10 @@ class Grouping:
                 if isinstance(aggregate, exp.Grouping | exp.GroupingId):
                     continue  # it says which keys a total is over
                 form = self.form(aggregate)
-                if form not in self._values:
-                    if self.has_totals:
-                        _require_sum(aggregate)
+                kept = self._values if mode_of(aggregate) is None else self._modes
+                if form not in kept:
                     given = shown.get(form) or output_name(aggregate, 0)
-                    self._values[form] = self._free_name(given), aggregate
+                    kept[form] = self._free_name(given), aggregate
 
     def _above(self) -> Iterator[exp.Expression]:
         """Everything that is computed after the groups were formed."""
@@ -187,7 +236,7 @@ class Grouping:
         shell.set("from_", exp.From(this=exp.to_table(name)))
         having = shell.args.get("having")
         if self.has_totals:
-            shell.set("group", self._sets(name))
+            shell.set("group", self._totals(name))
         elif having is not None:
             shell.set("having", None)
             shell.set("where", exp.Where(this=having.this))
@@ -215,8 +264,9 @@ class Grouping:
         node = node.copy()
         windowed = {id(part) for window in node.find_all(exp.Window) for part in windowed_by(window)}
         aliases = [alias for _, alias in self._items if alias is not None]
-        known = {form: name for form, (name, _) in (self._values | self._keys).items()}
-        kinds = {type(part) for _, part in (self._values | self._keys).values()}
+        released = self._values | self._modes | self._keys
+        known = {form: name for form, (name, _) in released.items()}
+        kinds = {type(part) for _, part in released.values()}
 
         inner = list(node.find_all(exp.Query))
         below = {id(part) for query in inner for part in query.walk()}
@@ -228,20 +278,48 @@ class Grouping:
             if type(part) in kinds and id(part) not in windowed and self.form(part) in known:
                 column = _column(known[self.form(part)], core)
                 return exp.Sum(this=column) if self.has_totals and self.form(part) in self._values else column
+            if isinstance(part, exp.Grouping | exp.GroupingId) and self._set_nodes is not None and not self.has_totals:
+                return self._grouping_of(part, core)
             if isinstance(part, exp.Column) and not (part.args.get("table") is None and matching(part.this, aliases)):
-                instead = f"GROUP BY {part.name}, or AVG({part.name})."
-                refuse_part(part, "Outside an aggregate a column would show single rows.", instead)
+                self._refuse_column(part)
             return part
 
         made: exp.Expression = node.transform(changed, copy=False)
         return made
 
-    def _sets(self, core: str) -> exp.Group:
+    def _totals(self, core: str) -> exp.Group:
         """GROUP BY as it was written, by columns of the core."""
         group: exp.Group = self.select.args["group"].copy()
-        for leaf, key in zip(list(_leaves(group)), self._key_nodes, strict=True):
+        for word, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):  # Spark's GROUP BY a, b WITH ROLLUP
+            if group.args.get(word):
+                group = exp.Group(expressions=[kind(expressions=group.expressions)])
+        if group.args.get("grouping_sets"):
+            group = exp.Group(expressions=group.args["grouping_sets"])
+        for leaf in list(_leaves(group)):
+            key = next(self._meant(leaf))
             leaf.replace(_column(self._keys[self.form(key)][0], core))
         return group
+
+    def _refuse_column(self, column: exp.Column) -> NoReturn:
+        """A column that is no key, or that there is not."""
+        if self._source(column) is None:
+            names = sorted({name for relation in self.read.values() for name in relation.columns})
+            known = f"one of {', '.join(names) or 'no columns'}."
+            refuse_part(column, "There is no such column here." + hint(column.name, names), known)
+        instead = f"it beside an aggregate such as COUNT(*), with GROUP BY {column.name}."
+        refuse_part(column, "Outside an aggregate a column would show single rows.", instead)
+
+    def _grouping_of(self, node: exp.Expression, core: str) -> exp.Expression:
+        """GROUPING(a, b): 1 for each key that a row sums over, as a number in binary."""
+        keys = [self._keys.get(self.form(key)) for key in node.expressions]
+        if not keys or None in keys:
+            refuse_part(node, "It is told of the keys of GROUP BY.", "GROUPING(a key)")
+        names = [exp.to_identifier(_summed(key[0]), quoted=True) for key in keys if key is not None]
+        made: exp.Expression = exp.column(names[0], core)
+        for name in names[1:]:
+            twice = exp.Mul(this=exp.Literal.number(2), expression=made)
+            made = exp.paren(exp.Add(this=twice, expression=exp.column(name, core)), copy=False)
+        return made
 
     def _is_outer(self, column: exp.Column, theirs: set[str]) -> bool:
         """Whether a column in a subquery is one of this SELECT: it says so, and the subquery has none of that name."""
@@ -254,21 +332,26 @@ class Grouping:
         group = self.select.args.get("group")
         if group is None:
             return
-        only(group, "expressions", "all")
+        only(group, "expressions", "all", "rollup", "cube", "grouping_sets")
         if group.args.get("all"):
             yield from (node for node, _ in self._items if not any(aggregates_of(node)))
             return
+        items = group.expressions if self._set_nodes is None else [key for keys in self._set_nodes for key in keys]
+        for item in items:
+            yield from self._meant(item)
+
+    def _meant(self, item: exp.Expression) -> Iterator[exp.Expression]:
+        """What an item of GROUP BY stands for: a place, the name of an output, or itself."""
         aliases = {alias: node for node, alias in self._items if alias is not None}
-        for item in _leaves(group):
-            if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
-                place = int(item.name)
-                yield self._items[place - 1][0] if 1 <= place <= len(self._items) else item
-                continue
-            if isinstance(item, exp.Column) and item.args.get("table") is None and self._source(item) is None:
-                name = matching(item.this, aliases)
-                yield item if name is None else aliases[name]
-                continue
-            yield item
+        if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
+            place = int(item.name)
+            yield self._items[place - 1][0] if 1 <= place <= len(self._items) else item
+            return
+        if isinstance(item, exp.Column) and item.args.get("table") is None and self._source(item) is None:
+            name = matching(item.this, aliases)
+            yield item if name is None else aliases[name]
+            return
+        yield item
 
     def _source(self, column: exp.Column) -> str | None:
         """The source that a column belongs to, if that is clear."""
@@ -317,16 +400,36 @@ def _leaves(item: exp.Expression) -> Iterator[exp.Expression]:
         yield item
 
 
-def _require_sum(aggregate: exp.Expression) -> None:
-    """Refuse an aggregate whose totals are no sums of its parts."""
+def _adds_up(aggregate: exp.Expression) -> bool:
+    """Whether totals of an aggregate are sums of its parts; which keys a total is over is no number."""
     inner = aggregate.this if isinstance(aggregate, exp.Filter) else aggregate
-    if not isinstance(inner, exp.Count | exp.CountIf | exp.Sum) or isinstance(inner.this, exp.Distinct):
-        instead = "COUNT and SUM, from which a mean follows: SUM(x) / COUNT(x)."
-        refuse_part(aggregate, "Beside CUBE, ROLLUP and GROUPING SETS totals are the sums of their parts.", instead)
+    if isinstance(inner, exp.Grouping | exp.GroupingId):
+        return True
+    return isinstance(inner, exp.Count | exp.CountIf | exp.Sum) and not isinstance(inner.this, exp.Distinct)
 
 
 def _column(name: str, core: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=_needs_quotes(name)), core)
+
+
+def mode_of(node: exp.Expression) -> exp.Expression | None:
+    """What a MODE is of: MODE(x), or MODE() WITHIN GROUP (ORDER BY x); None for other aggregates.
+
+    >>> from discreet.plans.sql.reading import read_expression
+    >>> [str(mode_of(read_expression(text))) for text in ("MODE(x)", "MODE() WITHIN GROUP (ORDER BY y)", "MAX(x)")]
+    ['x', 'y', 'None']
+    """
+    if isinstance(node, exp.Mode) and node.this is not None:
+        return node.this  # type: ignore[no-any-return]
+    if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.Mode):
+        ordered = node.expression.expressions
+        return ordered[0].this if len(ordered) == 1 else None
+    return None
+
+
+def _summed(key: str) -> str:
+    """The column that tells whether a row sums over a key."""
+    return f"sums over {key}"
 
 
 def _needs_quotes(name: str) -> bool:

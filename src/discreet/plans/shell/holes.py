@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.plans.expressions import Released
+from discreet.plans.expressions import Column, Released
 from discreet.plans.sql.conditions import conjuncts
 from discreet.plans.sql.expressions import RELEASED
 from discreet.plans.sql.reading import matching, refuse_part
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from discreet.plans.shell.shell import Hole
     from discreet.tables import Value
 
-__all__ = ["MOST_CONSTANTS", "correlated", "filled", "known_groups", "placed", "scalar_subqueries"]
+__all__ = [
+    "MOST_CONSTANTS",
+    "correlated",
+    "filled",
+    "known_groups",
+    "known_keys",
+    "memberships",
+    "placed",
+    "placed_among",
+    "scalar_subqueries",
+]
 
 MOST_CONSTANTS = 400
 """So many groups may a subquery about the row's own group have."""
@@ -48,6 +58,17 @@ def scalar_subqueries(statement: exp.Expression) -> list[exp.Subquery]:
 
     walk(statement)
     return found
+
+
+def memberships(statement: exp.Expression) -> list[exp.In]:
+    """Give the conditions `x IN (SELECT …)`, the outermost ones first.
+
+    >>> from discreet.plans.sql.reading import read_statement
+    >>> text = "SELECT 1 FROM t WHERE x IN (SELECT a FROM s) AND y IN (1)"
+    >>> [found.sql() for found in memberships(read_statement(text))]
+    ['x IN (SELECT a FROM s)']
+    """
+    return [node for node in statement.find_all(exp.In) if node.args.get("query") is not None]
 
 
 def correlated(
@@ -104,13 +125,38 @@ def known_groups(plan: Plan, part: exp.Expression) -> tuple[tuple[Value, ...], .
     return tuple(itertools.product(*(values or () for values in columns)))
 
 
+def known_keys(plan: Plan, name: str, part: exp.Expression) -> tuple[Value, ...]:
+    """Give the values of a key of a core, which must be known and few."""
+    output = dict(plan.request.outputs)[name]
+    column = plan.key_column(output.name) if isinstance(output, Column) else ""
+    values = next((key.known for key in plan.aggregate.keys if key.column == column), None)
+    if values is None or len(values) > MOST_CONSTANTS:
+        why = f"Rows are chosen by what is released, of more than {MOST_CONSTANTS} values, or unknown ones."
+        refuse_part(part, why, "a column with known keys; or GROUP BY the column, where any of its groups are chosen.")
+    if None in values and isinstance(part.parent, exp.Not):
+        refuse_part(part, "NOT IN is never true where a group of NULL is chosen.", "… WHERE key IS NOT NULL in it.")
+    return values
+
+
+def placed_among(hole: Hole, node: exp.In) -> exp.Expression:
+    """Write what stands in the place of `x IN (SELECT …)`: for each known value of x, whether it was chosen."""
+    case = exp.Case().when(exp.Is(this=node.this.copy(), expression=exp.Null()), exp.Null(), copy=False)
+    for (value,), name in zip(hole.keys, hole.names, strict=True):
+        if value is not None:
+            chosen = exp.Coalesce(this=_placeholder(name, hole), expressions=[exp.false()])
+            case = case.when(_equal(node.this, value), chosen, copy=False)
+    return exp.paren(case.else_(exp.false(), copy=False), copy=False)
+
+
+def _placeholder(name: str, hole: Hole) -> exp.Placeholder:
+    placeholder = exp.Placeholder(this=name)
+    placeholder.meta[RELEASED] = Released(name, hole.kind)
+    return placeholder
+
+
 def placed(hole: Hole, outer: list[exp.Expression]) -> exp.Expression:
     """Write what stands in the place of the subquery: a constant, or one for each group of the row."""
-    made = []
-    for name in hole.names:
-        placeholder = exp.Placeholder(this=name)
-        placeholder.meta[RELEASED] = Released(name, hole.kind)
-        made.append(placeholder)
+    made = [_placeholder(name, hole) for name in hole.names]
     if not hole.keys:
         return made[0]
     case = exp.Case()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
 
@@ -14,7 +14,16 @@ from discreet.plans.shell.allowed import require_allowed
 from discreet.plans.shell.choosing import chosen_afterwards
 from discreet.plans.shell.comparing import require_released_keys
 from discreet.plans.shell.grouping import Grouping
-from discreet.plans.shell.holes import correlated, filled, known_groups, placed, scalar_subqueries
+from discreet.plans.shell.holes import (
+    correlated,
+    filled,
+    known_groups,
+    known_keys,
+    memberships,
+    placed,
+    placed_among,
+    scalar_subqueries,
+)
 from discreet.plans.shell.lineage import EXACT, NOISY, Lineage, Sources, lineage_of
 from discreet.plans.shell.relations import (
     Free,
@@ -26,20 +35,23 @@ from discreet.plans.shell.relations import (
     source_name,
     table_relation,
 )
+from discreet.plans.shell.rewriting import keys_alone, total
 from discreet.plans.shell.shell import Core, Hole, Shell, in_words
 from discreet.plans.shell.size import require_size
+from discreet.plans.shell.sources import of_modes, of_sets
+from discreet.plans.sql.grouped import output_name
 from discreet.plans.sql.question import planned, read_question
 from discreet.plans.sql.reading import matching, part, refuse_part
 from discreet.plans.sql.refused import SCALAR_SUBQUERY
+from discreet.plans.sql.relations import table_named
 from discreet.plans.statistics import RankedCells
-from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from discreet.plans.normal import Bounding
     from discreet.plans.plan import Plan
-    from discreet.tables import Policy, Table
+    from discreet.tables import Policy, Table, Value
     from discreet.tables.kinds import Kind
 
 __all__ = ["read_sql", "split_sql"]
@@ -114,7 +126,7 @@ def _split(  # noqa: PLR0913 - what a question is planned with
     splitter = _Splitter(policy, dialect, bounding, verified, kind_of=kind_of)
     splitter.avoid(statement)
     try:
-        shell, relation = splitter.query(statement, {}, None)
+        shell, relation = splitter.query(keys_alone(statement), {}, None)
         if isinstance(relation, Private):
             return None
         splitter.require(shell)
@@ -123,26 +135,10 @@ def _split(  # noqa: PLR0913 - what a question is planned with
         raise splitter.in_words(refused) from None
     except RecursionError:
         refuse_part(statement, "It is nested too deeply.", "a flatter question.")
-    shell = _total(shell)
+    shell = total(shell)
     cores, tables = tuple(splitter.cores), tuple(splitter.tables.values())
     lineage = tuple(relation.columns.values())
     return Shell(shell, cores, tables, lineage, policy)
-
-
-def _total(shell: exp.Expression) -> exp.Expression:
-    """A cast that fails is NULL, as in cores, and so are logarithms and roots of what has none: noise goes below 0."""
-    for cast in list(shell.find_all(exp.Cast)):
-        if type(cast) is exp.Cast:
-            cast.replace(exp.TryCast(**cast.args))
-    zero = exp.Literal.number(0)
-    for log in list(shell.find_all(exp.Ln, exp.Log)):
-        word = "expression" if log.args.get("expression") is not None else "this"
-        above = exp.Greatest(this=log.args[word].copy(), expressions=[zero.copy()])
-        log.set(word, exp.Nullif(this=above, expression=zero.copy()))
-    for root in list(shell.find_all(exp.Sqrt)):
-        if root.this.find(exp.Sqrt) is None:  # what is written twice would double with each root in a root
-            root.set("this", exp.Case().when(exp.GTE(this=root.this.copy(), expression=zero.copy()), root.this))
-    return shell
 
 
 class _Splitter:
@@ -289,12 +285,14 @@ class _Splitter:
             subquery.replace(inner)
         require_released_keys(select, sources, {core.name: core for core in self.cores})
         columns: dict[str, Lineage] = {}
-        for place, item in enumerate(select.expressions):
+        for place, item in enumerate(list(select.expressions)):
             node = item.this if isinstance(item, exp.Alias) else item
             if node.is_star:
                 columns |= sources.star(node)
                 continue
-            name = item.alias_or_name or f"column {place + 1}"
+            name = output_name(item, place)
+            if not isinstance(item, exp.Alias | exp.Column):
+                item.replace(exp.alias_(item.copy(), name, quoted=True))
             while name in columns:
                 name += "_"
             columns[name] = lineage_of(node, Sources(sources.tables, dict(columns), sources.outer), public=public)
@@ -317,21 +315,15 @@ class _Splitter:
         name = None if schema is not None else matching(node.this, names)
         if name is not None:
             return node.copy(), renamed(names[name].relation, names_of_alias(node))
-        known = {table.name: table for table in self.policy.tables}
-        wanted = node.this
-        if schema is not None:
-            wanted = exp.to_identifier(f"{schema.name}.{node.name}", quoted=bool(node.this.args.get("quoted")))
-        table = matching(wanted, known)
-        if table is None:
-            near = hint(node.name, list(known))
-            return refuse_part(node, "There is no such table." + near, f"one of {', '.join(known) or 'no tables'}.")
-        relation = table_relation(known[table])
+        table = self.policy.table(table_named(self.policy, node))
+        relation = table_relation(table)
         if isinstance(relation, Private):
             return node, renamed(relation, names_of_alias(node))
-        self.tables[table] = known[table]
+        self.tables[table.name] = table
         copy = node.copy()
-        copy.set("this", exp.to_identifier(table, quoted=True))
+        copy.set("this", exp.to_identifier(table.name, quoted=True))
         copy.set("db", None)
+        copy.set("catalog", None)
         if not node.args.get("alias"):
             copy.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
         return copy, renamed(relation, names_of_alias(node))
@@ -364,6 +356,10 @@ class _Splitter:
         if released:
             why = f"It joins rows of units with {released[0]}, which is released first."
             refuse_part(node.args["from_"], why, "an aggregate of each, joined with each other.")
+        if grouping.sets or grouping.modes:
+            if pairs:
+                refuse_part(node, "It is about the row's own group.", "one aggregate, and WHERE.")
+            return self._put_together(grouping, node, names, clause, outer)
         core = self._core(grouping, node, names)
         shell = grouping.shell(core.name)
         if pairs and keyed is not None:
@@ -374,13 +370,42 @@ class _Splitter:
             shell = _own_group(shell, core.name, grouping.keys, [outer for _, outer in pairs])
         shell.set("with_", clause)
         keys = {name: Lineage(exact=True, source=(core.name, name)) for name in grouping.keys}
-        values = {name: Lineage(False, (core.name, name), _unknown(core.plan, name)) for name in grouping.values}  # noqa: FBT003
+        values = {name: self._of_core(core, name) for name in grouping.values}
         sources = Sources({core.name: keys | values}, None, outer)
         select, relation = self.finished(shell, sources, names, public=False)
         assert isinstance(relation, Free)  # noqa: S101 - a core is released
         known = {} if pairs else dict(zip(grouping.places(core), relation.columns, strict=False))
         exact = {column: Lineage(source=(core.name, output)) for output, column in known.items() if output}
         return select, Free({**relation.columns, **exact}, public=False)
+
+    def _put_together(
+        self,
+        grouping: Grouping,
+        node: exp.Select,
+        names: Mapping[str, Known],
+        clause: exp.With | None,
+        outer: Sources | None,
+    ) -> tuple[exp.Expression, Relation]:
+        """A SELECT over several cores: sets of keys under each other, or beside them what is most frequent."""
+        made = of_sets if grouping.sets else of_modes
+        source, cores = made(grouping, lambda one: self._core(one, node, names))
+        name = cores[0].name
+        shell = grouping.shell(name)
+        alias = exp.TableAlias(this=exp.to_identifier(name))
+        shell.set("from_", exp.From(this=exp.Subquery(this=source, alias=alias)))
+        shell.set("with_", clause)
+        columns = dict.fromkeys((*grouping.keys, *grouping.summed), EXACT)
+        if grouping.modes:
+            columns |= {value: self._of_core(cores[0], value) for value in grouping.values}
+            columns |= dict.fromkeys(grouping.modes, Lineage(reason=_MOST_FREQUENT))
+        else:
+            unknown = next((why for core in cores for value in core.columns if (why := _unknown(core.plan, value))), "")
+            columns |= dict.fromkeys(grouping.values, Lineage(reason=unknown))
+        return self.finished(shell, Sources({name: columns}, None, outer), names, public=False)
+
+    @staticmethod
+    def _of_core(core: Core, name: str) -> Lineage:
+        return Lineage(source=(core.name, name), reason=_unknown(core.plan, name))
 
     def _is_released(self, query: exp.Expression, names: Mapping[str, Known]) -> bool:
         """Whether a query reads what cores release; its cores are planned here, and found again later."""
@@ -419,6 +444,14 @@ class _Splitter:
         """Put names of constants in the place of a core's subqueries; the same subquery twice is one constant."""
         holes: dict[str, tuple[Hole, list[exp.Expression]]] = {}
         for statement in statements:
+            for node in memberships(statement):
+                query = node.args["query"]
+                if not self._is_released(query, names):
+                    continue
+                form = query.sql(dialect=self.dialect)
+                if form not in holes:
+                    holes[form] = self._membership(node, names), []
+                node.replace(placed_among(holes[form][0], node))
             for subquery in scalar_subqueries(statement):
                 form = subquery.sql(dialect=self.dialect)
                 if form not in holes:
@@ -430,28 +463,68 @@ class _Splitter:
         """Split a subquery that stands in a core: what it gives is released before."""
         keyed: list[tuple[Core, list[exp.Expression]]] = []
         self._keyed = keyed
+        query, relation, tables = self._apart(subquery.this, names)
+        if isinstance(relation, Private) or len(relation.columns) != 1 + len(keyed):
+            return refuse_part(subquery, *SCALAR_SUBQUERY)
+        keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
+        hole = self._made_of(query, relation=relation, tables=tables, names=names, node=subquery, keys=keys)
+        return hole, keyed[0][1] if keyed else []
+
+    def _membership(self, node: exp.In, names: Mapping[str, Known]) -> Hole:
+        """Split the subquery of `x IN (SELECT …)`: of each value that its key may have, whether it is chosen."""
+        query, relation, tables = self._apart(node.args["query"], names)
+        columns = list(relation.columns.items()) if isinstance(relation, Free) else []
+        source = columns[0][1].source if len(columns) == 1 and columns[0][1].exact else None
+        if source is None:
+            instead = "key IN (SELECT key FROM … GROUP BY key …)"
+            refuse_part(node, "What is looked for is not a key of groups that are released.", instead)
+        core = next(core for core in self.cores if core.name == source[0])
+        keys = tuple((value,) for value in known_keys(core.plan, source[1], node))
+        inner = exp.Subquery(this=query.this if isinstance(query, exp.Subquery) else query)
+        inner.set("alias", exp.TableAlias(this=exp.to_identifier("chosen")))
+        column = exp.column(exp.to_identifier(columns[0][0], quoted=True))
+        chosen = exp.Select(expressions=[column, exp.alias_(exp.true(), "among")], distinct=exp.Distinct())
+        chosen.set("from_", exp.From(this=inner))
+        return self._made_of(chosen, relation=relation, tables=tables, names=names, node=node, keys=keys)
+
+    def _apart(
+        self, query: exp.Expression, names: Mapping[str, Known]
+    ) -> tuple[exp.Expression, Relation, dict[str, Table]]:
+        """Split a query that is released before another one, with the public tables that it reads itself."""
         outer_tables, self.tables = self.tables, {}
         try:
-            query, relation = self.query(subquery.this, names, None)
+            made, relation = self.query(query, names, None)
         finally:
             self._keyed, tables = None, self.tables
             self.tables = outer_tables
-        if self._kind_of is None or isinstance(relation, Private) or len(relation.columns) != 1 + len(keyed):
-            return refuse_part(subquery, *SCALAR_SUBQUERY)
+        return made, relation, tables
+
+    def _made_of(  # noqa: PLR0913 - what a constant is made of
+        self,
+        query: exp.Expression,
+        *,
+        relation: Relation,
+        tables: dict[str, Table],
+        names: Mapping[str, Known],
+        node: exp.Expression,
+        keys: tuple[tuple[Value, ...], ...],
+    ) -> Hole:
+        """A constant, or one for each key, that this query gives."""
+        if self._kind_of is None:
+            return refuse_part(node, *SCALAR_SUBQUERY)
         commons = [known.made.copy() for known in names.values() if known.made is not None]
         if commons:
             own = query.args.get("with_")
             query.set("with_", exp.With(expressions=[*commons, *(own.expressions if own is not None else [])]))
         self.require(query)
-        made = _total(query)
-        lineage = tuple(relation.columns.values())
+        made = total(query)
+        lineage = tuple(cast("Free", relation).columns.values())
         read = {table.name for table in made.find_all(exp.Table)}
         cores = tuple(core for core in self.cores if core.name in read)
         shell = Shell(made, cores, tuple(tables.values()), lineage, self.policy)
-        keys = known_groups(keyed[0][0].plan, subquery) if keyed else ()
-        hole = Hole(f"hole{len(self._made) + 1}", shell, self._kind_of(shell), part(subquery), keys)
+        hole = Hole(f"hole{len(self._made) + 1}", shell, self._kind_of(shell), part(node), keys)
         self._made.append(hole)
-        return hole, keyed[0][1] if keyed else []
+        return hole
 
     def _planned(self, statements: list[exp.Select]) -> tuple[exp.Select, Plan]:
         """Plan a core, with the arithmetic of its rows if that can be planned as well."""
@@ -467,13 +540,15 @@ class _Splitter:
         return planned(self.policy, statement, dialect=self.dialect, bounding=self.bounding, verified=self.verified)
 
 
+_MOST_FREQUENT = "what is most frequent jumps, however small the noise."
 _PRIVATE_NOISE = "the scale of its noise is private, so it is not known what follows from it."
 
 
 def _unknown(plan: Plan, name: str) -> str:
     """Why nothing is simulated from a column of a core: a point that is chosen by ranks misses by unknown values."""
     output = dict(plan.request.outputs)[name]
-    places = plan.statistics_of(output.name) if isinstance(output, Column) else ()
+    keys = dict(plan.request.keys)
+    places = plan.statistics_of(output.name) if isinstance(output, Column) and output.name not in keys else ()
     return _PRIVATE_NOISE if any(isinstance(plan.statistics[place], RankedCells) for place in places) else ""
 
 

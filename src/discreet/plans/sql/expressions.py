@@ -397,7 +397,10 @@ def _truncate(scalars: Scalars, node: exp.Expression) -> Expression:
     only(node, "this", "unit")
     unit = node.args.get("unit")
     name = "" if unit is None else unit.name.lower()
-    return e.DateTrunc((scalars.translate(node.this),), name)
+    truncated = e.DateTrunc((scalars.translate(node.this),), name)
+    with fitting(node):
+        aligned(truncated, scalars.schema).facts(scalars.schema)  # also of constants, which are computed next
+    return truncated
 
 
 def _named(scalars: Scalars, node: exp.Expression) -> Expression:

@@ -48,7 +48,9 @@ _NAMED = {"histogram"}
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Tell whether a syntax node is an aggregate function, answered or not."""
+    """Tell whether a syntax node is an aggregate function, answered or not; GROUPING tells of keys."""
+    if isinstance(node, exp.Grouping | exp.GroupingId):
+        return False
     named = isinstance(node, exp.Anonymous) and node.name.lower() in _NAMED
     return named or isinstance(node, (exp.AggFunc, *_WRAPPERS))
 
@@ -356,6 +358,8 @@ def _meant(item: exp.Expression, select: exp.Select, rows: Scalars) -> exp.Expre
     """Follow a position or the name of an output to the expression that it stands for."""
     items = [alias_of(shown) for shown in select.expressions]
     if isinstance(item, exp.Literal):
+        if not item.is_string and not item.name.isdigit():
+            return item  # a constant such as 1.1 is no position, and groups nothing
         if item.is_string or not item.name.isdigit() or not 1 <= int(item.name) <= len(items):
             refuse_part(item, "A position in GROUP BY is a number from 1 on.", "GROUP BY 1, or the column's name.")
         return items[int(item.name) - 1][0]

@@ -13,7 +13,7 @@ from discreet.plans.sql.reading import read_statement, refuse_part
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["grouping_sets"]
+__all__ = ["grouping_sets", "sets_of"]
 
 _MOST = 256
 
@@ -28,18 +28,34 @@ def grouping_sets(text: str, dialect: str = "duckdb") -> list[str]:
     """
     statement = read_statement(text, dialect)
     group = statement.args.get("group") if isinstance(statement, exp.Select) else None
-    if group is None or not any(
-        isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions
-    ):
+    sets = None if group is None else sets_of(group)
+    if sets is None:
         return [text]
-    choices = [_sets_of(item) for item in group.expressions]
-    combined = list(itertools.islice(itertools.product(*choices), _MOST + 1))
+    keys = {key.sql(): key for chosen in sets for key in chosen}
+    written = sorted((tuple(key.sql() for key in chosen) for chosen in sets), key=lambda chosen: -len(chosen))
+    return [_written(statement, keys, chosen).sql(dialect=dialect) for chosen in written]
+
+
+def sets_of(group: exp.Group) -> list[list[exp.Expression]] | None:
+    """Give the sets of keys of a GROUP BY, each once; None if it has one set alone.
+
+    >>> statement = read_statement("SELECT 1 FROM t GROUP BY a, ROLLUP (b, c)")
+    >>> [[key.sql() for key in chosen] for chosen in sets_of(statement.args["group"])]
+    [['a', 'b', 'c'], ['a', 'b'], ['a']]
+    """
+    items = list(group.expressions)
+    for word, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):  # Spark's GROUP BY a, b WITH ROLLUP
+        if group.args.get(word):
+            items = [kind(expressions=items)]
+    items = list(group.args.get("grouping_sets") or items)
+    if not any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in items):
+        return None
+    combined = list(itertools.islice(itertools.product(*map(_sets_of, items)), _MOST + 1))
     if len(combined) > _MOST:
         refuse_part(group, f"It has more than {_MOST} sets of keys.", "fewer keys in CUBE.")
-    keys = {key.sql(): key for choice in choices for chosen in choice for key in chosen}
+    keys = {key.sql(): key for chosen in combined for one in chosen for key in one}
     sets = dict.fromkeys(tuple(dict.fromkeys(key.sql() for one in chosen for key in one)) for chosen in combined)
-    written = sorted(sets, key=lambda chosen: -len(chosen))
-    return [_written(statement, keys, chosen).sql(dialect=dialect) for chosen in written]
+    return [[keys[key] for key in chosen] for chosen in sets]
 
 
 def _sets_of(item: exp.Expression) -> list[list[exp.Expression]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.plans.expressions import AddDays, Literal
+from discreet.plans.expressions import AddDays, AddSeconds, Literal
 from discreet.plans.sql.constants import text_of, whole_of
 from discreet.plans.sql.reading import only, refuse_part
 from discreet.plans.sql.refused import OTHER_DATE
@@ -70,7 +70,7 @@ _UNITS = {
 
 
 def moved(node: exp.Expression, value: Expression, kind: Kind, by: exp.Expression, sign: int) -> Expression:
-    """Add an interval to a date, or take it away: any to a constant, whole days to a column."""
+    """Add an interval to a date, or take it away: any to a constant, to a column no months."""
     span = span_of(by).times(sign)
     if not kind.temporal:
         refuse_part(node, f"An interval is added to dates and timestamps; this is of kind {kind.value}.", OTHER_DATE)
@@ -80,9 +80,11 @@ def moved(node: exp.Expression, value: Expression, kind: Kind, by: exp.Expressio
         except OverflowError:
             refuse_part(node, "It lies outside of the years 1 to 9999.", OTHER_DATE)
         return Literal(later, Kind.of(later))
-    if kind is not Kind.DATE or span != Span(days=span.days):
-        refuse_part(node, "To a column only days and weeks are added, and only if it is a date.", OTHER_DATE)
-    return AddDays((value,), span.days)
+    if span.months or (kind is Kind.DATE and span.seconds):
+        refuse_part(node, "To a column no months are added, and to a date only days and weeks.", OTHER_DATE)
+    if kind is Kind.DATE:
+        return AddDays((value,), span.days)
+    return AddSeconds((value,), span.days * 86400 + span.seconds)
 
 
 def span_of(node: exp.Expression) -> Span:

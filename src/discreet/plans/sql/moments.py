@@ -160,6 +160,8 @@ def _unknown_format(node: exp.Expression) -> NoReturn:
 def _to_char(scalars: Translator, node: exp.Expression) -> Expression:
     """TO_CHAR(x, 'YYYY-MM') where the dialect has none: as PostgreSQL's."""
     only(node, "this", "format", "is_numeric")
+    if node.args.get("format") is None:
+        refuse_part(node, "It takes a date and a format.", "TO_CHAR(x, 'YYYY-MM')")
     text = text_of(node.args["format"])
     found = _TOKENS.findall(text)
     if "".join(found) != text:

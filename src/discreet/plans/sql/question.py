@@ -135,7 +135,7 @@ def _request(relations: Relations, statement: exp.Expression) -> Request:
     for key in keys.values():
         if key.facts(rows.schema).unit:
             refuse_part(
-                statement.args["group"],
+                statement.args.get("group") or statement,
                 "Each unit would be a group of its own, and no single unit's answer is given out.",
                 "a subquery grouped by the unit whose results are aggregated, or COUNT(DISTINCT unit).",
             )

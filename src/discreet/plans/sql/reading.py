@@ -69,9 +69,11 @@ _CLAUSES = {
     "hint": ("Hints to an optimizer are not read.", "the question without /*+ … */."),
     "expressions": ("It takes fewer values here.", "the same with one of them."),
     "safe": ("This form is not answered here.", "the plain form, which gives NULL where it has no value."),
-    "laterals": ("LATERAL is not answered.", "a subquery grouped by the unit, and a JOIN on it."),
+    "laterals": (
+        "LATERAL is answered for a split text of one table, with a bound on its parts.",
+        "LATERAL VIEW explode(slice(split(x, ','), 1, 3)) t AS part; or a JOIN with a subquery grouped by the unit.",
+    ),
     "offset": ("OFFSET would leave out groups by their noisy values' order.", "LIMIT with a larger number."),
-    "fetch": ("FETCH is not answered.", "LIMIT 10"),
     "qualify": ("QUALIFY picks rows by a window over other units' rows.", "HAVING, or ORDER BY … LIMIT at the end."),
     "windows": ("Windows over rows are not answered.", "the same without WINDOW, grouped by the keys."),
     "recursive": ("A query that reads itself may never end.", "WITH without RECURSIVE."),
@@ -114,8 +116,16 @@ def read_statement(text: str, dialect: str = "duckdb") -> exp.Expression:
     if len(statements) != 1:
         refuse("the question", why="Exactly one statement is read.", instead="one SELECT, without anything after a ;.")
     has_several_spellings = _require_small(statements[0])
+    for function in statements[0].find_all(exp.Func):
+        _require_whole(function)
     statements[0].meta[SPELLED] = dialect
     return respelled(statements[0]) if has_several_spellings else statements[0]  # type: ignore[arg-type,return-value]
+
+
+def _require_whole(function: exp.Func) -> None:
+    """Refuse what lacks a value: the parser takes YEAR() where the function has no form of its own."""
+    if any(needed and function.args.get(name) is None for name, needed in function.arg_types.items()):
+        refuse("a function", why="It lacks a value that it is a function of.", instead="YEAR(x), for example.")
 
 
 def _plain(tokens: list[Token], dialect: str) -> None:
@@ -260,12 +270,10 @@ def name_of(identifier: exp.Expression) -> str:
 
 
 def matching(identifier: exp.Expression, known: Iterable[str]) -> str | None:
-    """Find a known name: exactly as written, or without regard to case if it is not quoted and only one fits."""
+    """Find a known name: exactly as written, or without regard to case if only one fits, as DuckDB and Spark do."""
     name, names = identifier.name, list(known)
     if name in names:
         return name
-    if identifier.args.get("quoted"):
-        return None
     fits = [tried for tried in names if tried.casefold() == name.casefold()]
     return fits[0] if len(fits) == 1 else None
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.plans.statistics import UnitStatistic
     from discreet.tables import Policy, Table
 
-__all__ = ["Relations", "scanned", "with_floats"]
+__all__ = ["Relations", "scanned", "table_named", "with_floats"]
 
 _MOST_SCANS = 64
 
@@ -45,6 +45,30 @@ def scanned(policy: Policy, name: str, verified: frozenset[str]) -> Node:
     scan = Scan(table, verified=name in verified)
     limit = scan.table.rows_per_unit
     return BoundRows(scan, limit) if scan.private and scan.rows is None and limit is not None else scan
+
+
+def table_named(policy: Policy, node: exp.Table) -> str:
+    """Find a table of the policy: under its whole name, or without the schema that engines take by default.
+
+    >>> from discreet.plans.sql.reading import read_statement
+    >>> from discreet.tables import Policy, Table
+    >>> policy = Policy([Table("visits", unit="id", rows_per_unit=20)], epsilon=1)
+    >>> table_named(policy, read_statement("SELECT 1 FROM public.Visits").find(exp.Table))
+    'visits'
+    """
+    names = [table.name for table in policy.tables]
+    parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
+    if not all(isinstance(part, exp.Identifier) for part in parts):
+        refuse_part(node, "Its name is not read.", f"one of {', '.join(names) or 'no tables'}.")
+    while True:
+        name = matching(_qualified(parts), names)
+        if name is not None:
+            return name
+        if len(parts) == 1 or (len(parts) == 2 and parts[0].name.lower() not in DEFAULT_SCHEMAS):
+            break
+        parts = parts[1:]
+    near = hint(node.name, names)
+    return refuse_part(node, "There is no such table." + near, f"one of {', '.join(names) or 'no tables'}.")
 
 
 def _children(policy: Policy, table: Table, verified: frozenset[str]) -> Node:
@@ -159,23 +183,9 @@ class Relations:
         if query is not None:
             inner = named[query]
             return _visible(self.query(inner.query, inner.seen), _alias(node) or query)
-        name = self._table(node)
+        name = table_named(self.policy, node)
         alias = _alias(node) or (node.name if schema else name)
         return replace(_visible(scanned(self.policy, name, self.verified), alias), tables={alias: name})
-
-    def _table(self, node: exp.Table) -> str:
-        """Find a table of the policy: under its whole name, or without the schema that engines take by default."""
-        names = [table.name for table in self.policy.tables]
-        parts = [part for part in (node.args.get("catalog"), node.args.get("db"), node.this) if part is not None]
-        while True:
-            name = matching(_qualified(parts), names)
-            if name is not None:
-                return name
-            if len(parts) == 1 or (len(parts) == 2 and parts[0].name.lower() not in DEFAULT_SCHEMAS):
-                break
-            parts = parts[1:]
-        near = hint(node.name, names)
-        return refuse_part(node, "There is no such table." + near, f"one of {', '.join(names) or 'no tables'}.")
 
     def _plain(self, select: exp.Select, rows: Scalars) -> Project:
         """A SELECT without groups: one row for each."""

@@ -86,8 +86,10 @@ def _bounds_of(node: exp.Expression, dialect: str) -> tuple[exp.Expression, int,
     inner = node.this if isinstance(node, exp.Explode) else node.expressions[0] if node.expressions else None
     low: exp.Expression | None = None
     high: exp.Expression | None = None
+    counted = False
     if isinstance(inner, exp.ArraySlice):
         only(inner, "this", "start", "end", "is_length")
+        counted = bool(inner.args.get("is_length"))  # Spark's SLICE says how many
         low, high, inner = inner.args.get("start"), inner.args.get("end"), inner.this
     elif isinstance(inner, exp.Bracket) and len(inner.expressions) == 1 and isinstance(inner.expressions[0], exp.Slice):
         low, high, inner = inner.expressions[0].this, inner.expressions[0].expression, inner.this
@@ -96,19 +98,24 @@ def _bounds_of(node: exp.Expression, dialect: str) -> tuple[exp.Expression, int,
     if not isinstance(inner, exp.Split | exp.StringToArray | exp.RegexpSplit):
         refuse_part(node, "Of lists those are taken apart that a text is split into.", _EXAMPLE)
     if high is None:
-        refuse_part(node, "Nothing bounds how many rows of a unit it makes.", _EXAMPLE)
+        refuse_part(node, "Nothing bounds how many rows of a unit it makes.", _EXAMPLES.get(dialect, _EXAMPLE))
     sought = text_of(inner.expression)
     if isinstance(inner, exp.RegexpSplit) and any(char in "\\[](){}.*+?^$|" for char in sought):
         refuse_part(node, "In Spark the separator is a pattern, and this one is no plain text.", "',' for example.")
     # sqlglot counts the slices of every dialect from where that dialect counts: DuckDB, PostgreSQL and Spark from 1.
     first, last = 1 if low is None else whole_of(low), whole_of(high)
+    if counted:
+        last += first - 1
     if not 1 <= first <= last <= _MOST_PARTS:
         refuse_part(node, f"Parts are counted from 1, and {_MOST_PARTS} are taken at most.", _EXAMPLE)
-    del dialect
     return inner, first, last
 
 
 _EXAMPLE = "UNNEST(STRING_SPLIT(x, ',')[1:3])"
+_EXAMPLES = {
+    "postgres": "UNNEST((STRING_TO_ARRAY(x, ','))[1:3])",
+    "spark": "EXPLODE(SLICE(SPLIT(x, ','), 1, 3))",
+}
 
 
 def _one_part(node: Node, value: Expression, sought: str, place: int, *, empty: bool) -> Node:

@@ -30,6 +30,12 @@ def respelled(statement: exp.Expression) -> exp.Expression:
     """
     _drop_schemas(statement)
     _inline_constants(statement)
+    for select in list(statement.find_all(exp.Select)):
+        _lists_within(select)
+    for fetch in list(statement.find_all(exp.Fetch)):
+        options = fetch.args.get("limit_options")
+        if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
+            fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
     for node in list(statement.find_all(exp.Func)):
         if node.parent is None:
             continue
@@ -85,6 +91,45 @@ def _is_constant(select: exp.Select) -> bool:
     return all(part is select for part in select.find_all(*kinds))
 
 
+def _lists_within(select: exp.Select) -> None:
+    """FROM t, UNNEST(…) AS u(x), and Spark's LATERAL VIEW explode(…) u AS x, are (SELECT *, UNNEST(…) AS x FROM t).
+
+    The list belongs to the source that its columns name, or to the only one; else it stays, and is refused.
+    """
+    for node in [*(select.args.get("joins") or []), *(select.args.get("laterals") or [])]:
+        lateral = node.this if isinstance(node, exp.Join) else node
+        taken = lateral.this if isinstance(lateral, exp.Lateral) else lateral
+        alias = lateral.args.get("alias")
+        if not isinstance(taken, exp.Unnest | exp.Explode) or not isinstance(alias, exp.TableAlias):
+            continue
+        columns = alias.args.get("columns") or [alias.this]
+        owner = _owner(taken, select)
+        plain = isinstance(node, exp.Lateral) or not (node.args.get("on") or node.args.get("side"))
+        if owner is None or len(columns) != 1 or not plain or lateral.args.get("outer"):
+            continue
+        for column in list(select.find_all(exp.Column)):
+            if alias.this is not None and column.table.casefold() == alias.this.name.casefold():
+                column.set("table", None)
+        bare = taken.copy()
+        bare.set("alias", None)
+        name = exp.TableAlias(this=exp.to_identifier(owner.alias_or_name, quoted=True))
+        rows = exp.Select(expressions=[exp.Star(), exp.Alias(this=bare, alias=columns[0].copy())])
+        rows.set("from_", exp.From(this=owner.copy()))
+        owner.replace(exp.Subquery(this=rows, alias=name))
+        node.pop()
+
+
+def _owner(taken: exp.Expression, select: exp.Select) -> exp.Expression | None:
+    """The source whose columns a list is made of, as it stands there now."""
+    places = [*([select.args["from_"]] if select.args.get("from_") else []), *(select.args.get("joins") or [])]
+    sources = [place.this for place in places if isinstance(place.this, exp.Table | exp.Subquery)]
+    names = {column.table.casefold() for column in taken.find_all(exp.Column)}
+    if len(sources) == 1 and len(names) == 1:
+        return sources[0]
+    fitting = [source for source in sources if {source.alias_or_name.casefold()} == names]
+    return fitting[0] if len(fitting) == 1 else None
+
+
 def _drop_schemas(statement: exp.Expression) -> None:
     """A column of `schema.table` may be called `schema.table.column`, where that table is read under its own name."""
     tables = {
@@ -127,7 +172,8 @@ def _slope(node: exp.Expression) -> exp.Expression:
 
 def _regression(node: exp.Expression) -> exp.Expression | None:
     """REGR_SLOPE(y, x) and its like: over rows in which both are there."""
-    if not _bare(node, "this", "expression") or isinstance(node.parent, exp.Filter):
+    whole = all(isinstance(node.args.get(word), exp.Expression) for word in ("this", "expression"))
+    if not whole or not _bare(node, "this", "expression") or isinstance(node.parent, exp.Filter):
         return None
     y, x = node.this, node.expression
     if isinstance(node, exp.RegrSlope):

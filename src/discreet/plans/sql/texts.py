@@ -122,6 +122,8 @@ def _replace(scalars: Translator, node: exp.Expression) -> Expression:
 
 def _split_part(scalars: Translator, node: exp.Expression) -> Expression:
     only(node, "this", "delimiter", "part_index")
+    if node.args.get("delimiter") is None or node.args.get("part_index") is None:
+        refuse_part(node, "It does not say which part.", "SPLIT_PART(x, ',', 1)")
     place = whole_of(node.args["part_index"])
     return e.SplitPart((scalars.translate(node.this),), text_of(node.args["delimiter"]), place)
 

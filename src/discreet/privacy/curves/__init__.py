@@ -24,6 +24,7 @@ from discreet.privacy.curves.pure import pure
 from discreet.privacy.curves.randomized_response import randomized_response
 from discreet.privacy.curves.rdp import rdp
 from discreet.privacy.curves.sampled import subsample
+from discreet.privacy.curves.shuffled import shuffled, shuffled_epsilon
 from discreet.privacy.curves.sparse_vector import sparse_vector
 from discreet.privacy.curves.staircase import staircase
 from discreet.privacy.curves.zcdp import zcdp
@@ -52,6 +53,8 @@ __all__ = [
     "pure",
     "randomized_response",
     "rdp",
+    "shuffled",
+    "shuffled_epsilon",
     "sparse_vector",
     "staircase",
     "subsample",
@@ -100,6 +103,7 @@ def examples() -> dict[str, tuple[Curve, ...]]:
             randomized_response(1).subsample("0.2"),
             gaussian(4, neighbors=changed).subsample("0.01"),
         ),
+        "shuffled": (shuffled(1, 2000), shuffled(2, 50)),
         "sparse_vector": (sparse_vector("0.1"), sparse_vector(1)),
         "staircase": (staircase("0.1", "0.4"), staircase(1), staircase(2, "0.8")),
         "zcdp": (zcdp("0.001"), zcdp("0.5"), zcdp("0.5", "1e-9")),

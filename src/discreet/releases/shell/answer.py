@@ -184,7 +184,7 @@ class ShellAnswer(ShownAnswer):
         wanted = [place for place in self._estimated if None in self._own(place)]
         if not wanted or not self._rows:
             return {}
-        bits = drawn_from(json.dumps([answer.to_json() for answer in self.answers]))
+        bits = drawn_from(b"".join(core.numbers for core in self._cores))
         made = distances(self.shell, self._cores, self.tables, self._result, wanted=wanted, bits=bits)
         return {} if made is None else made
 
@@ -229,7 +229,8 @@ class ShellAnswer(ShownAnswer):
         if lineage is not None and lineage.exact:
             return [Cell(value, None, _EXACT, exact=True) for value in values]
         own = self._own(place, confidence)
-        made = self._distances.get(place) if None in own else None
+        distances = self._distances.get(place) if None in own else None
+        errors = None if distances is None else reach(distances, confidence)
         reason = lineage.reason if lineage is not None else FAILED
         if not reason and (not kind.numeric or is_list):
             reason = _NO_NUMBER
@@ -239,10 +240,10 @@ class ShellAnswer(ShownAnswer):
                 cells.append(replace(cell, value=value))
             elif value is None:
                 cells.append(Cell(None, None, _NULL))
-            elif made is None:
+            elif errors is None:
                 cells.append(Cell(value, None, reason or FAILED))
             else:
-                error = reach(made[number], confidence)
+                error = errors[number]
                 cells.append(Cell(value, error, _ESTIMATED if error is not None else _CONFIDENCE))
         return cells
 

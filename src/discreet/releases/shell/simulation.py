@@ -12,7 +12,6 @@ looks at the data: it is post-processing of a release.
 from __future__ import annotations
 
 import hashlib
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,16 +41,16 @@ _MOST_CELLS = 3_000_000
 _HALF = 0.5
 
 
-def drawn_from(released: str) -> BitSource:
+def drawn_from(released: bytes) -> BitSource:
     """The bits of copies: a stream under the hash of what was released, so that the same release has the same ±.
 
     Whoever sees the release knows them, and may: they draw no noise that protects anything. They are not those of the
     release, which came from the system.
 
-    >>> drawn_from("{}").take(4).tolist() == drawn_from("{}").take(4).tolist()
+    >>> drawn_from(b"7").take(4).tolist() == drawn_from(b"7").take(4).tolist()
     True
     """
-    return SealedBits(hashlib.sha256(released.encode()).digest(), 0)
+    return SealedBits(hashlib.sha256(released).digest(), 0)
 
 
 def distances(  # noqa: PLR0913 - what is computed, from what, and what it gave
@@ -105,12 +104,15 @@ def _sorted(arrays: dict[str, NDArray[Any]], column: str, result: Result, place:
     return np.sort(np.abs(table - own[:, None]), axis=1)
 
 
-def reach(row: NDArray[np.float64], confidence: float) -> float | None:
-    """The ± of a cell from its distances; None where too many copies lack it, or there are too few of them.
+def reach(rows: NDArray[np.float64], confidence: float) -> list[float | None]:
+    """The ± of each row from its distances in order; None where too many copies lack it, or there are too few of them.
 
-    >>> reach(np.arange(299.0), 0.95), reach(np.arange(299.0), 0.999), reach(np.full(299, np.nan), 0.95)
-    (284.0, None, None)
+    >>> tried = np.stack([np.arange(299.0), np.full(299, np.nan)])
+    >>> reach(tried, 0.95), reach(tried, 0.999)
+    ([284.0, None], [None, None])
     """
-    there = int(np.count_nonzero(~np.isnan(row)))
-    place = math.ceil(round(confidence * (there + 1), 9)) - 1
-    return float(row[place]) if there >= _HALF * row.size and place < there else None
+    there = np.count_nonzero(~np.isnan(rows), axis=1)
+    places = np.ceil(np.round(confidence * (there + 1), 9)).astype(np.int64) - 1
+    enough = (there >= _HALF * rows.shape[1]) & (places < there)
+    values = rows[np.arange(len(rows)), np.minimum(places, rows.shape[1] - 1)].tolist()
+    return [value if known else None for value, known in zip(values, enough.tolist(), strict=True)]

@@ -135,6 +135,12 @@ class CoreTable:
         columns = {name: listed(shown[name]) for name in self.core.columns}
         return ShellTable(self.core.name, core_kinds(self.core), columns)
 
+    @property
+    def numbers(self) -> bytes:
+        """What was released, as bytes: the same for the same release alone."""
+        blocks = [repr(b.tolist()).encode() if b.dtype == object else b.tobytes() for b in self.answer.numbers.blocks]
+        return b"".join([repr(self.answer.plan.key).encode(), repr(self.answer.groups[:1]).encode(), *blocks])
+
     @cached_property
     def _moved(self) -> dict[str, str]:
         """The columns that noise was added to: each with its measure."""

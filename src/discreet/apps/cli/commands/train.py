@@ -21,13 +21,28 @@ SECTION = "Ask"
 
 app = typer.Typer(add_completion=False)
 
-_MODELS = {"logistic": "LogisticRegression", "svc": "LinearSVC", "linear": "LinearRegression"}
+_MODELS = {
+    "logistic": "LogisticRegression",
+    "svc": "LinearSVC",
+    "additive": "AdditiveModel",
+    "forest": "RandomForest",
+    "trees": "RandomDecisionTrees",
+    "bayes": "GaussianNB",
+    "linear": "LinearRegression",
+}
 
 Table = Annotated[str, typer.Option(metavar="NAME", help="The table to learn from.")]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")]
 Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the model is written, as JSON.")]
 Model = Annotated[
-    str, typer.Option(metavar="NAME", help="logistic or svc, for a column with keys; linear, for a number.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="For a column with keys: logistic, additive, forest, svc, trees, bayes. For a number: linear.",
+    ),
+]
+Method = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Where the noise goes, such as output; gradient, if not given.")
 ]
 Columns = Annotated[
     str | None, typer.Option("--features", metavar="COLUMNS", help="What to predict from; without it, all the others.")
@@ -42,6 +57,7 @@ def train(
     target: Target,
     out: Out,
     model: Model = "logistic",
+    method: Method = None,
     features: Columns = None,
     epsilon: Annotated[str | None, number_option("The price of the whole training.")] = None,
     rho: Annotated[str | None, number_option("The price in zCDP, instead of --epsilon.")] = None,
@@ -54,7 +70,7 @@ def train(
 
     Example: discreet train people.toml --table people --target income --model logistic --epsilon 1 --out model.json
     """
-    estimator = _made(model, epsilon=epsilon, rho=rho, delta=delta)
+    estimator = _made(model, method, epsilon=epsilon, rho=rho, delta=delta)
     if out.exists():
         message = f"{str(out)!r} is there already; name a new file, so that no model is lost."
         raise ParameterError(message)
@@ -69,12 +85,12 @@ def train(
         print_json({"file": str(out), **card})
         return
     typer.echo(folded(f"{card['model']} in {out}: {card['promise']}, charged {card['charged']}."))
-    typer.echo(
-        folded(f"About {max(0, round(card['units, with noise']))} units. `discreet predict {out} rows.csv` uses it.")
-    )
+    size = card["units, with noise"]
+    about = "" if size is None else f"About {max(0, round(size))} units. "
+    typer.echo(folded(f"{about}`discreet predict {out} rows.csv` uses it."))
 
 
-def _made(model: str, **price: str | None) -> Estimator:
+def _made(model: str, method: str | None, **price: str | None) -> Estimator:
     from discreet.methods import learning
 
     if model not in _MODELS:
@@ -83,7 +99,11 @@ def _made(model: str, **price: str | None) -> Estimator:
     if (price["epsilon"] is None) == (price["rho"] is None):
         message = "give the price of the training in one way: --epsilon 1, or --rho 0.05."
         raise ParameterError(message)
-    made: Estimator = getattr(learning, _MODELS[model])(**price)
+    kind = getattr(learning, _MODELS[model])
+    if method is not None and not hasattr(kind, "method"):
+        message = f"--method is {method!r}; logistic, svc and linear have methods, and {model} has none."
+        raise ParameterError(message)
+    made: Estimator = kind(**price, **({} if method is None else {"method": method}))
     return made
 
 

@@ -10,7 +10,7 @@ from discreet.checks.audits.case import Case, everything
 from discreet.checks.audits.laws import laplace_above
 from discreet.mechanisms.data_dependent.local_sensitivity_bound import LocalSensitivityBound
 
-__all__ = ["cases"]
+__all__ = ["cases", "law_of_bound"]
 
 _MOST = 12
 _FAR = 100
@@ -21,8 +21,8 @@ def cases() -> tuple[Case, ...]:
     made = LocalSensitivityBound(1, epsilon=6, delta="0.05", grid=1)
     apart = (Fraction(1, 2), 1), (Fraction(3, 2), 2)  # 1 apart, and 2 if they were snapped first
     return (
-        Case("as far as the bound allows", made, (0, 1), (1, 2), everything, "0.05", law=_law),
-        Case("between points of the grid", made, *apart, everything, "0.05", law=_law),
+        Case("as far as the bound allows", made, (0, 1), (1, 2), everything, "0.05", law=law_of_bound),
+        Case("between points of the grid", made, *apart, everything, "0.05", law=law_of_bound),
     )
 
 
@@ -31,7 +31,7 @@ def _below(x: float) -> float:
     return laplace_above(-x) if x < 0 else 1 - laplace_above(x)
 
 
-def _law(mechanism: LocalSensitivityBound, value: tuple[Fraction, int]) -> dict[str, float]:
+def law_of_bound(mechanism: LocalSensitivityBound, value: tuple[Fraction, int]) -> dict[str, float]:
     """A bound with noise and a lift; the value with noise for that bound, rounded once. Tails are joined."""
     first = float(mechanism.epsilon * mechanism.bound_share)
     second = float(mechanism.epsilon) - first

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
+import zipfile
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +23,7 @@ from discreet.mechanisms.release import Release
 from discreet.methods.learning.tabular.features import Feature, Features, columns_of, declared
 from discreet.methods.learning.tabular.training import Goal, Training
 from discreet.noise import SYSTEM, BitSource
+from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from typing import Self
@@ -59,6 +62,7 @@ class Task:
         return [feature.name for feature in (*self.features.columns, *filter(None, [self.target]))]
 
 
+@dataclass(eq=False, repr=False)
 class Estimator(ABC):
     """A model in scikit-learn's way, whose training is one charged release.
 
@@ -75,13 +79,13 @@ class Estimator(ABC):
     sort: ClassVar[str | None] = None
     """What scikit-learn calls such an estimator: classifier, regressor, clusterer, transformer."""
 
-    epsilon: Number | None
-    delta: Number | None
-    rho: Number | None
-    bounds: object
-    columns: object
-    neighbors: Relation
-    release_: Release[Any]
+    epsilon: Number | None = None
+    delta: Number | None = None
+    rho: Number | None = field(default=None, kw_only=True)
+    bounds: object = field(default=None, kw_only=True)
+    columns: object = field(default=None, kw_only=True)
+    neighbors: Relation = field(default=NeighborRelation.ADD_REMOVE, kw_only=True)
+    release_: Release[Any] = field(init=False)
 
     def __init_subclass__(cls) -> None:
         """Register the kind, so that a model's file finds its class."""
@@ -122,7 +126,7 @@ class Estimator(ABC):
         return Tags(
             estimator_type=self.sort if self.sort != "transformer" else None,
             target_tags=TargetTags(required=self.supervised),
-            transformer_tags=TransformerTags() if self.sort == "transformer" else None,
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
             classifier_tags=ClassifierTags() if self.sort == "classifier" else None,
             regressor_tags=RegressorTags() if self.sort == "regressor" else None,
             input_tags=InputTags(allow_nan=True),
@@ -182,20 +186,25 @@ class Estimator(ABC):
         if self.bounds is not None or self.columns is not None:
             msg = "bounds and columns of a loan are those of its policy; leave them out."
             raise ParameterError(msg)
-        listed = {name: Feature.of(name, facts) for name, facts in loan.schema.items()}
-        aim = self._aim(listed, target)
-        features = Features(tuple(feature for name, feature in listed.items() if name != target or aim is None))
-        goal = self._goal(loan.release_delta, loan.neighbors)
-        task = Task(features, aim, goal)
-        name = json.dumps([self.kind, repr(self), target])
-        entry = loan.entry(name)
-        plan = self._plan(task)
+        task = self.task_of(loan, target)
+        entry = loan.entry(json.dumps([self.kind, self.described(), target]))
 
         def run(paid: Reservation) -> Release[Any]:
             return self._released(loan.read(paid), task, SYSTEM)
 
-        self.release_ = charge(loan.ledger, price(loan.ledger, plan), entry, run)
+        self.release_ = charge(loan.ledger, price(loan.ledger, self._plan(task)), entry, run)
         return self._learned()
+
+    def task_of(self, loan: Loan, target: str | None) -> Task:
+        """Return what is public about a training on a loan."""
+        listed = {name: Feature.of(name, facts) for name, facts in loan.schema.items()}
+        aim = self._aim(listed, target)
+        features = Features(tuple(feature for name, feature in listed.items() if name != target or aim is None))
+        return Task(features, aim, self._goal(loan.release_delta, loan.neighbors))
+
+    def described(self) -> str:
+        """Return all parameters as text: what makes two trainings on the same rows the same."""
+        return repr(self)
 
     def _aim(self, listed: dict[str, Feature], target: str | None) -> Feature | None:
         if not self.supervised:
@@ -217,7 +226,10 @@ class Estimator(ABC):
         aim = None
         if self.supervised:
             if (y is None) == (target is None):
-                msg = "give y, or name the column of X that is the target: exactly one of them."
+                msg = (
+                    "training requires y to be passed, but the target y is None; or name the column of X that is the "
+                    "target: exactly one of them."
+                )
                 raise ParameterError(msg)
             named = [column for column in self.columns or () if column.name == target]  # type: ignore[attr-defined]
             aim = self._target(_declared_target(named[0]) if named else None)
@@ -235,9 +247,18 @@ class Estimator(ABC):
 
     def _plan(self, task: Task) -> Training:
         """Return what a training will promise: that of no rows at all, as it depends on public facts alone."""
+        return self._fitted(self.empty(task), task, SYSTEM)[1]
+
+    def empty(self, task: Task) -> BoundedRows:
+        """Return no rows at all, of the columns of a task."""
         columns = [feature.column for feature in (*task.features.columns, *filter(None, [task.target]))]
-        empty = BoundedRows.of({column.name: [] for column in columns}, columns, neighbors=task.goal.claim.neighbors)
-        return self._fitted(empty, task, SYSTEM)[1]
+        return BoundedRows.of({column.name: [] for column in columns}, columns, neighbors=task.goal.claim.neighbors)
+
+    def trained(self, rows: BoundedRows, task: Task) -> Self:
+        """Return a copy that is trained on bounded rows; whoever has them charges for it."""
+        model = type(self)(**self.get_params())
+        model.release_ = self._released(rows, task, SYSTEM)
+        return model._learned()  # noqa: SLF001 - of its own kind
 
     def _learned(self) -> Self:
         """Set what is learned from the released value; scikit-learn's names end in _."""
@@ -253,10 +274,16 @@ class Estimator(ABC):
         return Features.read(self._value["features"])
 
     @property
+    def target(self) -> Feature | None:
+        """The column that the model predicts."""
+        record = self._value.get("target")
+        return None if record is None else Feature.read(record)
+
+    @property
     def _value(self) -> dict[str, Any]:
         if not hasattr(self, "release_"):
             msg = f"this {type(self).__name__} was not trained; call fit first."
-            raise ParameterError(msg)
+            raise _untrained()(msg)
         value: dict[str, Any] = self.release_.value
         return value
 
@@ -279,6 +306,33 @@ class Estimator(ABC):
         _ = self._value
         return self.release_.explain()
 
+    def score(  # noqa: PLR0913 - each is a parameter of its own
+        self,
+        X: object,  # noqa: N803 - scikit-learn's name
+        y: object = None,
+        *,
+        target: str | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Any:  # noqa: ANN401 - a number, or a release of one
+        """Return the share of rows whose class is predicted, or of the variance that is explained (R²).
+
+        Of rows that you hold it is a plain number, and free. Of a loan it is a release with a ±, for the price that is
+        given; `target` names the column.
+        """
+        if isinstance(X, Loan):
+            from discreet.methods.learning.tabular.scoring import score_on_loan
+
+            return score_on_loan(self, X, target, {"epsilon": epsilon, "delta": delta, "rho": rho})
+        if y is None or any(given is not None for given in (target, epsilon, delta, rho)):
+            msg = "give score(X, y); a target and a price belong to a loan."
+            raise ParameterError(msg)
+        return self._plain_score(X, y)
+
+    def _plain_score(self, X: object, y: object) -> float:  # noqa: N803
+        raise NotImplementedError
+
     def card(self) -> dict[str, Any]:
         """Return what whoever uses the model should know: the promise, the bounds, about how many units there were."""
         value = self._value
@@ -300,8 +354,12 @@ class Estimator(ABC):
         return self.release_.to_json()
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a JSON file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8")
+        """Write the model to a file: as JSON, or where its name ends in .npz compressed, as an archive of NumPy's."""
+        text, file = self.to_json(), Path(path)
+        if file.suffix == ".npz":
+            np.savez_compressed(file, release=np.frombuffer(text.encode(), dtype=np.uint8))
+        else:
+            file.write_text(text, encoding="utf-8")
 
 
 def load(path: str | Path) -> Estimator:
@@ -312,8 +370,7 @@ def load(path: str | Path) -> Estimator:
     ...
     discreet.errors.ParameterError: this text is no release (KeyError: 'mechanism'); take what to_json wrote.
     """
-    text = str(path) if str(path).lstrip().startswith("{") else Path(path).read_text(encoding="utf-8")
-    release = Release.from_json(text)
+    release = Release.from_json(_text(path))
     value = release.value
     kind = value.get("model") if isinstance(value, dict) else None
     if kind not in KINDS:
@@ -326,6 +383,29 @@ def load(path: str | Path) -> Estimator:
     model = KINDS[kind]()
     model.release_ = release
     return model._learned()  # noqa: SLF001 - of its own family
+
+
+def _untrained() -> type[ParameterError]:
+    """Return an error that scikit-learn, where it is used, takes for its own."""
+    if "sklearn" not in sys.modules:
+        return ParameterError
+    from sklearn.exceptions import NotFittedError
+
+    return type("NotFittedError", (ParameterError, NotFittedError), {})
+
+
+def _text(path: str | Path) -> str:
+    """Read a file, or take the text that is given; nothing is ever unpickled."""
+    if str(path).lstrip().startswith("{"):
+        return str(path)
+    try:
+        if Path(path).suffix == ".npz":
+            with np.load(path, allow_pickle=False) as archive:
+                return bytes(archive["release"]).decode()
+        return Path(path).read_text(encoding="utf-8")
+    except (KeyError, ValueError, zipfile.BadZipFile):
+        msg = f"{str(path)!r} is no model; take a file that `save` wrote."
+        raise ParameterError(msg) from None
 
 
 def _plain(features: Features, X: object) -> NDArray[np.float64]:  # noqa: N803

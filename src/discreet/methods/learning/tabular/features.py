@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.exact import Number
-    from discreet.plans.expressions.expression import Facts
+    from discreet.plans.expressions.expression import Facts, Schema
     from discreet.tables import Value
 
 __all__ = ["SCALE", "Feature", "Features", "columns_of", "declared", "lengths", "read_bounds", "unit_rows"]
@@ -141,8 +141,21 @@ class Features:
         return values
 
     def rows(self, table: object) -> BoundedRows:
-        """Read rows to predict for, by the names of their columns or, in an array, by their order."""
+        """Read rows to predict for, by the names of their columns or, in an array, by their order.
+
+        Rows on loan are bounded already, by the same facts as those that were trained on, or they are refused.
+        """
+        if isinstance(table, BoundedRows):
+            self.require(table.schema)
+            return table
         return BoundedRows.of(columns_of(table, self.columns), [feature.column for feature in self.columns])
+
+    def require(self, schema: Schema) -> None:
+        """Refuse a loan whose columns are not those of the features, with the same bounds and keys."""
+        for feature in self.columns:
+            if feature.name not in schema or Feature.of(feature.name, schema[feature.name]) != feature:
+                msg = f"the loan has no column {shown(feature.name)} with the bounds or keys that the model knows."
+                raise ParameterError(msg)
 
     def record(self) -> list[dict[str, Any]]:
         """Return the features as JSON objects."""
@@ -195,10 +208,12 @@ def columns_of(table: object, features: Sequence[Feature]) -> dict[str, object]:
             msg = f"X has no column {shown(lost[0])}; the model reads {', '.join(names)}."
             raise ParameterError(msg)
         return {name: table[name] for name in names}  # type: ignore[index]  # a mapping, or a data frame
-    array = np.asarray(table)
-    if array.ndim != 2 or array.shape[1] != len(names):
-        shape = "x".join(map(str, array.shape)) or "one number"
-        msg = f"X is {shape}; the model reads rows of {len(names)} numbers: {', '.join(names[:6])}."
+    array = _array(table)
+    if array.shape[1] != len(names):
+        msg = (
+            f"X has {array.shape[1]} features, but the model is expecting {len(names)} features as input: "
+            f"{', '.join(names[:6])}."
+        )
         raise ParameterError(msg)
     return {name: array[:, place] for place, name in enumerate(names)}
 
@@ -231,11 +246,22 @@ def _names(table: object) -> list[str]:
         return list(table)
     if hasattr(table, "columns"):
         return [str(name) for name in table.columns]
+    return [f"x{place}" for place in range(_array(table).shape[1])]
+
+
+def _array(table: object) -> NDArray[Any]:
+    """Read a plain table: rows, and a column for each feature."""
+    if hasattr(table, "tocsr"):
+        msg = "X is sparse, and sparse input is not supported; write X.toarray()."
+        raise ParameterError(msg)
     array = np.asarray(table)
     if array.ndim != 2:
-        msg = f"X has {array.ndim} dimensions; it must be a table: rows, and a column for each feature."
+        msg = f"X has {array.ndim} dimensions; rows with a column for each feature are read. Reshape your data."
         raise ParameterError(msg)
-    return [f"x{place}" for place in range(array.shape[1])]
+    if array.dtype.kind == "c":
+        msg = "X has complex numbers. Complex data not supported; give columns of real numbers."
+        raise ParameterError(msg)
+    return array
 
 
 def read_bounds(bounds: Any, count: int, *, name: str = "bounds") -> list[tuple[Fraction, Fraction]]:  # noqa: ANN401 - what a caller wrote

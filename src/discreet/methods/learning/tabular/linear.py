@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.mechanisms.inputs.parameters import read_positive
 from discreet.methods.learning.tabular.descent import Descent, Weighed
 from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import Feature
 from discreet.methods.learning.tabular.losses import Huber, Logistic, Loss, Softmax
+from discreet.methods.learning.tabular.perturbing import LEAST_RIDGE, Price, fit_objective, fit_output
 from discreet.methods.learning.tabular.training import Training
-from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from discreet.engines.bounded_rows import BoundedRows
     from discreet.exact import Number
     from discreet.noise import BitSource
-    from discreet.privacy.relations import Relation
     from discreet.tables import Value
 
-__all__ = ["Classifier", "LinearClassifier", "LinearSVC", "LogisticRegression"]
+__all__ = [
+    "Classifier",
+    "LinearClassifier",
+    "LinearSVC",
+    "LinearScores",
+    "LogisticRegression",
+    "read_method",
+    "read_rate",
+    "read_ridge",
+]
+
+_METHODS = ("gradient", "objective", "output")
 
 
+@dataclass(eq=False, repr=False)
 class Classifier(Estimator):
     """What tells classes apart: by a score for each, or one for two.
 
@@ -38,7 +52,7 @@ class Classifier(Estimator):
     """
 
     sort: ClassVar[str | None] = "classifier"
-    classes: Iterable[Value] | None
+    classes: Iterable[Value] | None = field(default=None, kw_only=True)
 
     def _target(self, facts: Feature | None) -> Feature:
         """Take the classes from the policy's keys, or as they are given."""
@@ -90,8 +104,7 @@ class Classifier(Estimator):
         labels: NDArray[Any] = self.classes_[places]
         return labels
 
-    def score(self, X: object, y: object) -> float:  # noqa: N803 - scikit-learn's name
-        """Return the share of rows whose class is predicted. On private rows this is no release: it is exact."""
+    def _plain_score(self, X: object, y: object) -> float:  # noqa: N803 - scikit-learn's name
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
@@ -104,43 +117,13 @@ class Classifier(Estimator):
         return chances
 
 
-class LinearClassifier(Classifier):
-    """What classifiers with a linear score for each class share.
+@dataclass(eq=False, repr=False)
+class LinearScores(Classifier):
+    """What has a linear score for each class, or one for two, however its weights were learned.
 
-    >>> LinearClassifier.sort
+    >>> LinearScores.sort
     'classifier'
     """
-
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        classes: Iterable[Value] | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.classes = classes
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
-
-    @staticmethod
-    @abstractmethod
-    def _loss(classes: int) -> Loss:
-        """Return the loss for so many classes."""
-
-    def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
-        labels, classes = self._labels(rows, task)
-        weighed = Weighed.of(task.features.matrix(rows), labels, rows.units)
-        fitted = Descent().fit(weighed, self._loss(len(classes)), task.goal, bits)
-        value = {"weights": fitted.weights, "classes": classes, "size": fitted.size}
-        return value, Training(self.kind, task.goal.claim, fitted.steps)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -158,6 +141,80 @@ class LinearClassifier(Classifier):
         """Return the score of each row, for each class where there are more than two."""
         scores: NDArray[np.float64] = self._matrix(X) @ self._value["weights"]
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+@dataclass(eq=False, repr=False)
+class LinearClassifier(LinearScores):
+    """What classifiers with a linear score for each class share: three places to put the noise.
+
+    `method="gradient"` follows noisy gradients, on all units or, with `rate`, on those of a sample for each step;
+    `"objective"` minimizes with noise in the objective; `"output"` adds noise to the minimum. For the last two `ridge`
+    is the weight of the squared length of the weights, in units; without it, it follows from the price.
+
+    >>> LinearClassifier.sort
+    'classifier'
+    """
+
+    method: str = field(default="gradient", kw_only=True)
+    rate: Number = field(default=1, kw_only=True)
+    ridge: Number | None = field(default=None, kw_only=True)
+
+    @staticmethod
+    @abstractmethod
+    def _loss(classes: int) -> Loss:
+        """Return the loss for so many classes."""
+
+    def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
+        labels, classes = self._labels(rows, task)
+        weighed = Weighed.of(task.features.matrix(rows), labels, rows.units)
+        loss, method = self._loss(len(classes)), read_method(self.method, _METHODS)
+        if method == "gradient":
+            fitted = Descent(rate=read_rate(self.rate)).fit(weighed, loss, task.goal, bits)
+        else:
+            fit = fit_objective if method == "objective" else fit_output
+            fitted = fit(weighed, loss, Price(task.goal, read_ridge(self.ridge)), bits)
+        value = {"weights": fitted.weights, "classes": classes, "size": fitted.size, "method": method}
+        return value, Training(self.kind, task.goal.claim, fitted.steps)
+
+
+def read_method(method: object, known: Sequence[str]) -> str:
+    """Read the name of a method.
+
+    >>> read_method("output", ["gradient", "output"])
+    'output'
+    """
+    if method not in known:
+        msg = f"method is {shown(method)}; it must be one of {', '.join(known)}."
+        raise ParameterError(msg)
+    return str(method)
+
+
+def read_ridge(ridge: Number | None) -> Fraction | None:
+    """Read a ridge of at least 1/64, if there is one: below that, floats do not tell how close a minimum is.
+
+    >>> read_ridge("2.5")
+    Fraction(5, 2)
+    """
+    if ridge is None:
+        return None
+    strong = read_positive(ridge, "ridge", zero="without one, minima move without limit")
+    if strong < LEAST_RIDGE:
+        msg = f"ridge is {shown(ridge)}; it must be at least 1/64 of a unit, or left out."
+        raise ParameterError(msg)
+    return strong
+
+
+def read_rate(rate: Number) -> Fraction:
+    """Read the chance of a unit to be drawn, above 0 and at most 1.
+
+    >>> read_rate("0.5")
+    Fraction(1, 2)
+    """
+    chance = read_positive(rate, "rate", zero="no unit is drawn")
+    if chance > 1:
+        msg = f"rate is {shown(rate)}; it must be at most 1, the chance that a unit takes part in a step."
+        raise ParameterError(msg)
+    return chance
 
 
 def _value(label: object) -> Value:

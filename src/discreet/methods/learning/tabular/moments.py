@@ -8,6 +8,7 @@ under change-one, where one leaves and one enters, by at most 2L.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,22 +20,17 @@ from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import SCALE, Feature
 from discreet.methods.learning.tabular.linear import Classifier
 from discreet.methods.learning.tabular.training import Step, Training
-from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import SupportsIndex
 
     from numpy.typing import NDArray
 
     from discreet.engines.bounded_rows import BoundedRows
-    from discreet.exact import Number
     from discreet.methods.learning.tabular.training import Goal
     from discreet.noise import BitSource
-    from discreet.privacy.relations import Relation
-    from discreet.tables import Value
 
-__all__ = ["PCA", "GaussianNB", "StandardScaler", "noisy_sums", "shares"]
+__all__ = ["PCA", "GaussianNB", "StandardScaler", "Unsupervised", "noisy_sums", "shares"]
 
 _LEAST_VARIANCE = 1e-3  # of numbers between -1 and 1: below it noise alone decides
 
@@ -99,8 +95,12 @@ def _spread(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     return mean, variance
 
 
-class _Unsupervised(Estimator):
-    """What learns without a target, and transforms rows."""
+class Unsupervised(Estimator):
+    """What learns without a target, and transforms rows.
+
+    >>> Unsupervised.supervised
+    False
+    """
 
     supervised: ClassVar[bool] = False
     sort: ClassVar[str | None] = "transformer"
@@ -118,7 +118,7 @@ class _Unsupervised(Estimator):
         raise NotImplementedError
 
 
-class StandardScaler(_Unsupervised):
+class StandardScaler(Unsupervised):
     """Scale features to mean 0 and variance 1, by private means and variances.
 
     >>> x = np.random.default_rng(0).normal(50, 10, (4000, 1))
@@ -128,23 +128,6 @@ class StandardScaler(_Unsupervised):
     """
 
     kind: ClassVar[str] = "standard_scaler"
-
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
 
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         values = task.features.matrix(rows)[:, 1:]
@@ -174,7 +157,8 @@ class StandardScaler(_Unsupervised):
         return scaled
 
 
-class PCA(_Unsupervised):
+@dataclass(eq=False, repr=False)
+class PCA(Unsupervised):
     """Principal components of a private second moment.
 
     Noise on the moment is the method of Dwork, Talwar, Thakurta & Zhang 2014, doi:10.1145/2591796.2591883. Features lie
@@ -188,24 +172,7 @@ class PCA(_Unsupervised):
 
     kind: ClassVar[str] = "pca"
 
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        n_components: SupportsIndex = 2,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
+    n_components: SupportsIndex = field(default=2, kw_only=True)
 
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         width = task.features.width
@@ -213,7 +180,7 @@ class PCA(_Unsupervised):
         largest = math.sqrt(width) * (1 + 2.0**-40)
         vectors = np.trunc(task.features.matrix(rows) * (SCALE / largest))
         moment, _, step = moment_of(
-            Weighed(vectors, np.zeros(len(vectors)), shares(rows.units)), task.goal, Fraction(1), bits
+            Weighed(vectors, np.zeros(len(vectors)), shares(rows.units), rows.units), task.goal, Fraction(1), bits
         )
         size = max(float(moment[0, 0]) * width, 1.0)
         mean = np.clip(moment[0, 1:] * width / size, -1, 1)
@@ -259,25 +226,6 @@ class GaussianNB(Classifier):
     """
 
     kind: ClassVar[str] = "gaussian_nb"
-
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        classes: Iterable[Value] | None = None,
-        bounds: object = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.classes = classes
-        self.bounds = bounds
-        self.columns = columns
-        self.neighbors = neighbors
 
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         labels, classes = self._labels(rows, task)

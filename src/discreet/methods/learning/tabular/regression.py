@@ -1,39 +1,52 @@
-"""Linear regression: by noisy gradients, or from noisy sums."""
+"""Linear regression: by noisy gradients, from noisy sums, with noise in the objective or on the minimum, by a draw."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact import shown
-from discreet.methods.learning.tabular.descent import Descent, Statistics, Weighed
+from discreet.mechanisms.inputs.parameters import miss, read_positive
+from discreet.methods.learning.tabular.descent import Descent, Fitted, Statistics, Weighed
 from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import Feature, read_bounds
+from discreet.methods.learning.tabular.linear import read_method, read_rate, read_ridge
 from discreet.methods.learning.tabular.losses import Squared
+from discreet.methods.learning.tabular.perturbing import Price, fit_adapted, fit_objective, fit_output, fit_posterior
 from discreet.methods.learning.tabular.training import Training
-from discreet.privacy import NeighborRelation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.engines.bounded_rows import BoundedRows
     from discreet.exact import Number
+    from discreet.methods.learning.tabular.perturbing import Fit
+    from discreet.methods.learning.tabular.training import Goal
     from discreet.noise import BitSource
-    from discreet.privacy.relations import Relation
 
 __all__ = ["LinearRegression"]
 
-_METHODS = ("gradient", "statistics")
+_FITS: dict[str, Fit] = {"objective": fit_objective, "output": fit_output, "posterior": fit_posterior}
+_ADAPTED = {"adaptive objective": fit_objective, "adaptive posterior": fit_posterior}
+_METHODS = ("gradient", "statistics", *_FITS, *_ADAPTED)
 
 
+@dataclass(eq=False, repr=False)
 class LinearRegression(Estimator):
-    """Linear regression of a bounded number.
+    """Linear regression of a bounded number, by one of these methods.
 
-    `method="gradient"` takes noisy gradients, whose residuals count at most a twentieth of the range of the target: it
-    is robust, and best at small epsilons. `method="statistics"` solves the normal equations from noisy sums.
+    - `"gradient"`: noisy gradients, whose residuals count at most a twentieth of the range of the target. It is robust,
+      and best at small epsilons. `rate` draws a sample of units for each step.
+    - `"statistics"`: the normal equations from noisy sums, with a ridge that is chosen from them; it alone knows how
+      uncertain its predictions are (`predict_interval`).
+    - `"output"` and `"objective"`: noise on the minimum, or in the objective. Scores beyond `radius` plus 1 count no
+      further (half the range of the target is 1), which is what bounds a unit's gradient.
+    - `"posterior"`: one draw from the posterior, its mode no longer than `radius`.
+    - `"adaptive objective"`, `"adaptive posterior"`: a third of the price buys sums; the rest is spent near the model
+      that follows from them, at the scale of what it leaves over.
 
     >>> import numpy as np
     >>> x = np.linspace(-1, 1, 4000)[:, None]
@@ -45,26 +58,11 @@ class LinearRegression(Estimator):
     kind: ClassVar[str] = "linear_regression"
     sort: ClassVar[str | None] = "regressor"
 
-    def __init__(  # noqa: PLR0913 - each is a parameter of its own
-        self,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        *,
-        rho: Number | None = None,
-        method: str = "gradient",
-        bounds: object = None,
-        target_bounds: tuple[Number, Number] | None = None,
-        columns: object = None,
-        neighbors: Relation = NeighborRelation.ADD_REMOVE,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.method = method
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.columns = columns
-        self.neighbors = neighbors
+    method: str = field(default="gradient", kw_only=True)
+    target_bounds: tuple[Number, Number] | None = field(default=None, kw_only=True)
+    rate: Number = field(default=1, kw_only=True)
+    ridge: Number | None = field(default=None, kw_only=True)
+    radius: Number = field(default=1, kw_only=True)
 
     def _target(self, facts: Feature | None) -> Feature:
         if facts is not None and facts.keys is None:
@@ -84,19 +82,28 @@ class LinearRegression(Estimator):
     def _fitted(self, rows: BoundedRows, task: Task, bits: BitSource) -> tuple[dict[str, Any], Training]:
         target = task.target
         assert target is not None  # noqa: S101 - by `_target`
-        if self.method not in _METHODS:
-            msg = f"method is {shown(self.method)}; it must be one of {', '.join(_METHODS)}."
-            raise ParameterError(msg)
         scaled = np.zeros((rows.units.size, 1))
         target.written(rows.columns[target.name], rows.missing[target.name], scaled)
         values = np.where(rows.missing[target.name], np.nan, scaled[:, 0])
         weighed = Weighed.of(task.features.matrix(rows), values, rows.units, scaled=True)
-        if self.method == "gradient":
-            fitted = Descent(steps=20).fit(weighed, Squared(), task.goal, bits)
-        else:
-            fitted = Statistics().fit(weighed, task.goal, bits)
+        fitted = self._by(weighed, task.goal, bits)
         value = {"weights": fitted.weights, "size": fitted.size, "method": self.method}
+        if fitted.covariance is not None:
+            value |= {"covariance": fitted.covariance, "spread": fitted.spread}
         return value, Training(self.kind, task.goal.claim, fitted.steps)
+
+    def _by(self, rows: Weighed, goal: Goal, bits: BitSource) -> Fitted:
+        """Fit by the chosen method."""
+        method = read_method(self.method, _METHODS)
+        if method == "gradient":
+            return Descent(steps=20, rate=read_rate(self.rate)).fit(rows, Squared(), goal, bits)
+        if method == "statistics":
+            return Statistics().fit(rows, goal, bits)
+        radius = read_positive(self.radius, "radius", zero="it bounds the length of the weights")
+        price = Price(goal, read_ridge(self.ridge))
+        if method in _ADAPTED:
+            return fit_adapted(rows, _ADAPTED[method], price, bits, radius=float(radius))
+        return _FITS[method](rows, Squared(steepest=1 + float(radius)), price, bits)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -109,16 +116,46 @@ class LinearRegression(Estimator):
         """The weight of the intercept."""
         return float(self._value["weights"][0, 0])
 
-    def predict(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
-        """Return a number within the bounds of the target for each row; it is free, and of whatever rows."""
+    def _predicted(self, X: object) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:  # noqa: N803
+        """Return rows and their scores, the middle of the target's bounds, and half of their range."""
         bounds = Feature.read(self._value["target"])
         lower, upper = float(Fraction(bounds.lower or 0)), float(Fraction(bounds.upper or 0))
         features = self.features
-        scores = np.clip(features.matrix(features.rows(X)) @ self._value["weights"][:, 0], -1, 1)
-        numbers: NDArray[np.float64] = (lower + upper) / 2 + scores * (upper - lower) / 2
+        rows = features.matrix(features.rows(X))
+        return rows, rows @ self._value["weights"][:, 0], (lower + upper) / 2, (upper - lower) / 2
+
+    def predict(self, X: object) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
+        """Return a number within the bounds of the target for each row; it is free, and of whatever rows."""
+        _, scores, middle, half = self._predicted(X)
+        numbers: NDArray[np.float64] = middle + np.clip(scores, -1, 1) * half
         return numbers
 
-    def score(self, X: object, y: object) -> float:  # noqa: N803 - scikit-learn's name
-        """Return the share of the variance that is explained (R²). On private rows this is no release: it is exact."""
+    def predict_interval(self, X: object, confidence: float = 0.95) -> NDArray[np.float64]:  # noqa: N803
+        """Return for each row the ends between which its target lies, with about this probability.
+
+        They include the noise of the training, the ridge, the rows that there were, and what a linear model leaves
+        over; all of it from released numbers, so they are free. Where rows scatter more in one place than in another,
+        they are right on average only.
+
+        >>> x = np.random.default_rng(0).uniform(-1, 1, (4000, 1))
+        >>> y = 3 * x[:, 0] + np.random.default_rng(1).normal(0, 1, 4000)
+        >>> model = LinearRegression(epsilon=2, bounds=(-1, 1), target_bounds=(-10, 10), method="statistics").fit(x, y)
+        >>> low, high = model.predict_interval([[0.5]])[0]
+        >>> bool(-1.5 < low < 0 < 3 < high < 4.5)
+        True
+        """
+        from scipy.special import ndtri
+
+        if "covariance" not in self._value:
+            msg = f"the method {self._value['method']!r} does not know its errors; train with method='statistics'."
+            raise ParameterError(msg)
+        rows, scores, middle, half = self._predicted(X)
+        variance = np.einsum("ij,jk,ik->i", rows, self._value["covariance"], rows)
+        variance += self._value["spread"] * (rows**2).sum(axis=1)
+        far = float(ndtri(1 - float(miss(confidence)) / 2)) * np.sqrt(np.maximum(variance, 0))
+        ends: NDArray[np.float64] = middle + np.clip(np.column_stack([scores - far, scores + far]), -1, 1) * half
+        return ends
+
+    def _plain_score(self, X: object, y: object) -> float:  # noqa: N803 - scikit-learn's name
         truth = np.asarray(y, dtype=float)
         return float(1 - ((truth - self.predict(X)) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())

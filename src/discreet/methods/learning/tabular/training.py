@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from discreet.errors import ParameterError
 from discreet.exact import rational, shown
-from discreet.mechanisms.inputs.parameters import exactly_one, read_optional_delta, read_positive
+from discreet.mechanisms.inputs.parameters import exactly_one, miss, read_optional_delta, read_positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.mechanisms.promise import register
@@ -22,7 +22,7 @@ from discreet.privacy.convert import convert
 from discreet.privacy.costs import amount_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Self
 
     from discreet.exact import Number
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-__all__ = ["Goal", "Step", "Training"]
+__all__ = ["Goal", "Step", "Training", "composed", "kept"]
 
 _DIGITS = 60
 _SLACK = Fraction(1, 1 << 20)
@@ -91,7 +91,7 @@ def _delta(delta: Number | None) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A mechanism that saw the rows so many times, and what for.
+    """A mechanism that saw the rows so many times, each time those of a Poisson sample of units; and what for.
 
     >>> Step("gradients", Gaussian(1, sigma=2), 60).times
     60
@@ -100,6 +100,38 @@ class Step:
     name: str
     mechanism: Mechanism[Any, Any]
     times: int = 1
+    rate: Fraction = Fraction(1)
+
+    @property
+    def privacy(self) -> Curve:
+        """What all of its turns cost."""
+        curve = self.mechanism.privacy
+        return (curve if self.rate == 1 else curve.subsample(self.rate)) * self.times
+
+
+def _how_often(step: Step) -> str:
+    often = f", {step.times} of them" if step.times > 1 else ""
+    return often if step.rate == 1 else f"{often}, each on units drawn with chance {shown(step.rate)}"
+
+
+def composed(steps: Iterable[Step]) -> Curve:
+    """Return what steps cost together.
+
+    >>> composed([Step("gradients", Gaussian(1, sigma=2), 4)]) == Gaussian(1, sigma=2).privacy * 4
+    True
+    """
+    return reduce(add, (step.privacy for step in steps))
+
+
+def kept(claim: Claim, steps: Sequence[Step]) -> bool:
+    """Tell whether steps cost no more than is claimed.
+
+    >>> kept(ZCDP("0.5"), [Step("gradients", Gaussian(1, sigma=2, grid=1, inputs="snapped"), 4)])
+    True
+    """
+    if isinstance(claim, ZCDP):
+        return sum(convert(step.mechanism.claim, to=ZCDP).rho * step.times for step in steps) <= claim.rho
+    return rational(composed(steps).epsilon(getattr(claim, "delta", 0))) <= claim.epsilon
 
 
 @register
@@ -134,16 +166,9 @@ class Training:
         named = {"model": model, "claim": claim, "steps": tuple(steps), "assumptions": tuple(assumptions)}
         for name, part in named.items():
             object.__setattr__(self, name, part)
-        if not self.steps or not self._kept():
+        if not self.steps or not kept(claim, self.steps):
             msg = f"steps cost more than {shown(claim)}, or there are none; the record was changed."
             raise ParameterError(msg)
-
-    def _kept(self) -> bool:
-        """Tell whether the steps cost no more than is claimed."""
-        claim = self.claim
-        if isinstance(claim, ZCDP):
-            return sum(convert(step.mechanism.claim, to=ZCDP).rho * step.times for step in self.steps) <= claim.rho
-        return rational(self.privacy.epsilon(getattr(claim, "delta", 0))) <= claim.epsilon
 
     @property
     def neighbors(self) -> Relation:
@@ -153,7 +178,7 @@ class Training:
     @property
     def privacy(self) -> Curve:
         """The curves of all steps, composed."""
-        return reduce(add, (step.mechanism.privacy * step.times for step in self.steps))
+        return composed(self.steps)
 
     @property
     def promise(self) -> str:
@@ -164,9 +189,7 @@ class Training:
     def argument(self) -> tuple[str, ...]:
         """What each step stands on, and that they compose."""
         parts = [
-            f"{step.name}, {step.times} of them: {sentence}" if step.times > 1 else f"{step.name}: {sentence}"
-            for step in self.steps
-            for sentence in step.mechanism.argument
+            f"{step.name}{_how_often(step)}: {sentence}" for step in self.steps for sentence in step.mechanism.argument
         ]
         return (*parts, "What the steps cost composes. (Dong, Roth & Su 2022, arXiv:1905.02383, Corollary 3.3)")
 
@@ -175,12 +198,22 @@ class Training:
         """What the caller states and nobody checks: nothing, where bounds are enforced."""
         return self.assumptions
 
-    def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> None:
-        """A model has no ±: its predictions are scored on other rows."""
+    def error_of(self, value: object, details: Mapping[str, object], confidence: float = 0.95) -> float | None:
+        """A model has no ±: its predictions are scored on other rows. A score has one, from its noisy sums."""
+        from scipy.special import ndtri
+
+        del value
+        deviation = details.get("deviation")
+        if not isinstance(deviation, float):
+            return None
+        return float(ndtri(1 - float(miss(confidence)) / 2)) * deviation
 
     def record(self) -> dict[str, Any]:
         """Return the promise as a JSON object."""
-        steps = [{"name": step.name, "mechanism": step.mechanism.record(), "times": step.times} for step in self.steps]
+        steps = [
+            {"name": step.name, "mechanism": step.mechanism.record(), "times": step.times, "rate": str(step.rate)}
+            for step in self.steps
+        ]
         return {
             "kind": self.kind,
             "model": self.model,
@@ -192,9 +225,9 @@ class Training:
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> Self:
         """Read what `record` wrote."""
-        steps = [
-            Step(str(step["name"]), Mechanism.from_record(step["mechanism"]), int(step["times"]))
-            for step in record["steps"]
-        ]
+        steps = []
+        for step in record["steps"]:
+            rate = Fraction(step.get("rate", 1))
+            steps.append(Step(str(step["name"]), Mechanism.from_record(step["mechanism"]), int(step["times"]), rate))
         claim = cast("Claim", amount_from_json(json.dumps(record["claim"])))
         return cls(str(record["model"]), claim, steps, tuple(map(str, record["assumptions"])))
