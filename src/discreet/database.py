@@ -24,14 +24,16 @@ from discreet.tables.nearest import hint
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self, SupportsIndex
 
     from discreet.engines import Loan
     from discreet.exact import Number
     from discreet.ledgers import Ledger, Statement
+    from discreet.mechanisms import Release
     from discreet.methods.adaptive.watching import Watching
     from discreet.methods.streaming.table_stream import TableStream
+    from discreet.methods.synthesis import SyntheticModel
     from discreet.methods.workloads.questions import WorkloadQuestion
     from discreet.methods.workloads.together import Together
     from discreet.plans import Bounding, Extract, Plan
@@ -299,6 +301,57 @@ class Database:
         from discreet.methods.workloads.questions import workload
 
         return workload(self, self._engine, (self._analyst, self._purpose), questions, dialect=dialect)
+
+    def synthesize(  # noqa: PLR0913 - each is a public fact of the release
+        self,
+        table: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        method: str = "aim",
+        columns: Iterable[str] | None = None,
+        bins: int | Mapping[str, int] = 32,
+        forbidden: Iterable[Mapping[str, object]] = (),
+        memory: SupportsIndex = 256 << 20,
+        name: str = "synthesis",
+        watch: Callable[[str, int, int], None] = lambda *_: None,
+    ) -> Release[SyntheticModel]:
+        """Fit a model of a table for one price: `.value.sample(1000)` draws rows like its own, without limit, for free.
+
+        `method` is "aim" (the default, the most accurate), "mst" (for many columns) or "independent" (a baseline).
+        `columns` are those with keys or two bounds; numbers and dates are cut into at most `bins` bins. `forbidden`
+        are combinations that cannot be, such as {"sex": "m", "diagnosis": "birth"}. Marginals are counted in the
+        engine. A run that was killed goes on where it was when it is asked for again with the same parameters and
+        `name`; one that is over shows its model again, for nothing.
+
+        >>> import pyarrow as pa
+        >>> from discreet.tables import Column, Table
+        >>> columns = [Column("ward", keys=["a", "b"]), Column("age", lower=0, upper=99, type="integer")]
+        >>> policy = Policy([Table("visits", row_is_unit=True, columns=columns)], epsilon=90, delta=1e-6)
+        >>> with Database(policy, {"visits": pa.table({"ward": ["a"] * 900, "age": [33] * 900})}) as db:
+        ...     model = db.synthesize("visits", epsilon=60, method="mst").value
+        >>> 880 < model.rows < 920, sorted(model.sample(100))
+        (True, ['age', 'ward'])
+        """
+        from discreet.methods.synthesis.asking import synthesize
+
+        return synthesize(
+            self,
+            self._engine,
+            (self._analyst, self._purpose),
+            table,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            method=method,
+            columns=columns,
+            bins=bins,
+            forbidden=forbidden,
+            memory=memory,
+            name=name,
+            watch=watch,
+        )
 
     def table(self, name: str) -> Frame[Question, Loan]:
         """Start a question at a table, in Python; or a loan of its rows, for a method that computes with rows."""

@@ -83,8 +83,8 @@ CALLS: dict[tuple[str, ...], list[str]] = {
     ("version", "new"): ["P"],
     ("version", "show"): ["P"],
 }
-# Numbers in, numbers out: test_cli; a whole show: test_demo; what is written and read again: test_stream, test_train.
-OWN_TESTS = {"account", "calibrate", "demo", "predict", "stream", "train"}
+# Numbers in, numbers out: test_cli; a whole show: test_demo; what is written and read again: test_stream, test_synth, test_train.
+OWN_TESTS = {"account", "calibrate", "demo", "predict", "stream", "synth", "train"}
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from discreet.checks.attacks.membership import Estimator, Inference, Membership,
 from discreet.checks.attacks.outcome import Outcome
 from discreet.checks.attacks.reconstruction import Method, Reconstruction, reconstruct
 from discreet.checks.attacks.search_logs import SearchLogs, generate_search_logs, identify_searchers
+from discreet.checks.attacks.synthetic import infer_from_synthesis
 from discreet.checks.attacks.tracing import Tracing, draw_tracing, predicted_tracing, trace_mean
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "generate_search_logs",
     "homogeneity",
     "identify_searchers",
+    "infer_from_synthesis",
     "infer_membership",
     "link",
     "predicted_tracing",
