@@ -83,7 +83,7 @@ CALLS: dict[tuple[str, ...], list[str]] = {
     ("version", "new"): ["P"],
     ("version", "show"): ["P"],
 }
-# Numbers in, numbers out: test_cli; a whole show: test_demo; what is written and read again: test_stream, test_synth, test_train.
+# Numbers in, numbers out: test_cli; a show: test_demo; what is written and read: test_stream, test_synth, test_train.
 OWN_TESTS = {"account", "calibrate", "demo", "predict", "stream", "synth", "train"}
 
 

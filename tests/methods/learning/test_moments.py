@@ -12,7 +12,8 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.methods.learning import PCA, GaussianNB, StandardScaler, load
 from discreet.methods.learning.tabular.features import SCALE
-from discreet.methods.learning.tabular.moments import moments, noisy_sums, shares
+from discreet.methods.learning.tabular.moments import moments
+from discreet.methods.learning.tabular.sums import noisy_sums, shares
 from discreet.methods.learning.tabular.training import Goal
 from discreet.privacy import NeighborRelation
 from tests.noise.replay import ReplayBits

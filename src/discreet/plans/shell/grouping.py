@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.plans.shell.relations import Relation
     from discreet.plans.shell.shell import Core
 
-__all__ = ["Grouping", "mode_of"]
+__all__ = ["Grouping", "by_groups", "mode_of"]
 
 _BELOW = ("expressions", "from_", "joins", "where", "group", "with_")
 _ABOVE = ("having", "qualify", "windows", "distinct", "order", "limit", "offset")
@@ -387,6 +387,15 @@ class Grouping:
                 identifier.set("this", identifier.name.casefold())
             identifier.set("quoted", None)
         return str(copy.sql(dialect="duckdb"))
+
+
+def by_groups(select: exp.Select, read: Mapping[str, Relation], inner: list[exp.Expression]) -> Grouping:
+    """The SELECT of a subquery about the row's own group, for all groups at once."""
+    if select.args.get("group") is not None or any(select.args.get(word) for word in ("having", "limit", "distinct")):
+        refuse_part(select, "It is about the row's own group, and has groups of its own.", "one aggregate, and WHERE.")
+    grouped = select.copy()
+    grouped.set("group", exp.Group(expressions=[side.copy() for side in inner]))
+    return Grouping(grouped, read)
 
 
 def _leaves(item: exp.Expression) -> Iterator[exp.Expression]:

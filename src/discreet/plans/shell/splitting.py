@@ -13,7 +13,7 @@ from discreet.plans.refusals import refuse
 from discreet.plans.shell.allowed import require_allowed
 from discreet.plans.shell.choosing import chosen_afterwards
 from discreet.plans.shell.comparing import require_released_keys
-from discreet.plans.shell.grouping import Grouping
+from discreet.plans.shell.grouping import Grouping, by_groups
 from discreet.plans.shell.holes import (
     correlated,
     filled,
@@ -351,7 +351,7 @@ class _Splitter:
         keyed, self._keyed = self._keyed, None  # it is about this SELECT, and none within it
         rest, pairs = correlated(node, read)
         if pairs:
-            grouping = _by_groups(rest, read, [inner for inner, _ in pairs])
+            grouping = by_groups(rest, read, [inner for inner, _ in pairs])
         released = [name for name, relation in read.items() if isinstance(relation, Free) and not relation.public]
         if released:
             why = f"It joins rows of units with {released[0]}, which is released first."
@@ -555,15 +555,6 @@ def _unknown(plan: Plan, name: str) -> str:
 def _either(one: Lineage, other: Lineage) -> Lineage:
     reason = one.reason or other.reason
     return Lineage(reason=reason) if reason else NOISY
-
-
-def _by_groups(select: exp.Select, read: Mapping[str, Relation], inner: list[exp.Expression]) -> Grouping:
-    """The SELECT of a subquery about the row's own group, for all groups at once."""
-    if select.args.get("group") is not None or any(select.args.get(word) for word in ("having", "limit", "distinct")):
-        refuse_part(select, "It is about the row's own group, and has groups of its own.", "one aggregate, and WHERE.")
-    grouped = select.copy()
-    grouped.set("group", exp.Group(expressions=[side.copy() for side in inner]))
-    return Grouping(grouped, read)
 
 
 def _own_group(shell: exp.Select, core: str, keys: tuple[str, ...], outer: list[exp.Expression]) -> exp.Select:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.exact import integer, sqrt_upper
-from discreet.methods.learning.tabular.descent import clipped, movers
+from discreet.methods.learning.tabular.descent import clipped
 from discreet.methods.learning.tabular.features import SCALE, Feature
 from discreet.methods.learning.tabular.linear import Classifier
 from discreet.methods.learning.tabular.losses import STEPS, Logistic, Softmax
-from discreet.methods.learning.tabular.moments import shares
-from discreet.methods.learning.tabular.training import Step, Training
+from discreet.methods.learning.tabular.sums import shares
+from discreet.methods.learning.tabular.training import Step, Training, movers
 from discreet.noise import uniform_integer
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.exact import integer
 from discreet.methods.learning.tabular.features import SCALE
-from discreet.methods.learning.tabular.moments import Unsupervised, noisy_sums, shares
+from discreet.methods.learning.tabular.moments import Unsupervised
+from discreet.methods.learning.tabular.sums import noisy_sums, shares
 from discreet.methods.learning.tabular.training import Training
 from discreet.noise import uniform_integer
 

@@ -32,7 +32,7 @@ from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.methods.learning.tabular.features import SCALE, lengths, unit_rows
 from discreet.methods.learning.tabular.losses import STEPS
 from discreet.methods.learning.tabular.sums import blocks, product
-from discreet.methods.learning.tabular.training import Step, kept
+from discreet.methods.learning.tabular.training import Step, kept, movers
 from discreet.noise import poisson_subset
 from discreet.privacy import ZCDP
 from discreet.privacy.relations import NeighborRelation
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from discreet.methods.learning.tabular.losses import Loss
     from discreet.methods.learning.tabular.training import Goal
     from discreet.noise import BitSource
-    from discreet.privacy.relations import Relation
 
-__all__ = ["Descent", "Fitted", "Statistics", "Weighed", "clipped", "moment_of", "movers"]
+__all__ = ["Descent", "Fitted", "Statistics", "Weighed", "clipped", "moment_of"]
 
 _DIAGONAL, _OFF = 5, 7
 _WEIGHT = 1 << 20  # steps of a weight of the model
@@ -117,15 +116,6 @@ def _sampled(goal: Goal, first: Step, length: int, dimensions: int, descent: Des
         good = kept(goal.claim, (first, Step("gradients", narrow, descent.steps, descent.rate)))
         best, low, high = (narrow, middle, high) if good else (best, low, middle)
     return best
-
-
-def movers(neighbors: Relation) -> int:
-    """How many units two neighbors differ in: one that is there or not, or one that leaves and one that enters.
-
-    >>> movers(NeighborRelation.ADD_REMOVE), movers(NeighborRelation.CHANGE_ONE)
-    (1, 2)
-    """
-    return 1 if neighbors is NeighborRelation.ADD_REMOVE else 2
 
 
 def moment_of(rows: Weighed, goal: Goal, share: Fraction, bits: BitSource) -> tuple[NDArray[np.float64], float, Step]:

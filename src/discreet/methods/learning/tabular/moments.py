@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.exact import integer
-from discreet.methods.learning.tabular.descent import Weighed, moment_of, movers
+from discreet.methods.learning.tabular.descent import Weighed, moment_of
 from discreet.methods.learning.tabular.estimator import Estimator, Task
 from discreet.methods.learning.tabular.features import SCALE, Feature
 from discreet.methods.learning.tabular.linear import Classifier
-from discreet.methods.learning.tabular.training import Step, Training
+from discreet.methods.learning.tabular.sums import noisy_sums, shares
+from discreet.methods.learning.tabular.training import Training
 
 if TYPE_CHECKING:
     from typing import SupportsIndex
@@ -27,52 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.engines.bounded_rows import BoundedRows
-    from discreet.methods.learning.tabular.training import Goal
     from discreet.noise import BitSource
 
-__all__ = ["PCA", "GaussianNB", "StandardScaler", "Unsupervised", "noisy_sums", "shares"]
+__all__ = ["PCA", "GaussianNB", "StandardScaler", "Unsupervised"]
 
 _LEAST_VARIANCE = 1e-3  # of numbers between -1 and 1: below it noise alone decides
-
-
-def shares(units: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return of each row one divided by the number of rows of its unit.
-
-    >>> shares(np.array([5, 7, 7])).tolist()
-    [1.0, 0.5, 0.5]
-    """
-    _, places, counts = np.unique(units, return_inverse=True, return_counts=True)
-    return 1 / counts[places].astype(np.float64)
-
-
-def noisy_sums(  # noqa: PLR0913 - each is a thing of its own
-    rows: NDArray[np.float64],
-    groups: NDArray[np.int64],
-    count: int,
-    *,
-    length: int,
-    goal: Goal,
-    share: Fraction,
-    times: int,
-    bits: BitSource,
-    name: str,
-) -> tuple[NDArray[np.float64], Step]:
-    """Release the sums of rows of whole numbers by group; each row is at most `length` long and in one group.
-
-    The whole numbers are below 2**26 in size, so that floats add up 2**26 of them exactly, in any order.
-
-    >>> from discreet.methods.learning.tabular.training import Goal
-    >>> from discreet.noise import SYSTEM
-    >>> told = {"length": 1, "goal": Goal.of(rho=1000), "share": Fraction(1), "times": 1, "name": "rows"}
-    >>> sums, step = noisy_sums(np.ones((9, 1)), np.array([0] * 6 + [1] * 3), 2, **told, bits=SYSTEM)
-    >>> np.rint(sums).tolist()
-    [[6.0], [3.0]]
-    """
-    exact = np.zeros((count, rows.shape[1]))
-    np.add.at(exact, groups, rows)
-    mechanism = goal.gaussian(movers(goal.claim.neighbors) * length, share=share, times=times, dimensions=exact.size)
-    noisy = np.asarray(mechanism.release(exact.astype(np.int64), bits=bits).value, dtype=float)
-    return noisy.reshape(exact.shape), Step(name, mechanism, times)
 
 
 def moments(values: NDArray[np.float64], share: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

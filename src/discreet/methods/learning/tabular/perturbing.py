@@ -23,12 +23,12 @@ from discreet.mechanisms.inputs.parameters import read_positive
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.numbers.gaussian import Gaussian
 from discreet.mechanisms.release import Release
-from discreet.methods.learning.tabular.descent import Fitted, Statistics, Weighed, movers
+from discreet.methods.learning.tabular.descent import Fitted, Statistics, Weighed
 from discreet.methods.learning.tabular.features import SCALE
 from discreet.methods.learning.tabular.losses import Squared
 from discreet.methods.learning.tabular.minimum import SMALL, Objective, minimizer
 from discreet.methods.learning.tabular.sums import blocks
-from discreet.methods.learning.tabular.training import Step, kept
+from discreet.methods.learning.tabular.training import Step, kept, movers
 from discreet.noise import SYSTEM, BitSource
 from discreet.privacy import ZCDP, NeighborRelation, curves
 from discreet.privacy.convert import convert

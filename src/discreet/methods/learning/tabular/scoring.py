@@ -14,7 +14,7 @@ import hashlib
 import json
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from discreet.ledgers import charge
 from discreet.ledgers.pricing import price
 from discreet.mechanisms.release import Release
 from discreet.methods.learning.tabular.features import SCALE
-from discreet.methods.learning.tabular.moments import noisy_sums, shares
+from discreet.methods.learning.tabular.sums import noisy_sums, shares
 from discreet.methods.learning.tabular.training import Goal, Step, Training, composed
 from discreet.noise import SYSTEM, BitSource, uniform_integer
 from discreet.privacy import ZCDP, Approximate, NeighborRelation
@@ -38,12 +38,15 @@ if TYPE_CHECKING:
 
     from discreet.exact import Number
     from discreet.ledgers import Reservation
-    from discreet.methods.learning.tabular.estimator import Estimator, Task
 
 __all__ = ["cross_val_score", "right_and_wrong", "score_of"]
 
+Trained: TypeAlias = Any
+"""An estimator, and what is public about its training (`Told`): their module imports this one."""
+Told: TypeAlias = Any
 
-def right_and_wrong(model: Estimator, rows: BoundedRows, task: Task) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+
+def right_and_wrong(model: Trained, rows: BoundedRows, task: Told) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the vector of each row that has a target, before it is scaled, and the places of these rows.
 
     >>> from discreet.methods.learning import LogisticRegression
@@ -84,7 +87,7 @@ def _quotient(sums: NDArray[np.float64]) -> float:
 
 
 def score_of(  # noqa: PLR0913 - each is a thing of its own
-    model: Estimator, rows: BoundedRows, task: Task, goal: Goal, *, share: Fraction, bits: BitSource
+    model: Trained, rows: BoundedRows, task: Told, goal: Goal, *, share: Fraction, bits: BitSource
 ) -> tuple[float, float, Step]:
     """Return a noisy score, its standard deviation by the noise, and the step."""
     cells, there = right_and_wrong(model, rows, task)
@@ -99,7 +102,7 @@ def score_of(  # noqa: PLR0913 - each is a thing of its own
     return min(max(_quotient(sums), least), 1.0), float(np.linalg.norm(moves)), step
 
 
-def score_on_loan(model: Estimator, loan: Loan, target: str | None, paid: dict[str, Number | None]) -> Release[float]:
+def score_on_loan(model: Trained, loan: Loan, target: str | None, paid: dict[str, Number | None]) -> Release[float]:
     """Release the score of a trained model on a loan: R² or the share that is right, with its error by the noise."""
     task = model.task_of(loan, target)
     _same(model, task, loan)
@@ -118,7 +121,7 @@ def score_on_loan(model: Estimator, loan: Loan, target: str | None, paid: dict[s
 
 
 def cross_val_score(  # noqa: PLR0913 - each is a parameter of its own
-    model: Estimator,
+    model: Trained,
     loan: Loan,
     *,
     target: str,
@@ -165,7 +168,7 @@ def cross_val_score(  # noqa: PLR0913 - each is a parameter of its own
     return charge(loan.ledger, price(loan.ledger, run(None).mechanism), entry, run)
 
 
-def _folded(model: Estimator, rows: BoundedRows, task: Task, goal: Goal, folds: int) -> Release[Any]:
+def _folded(model: Trained, rows: BoundedRows, task: Told, goal: Goal, folds: int) -> Release[Any]:
     units = int(rows.units.max(initial=-1)) + 1
     fold = uniform_integer(folds, size=units)[rows.units] if units else np.zeros(0, dtype=np.int64)
     scores, deviations = [], []
@@ -212,7 +215,7 @@ def _goal(loan: Loan, paid: dict[str, Number | None]) -> Goal:
     return Goal.of(epsilon=paid["epsilon"], delta=delta, rho=paid["rho"], neighbors=loan.neighbors)
 
 
-def _same(model: Estimator, task: Task, loan: Loan) -> None:
+def _same(model: Trained, task: Told, loan: Loan) -> None:
     """Refuse a loan on which the model means something else."""
     model.features.require(loan.schema)
     if model.target != task.target:

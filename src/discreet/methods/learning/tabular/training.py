@@ -30,10 +30,19 @@ if TYPE_CHECKING:
     from discreet.privacy import Curve
     from discreet.privacy.relations import Relation
 
-__all__ = ["Goal", "Step", "Training", "composed", "kept"]
+__all__ = ["Goal", "Step", "Training", "composed", "kept", "movers"]
 
 _DIGITS = 60
 _SLACK = Fraction(1, 1 << 20)
+
+
+def movers(neighbors: Relation) -> int:
+    """How many units two neighbors differ in: one that is there or not, or one that leaves and one that enters.
+
+    >>> movers(NeighborRelation.ADD_REMOVE), movers(NeighborRelation.CHANGE_ONE)
+    (1, 2)
+    """
+    return 1 if neighbors is NeighborRelation.ADD_REMOVE else 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.exact import integer, sqrt_upper
-from discreet.methods.learning.tabular.descent import Descent, Weighed, movers
+from discreet.methods.learning.tabular.descent import Descent, Weighed
 from discreet.methods.learning.tabular.features import SCALE
 from discreet.methods.learning.tabular.linear import Classifier, LinearScores
 from discreet.methods.learning.tabular.losses import Logistic, Softmax
-from discreet.methods.learning.tabular.moments import shares
-from discreet.methods.learning.tabular.training import Step, Training
+from discreet.methods.learning.tabular.sums import shares
+from discreet.methods.learning.tabular.training import Step, Training, movers
 from discreet.noise import uniform_integer
 
 if TYPE_CHECKING:

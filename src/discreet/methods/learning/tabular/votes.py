@@ -21,11 +21,11 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact import integer, sqrt_upper
-from discreet.methods.learning.tabular.descent import Weighed, movers
+from discreet.methods.learning.tabular.descent import Weighed
 from discreet.methods.learning.tabular.linear import LinearScores
 from discreet.methods.learning.tabular.losses import Logistic, Loss, Softmax
 from discreet.methods.learning.tabular.minimum import Objective, minimizer
-from discreet.methods.learning.tabular.training import Step, Training
+from discreet.methods.learning.tabular.training import Step, Training, movers
 from discreet.noise import uniform_integer
 
 if TYPE_CHECKING:
