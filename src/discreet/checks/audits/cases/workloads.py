@@ -79,14 +79,36 @@ class _Neighbors:
         return seen
 
     def normal(self, made: WorkloadPlan, value: Any) -> dict[int, float]:  # noqa: ANN401
-        """A normal law with a deviation from the longest column, worked out from single rows, over the way's length."""
-        units = np.eye(made.workload.cells, dtype=np.int64)
-        columns = [made.strategy.measure(unit.reshape(made.workload.shape)).astype(float) for unit in units]
-        longest = max(float(np.linalg.norm(column)) for column in columns)
+        """A normal law with a deviation from the longest column, over the way's length."""
         here, there = self._ends(made)
-        sigma = longest / math.sqrt(2 * float(made.noise.claim.rho))  # type: ignore[union-attr]  # a price in rho
-        deviation = sigma / float(np.linalg.norm(there - here)) * _BINS
+        deviation = _sigma(made) / float(np.linalg.norm(there - here)) * _BINS
         return rounded_law(lambda x: normal_above(x / deviation), 0 if value == self.first else _BINS, -60, 60)
+
+    def counted(self, made: WorkloadPlan, value: Any) -> dict[int, float]:  # noqa: ANN401
+        """The same look where single rows are counted: a sum of normal noises, each rounded by itself."""
+        here, there = self._ends(made)
+        sigma, way = _sigma(made), (there - here).astype(int).tolist()
+        reach = math.ceil(12 * sigma)
+        single = np.array(list(rounded_law(lambda x: normal_above(x / sigma), 0, -reach, reach).values()))
+        chances = np.ones(1)
+        for step in way:
+            spread = np.zeros(2 * reach * abs(step) + 1)
+            spread[:: abs(step) or 1] = single if step else 1.0
+            chances = np.convolve(chances, spread)
+        square, law = sum(step * step for step in way), dict[int, float]()
+        start = 0 if value == self.first else square
+        for place, chance in enumerate(chances.tolist()):
+            seen = round((place - chances.size // 2 + start) / square * _BINS)
+            law[seen] = law.get(seen, 0.0) + chance
+        return law
+
+
+def _sigma(made: WorkloadPlan) -> float:
+    """The deviation of the noise, by the longest column, worked out from single rows."""
+    units = np.eye(made.workload.cells, dtype=np.int64)
+    columns = [made.strategy.measure(unit.reshape(made.workload.shape)).astype(float) for unit in units]
+    longest = max(float(np.linalg.norm(column)) for column in columns)
+    return longest / math.sqrt(2 * float(made.noise.claim.rho))  # type: ignore[union-attr]  # a price in rho
 
 
 def _plans() -> list[Case]:
@@ -98,6 +120,7 @@ def _plans() -> list[Case]:
     laplace: Sequence[tuple[Workload, str, Any, Any]] = [
         (line, "identity", none, one),
         (line, "the workload itself", none, one),
+        (line, "each query for its share", none, one),
         (line, "hierarchical", none, one),
         (line, "tree", none, one),
         (line, "Haar wavelet", none, one),
@@ -132,6 +155,19 @@ def _plans() -> list[Case]:
             coarse=True,
         )
         for workload, name, a, b in gaussian
+    ]
+    found += [
+        Case(
+            f"{name}, Gaussian",
+            _chosen(line, ZCDP("0.5"), name),
+            none,
+            one,
+            _Neighbors(none, one).directed,
+            delta="1e-3",
+            law=_Neighbors(none, one).counted,
+            coarse=True,
+        )
+        for name in ("identity", "the workload itself", "each query for its share")
     ]
     exchanged = _chosen(Predicates([[1, 0], [0, 1]]), Pure(2, neighbors=_CHANGED), "identity")
     rest: dict[str, Any] = {"draws": 8_000, "coarse": True}
