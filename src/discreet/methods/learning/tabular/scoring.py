@@ -62,9 +62,9 @@ def right_and_wrong(model: Trained, rows: BoundedRows, task: Told) -> tuple[NDAr
     """
     target = task.target
     assert target is not None  # noqa: S101 - only what is supervised is scored
-    predicted = model.predict(rows)  # type: ignore[attr-defined]  # as all that is supervised
+    predicted = model.predict(rows)
     if target.keys is not None:
-        classes = model.classes_.tolist()  # type: ignore[attr-defined]  # as all that tells classes apart
+        classes = model.classes_.tolist()
         places = np.array([classes.index(key) if key in classes else -1 for key in target.keys] + [-1])
         truth = places[rows.columns[target.name]]
         there = np.flatnonzero(truth >= 0)
