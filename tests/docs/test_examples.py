@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+CLIENTS = {"survey_client"}
+"""What a phone runs: it sends a report, and sees no estimate."""
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
@@ -21,7 +23,8 @@ def output(script: Path) -> str:
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=[path.stem for path in EXAMPLES])
 def test_an_example_runs(script: Path) -> None:
-    assert "±" in output(script)
+    told = output(script)
+    assert "±" in told or (script.stem in CLIENTS and told.strip())
 
 
 def test_a_broken_example_is_seen(tmp_path: Path) -> None:

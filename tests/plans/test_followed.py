@@ -20,6 +20,10 @@ _PER_UNIT = "(SELECT customer_id, COUNT(*) AS n FROM orders GROUP BY customer_id
 _PLAIN = "= COUNT(*)"
 
 FOLLOWED = {
+    "it in a plain question, or COUNT(*) FILTER (WHERE …) for each bin.": "= HISTOGRAM(total, [0, 250, 500])",
+    "it outside of subqueries that hold rows of units; totals are added up from released groups.": (
+        "SELECT status, COUNT(*) AS n FROM orders GROUP BY ROLLUP (status)"
+    ),
     "%Y, %m, %d, %H, %M, %S, %j, %V, %u, %B, %b, %A, %a, such as STRFTIME(x, '%Y-%m').": (
         "# STRFTIME(ordered_at, '%Y %m %d %H %M %S %j %V %u %B %b %A %a')"
     ),
@@ -229,7 +233,6 @@ FOLLOWED = {
     "one aggregate, and WHERE.": "~ WHERE total > (SELECT AVG(b.total) FROM orders AS b WHERE b.status = a.status)",
     "one level at a time.": "= QUANTILE_CONT(total, 0.5) - QUANTILE_CONT(total, 0.2)",
     "one of {}.": _PLAIN,
-    "one question for each, or totals added up from the released groups.": f"SELECT SUM(n) FROM {_BY_STATUS}",
     "plain columns.": "? tags = 'gift'",
     "privacy_unit_column = {}, or the clause without it.": (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = customer_id) COUNT(*) FROM orders"

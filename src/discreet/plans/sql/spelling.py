@@ -206,5 +206,5 @@ _BY_KIND: dict[type[exp.Expr], Callable[[exp.Expression], exp.Expression | None]
     **dict.fromkeys(_REGRESSIONS, _regression),
 }
 
-SEVERAL_SPELLINGS = frozenset({exp.Anonymous, exp.Subquery, *_BY_KIND})
+SEVERAL_SPELLINGS = frozenset({exp.Anonymous, exp.Fetch, exp.Lateral, exp.Subquery, exp.Unnest, *_BY_KIND})
 """The parts that `respelled` looks for, beside names with a schema: without any of them it changes nothing."""
