@@ -2,7 +2,8 @@
 
 Each peer gets its own virtual environment in `benchmarks/.peers/`, since their dependencies contradict each other.
 What goes into one is pinned in `benchmarks/libraries/<name>.txt` (noise), and in the folders `accountants`,
-`statistics`, `queries_peers`, `adaptive_peers`, `anonymity_peers` and `local_peers` beside it. A peer that
+`statistics`, `queries_peers`, `adaptive_peers`, `anonymity_peers`, `local_peers` and
+`streaming_peers` beside it. A peer that
 cannot be installed does not stop the others; the reason that pip gives is kept and stands in the benchmarks' tables.
 """
 
@@ -23,6 +24,7 @@ from benchmarks import (
     local_peers,
     queries_peers,
     statistics,
+    streaming_peers,
 )
 
 PEERS = (
@@ -33,6 +35,7 @@ PEERS = (
     *adaptive_peers.PEERS,
     *anonymity_peers.PEERS,
     *local_peers.PEERS,
+    *streaming_peers.PEERS,
 )
 FOLDER = Path(__file__).parent / ".peers"
 PINS = Path(__file__).parent / "libraries"
@@ -42,6 +45,16 @@ QUERY_PINS = Path(__file__).parent / "queries_peers"
 ADAPTIVE_PINS = Path(__file__).parent / "adaptive_peers"
 ANONYMITY_PINS = Path(__file__).parent / "anonymity_peers"
 LOCAL_PINS = Path(__file__).parent / "local_peers"
+STREAMING_PINS = Path(__file__).parent / "streaming_peers"
+_PINS_OF = {
+    statistics.NEW_PEERS: STATISTICS_PINS,
+    queries_peers.NEW_PEERS: QUERY_PINS,
+    adaptive_peers.PEERS: ADAPTIVE_PINS,
+    anonymity_peers.PEERS: ANONYMITY_PINS,
+    local_peers.PEERS: LOCAL_PINS,
+    streaming_peers.PEERS: STREAMING_PINS,
+    accountants.PEERS: ACCOUNTANT_PINS,
+}
 INTERPRETER = Path("Scripts/python.exe") if sys.platform == "win32" else Path("bin/python")
 DONE = "installed.txt"
 
@@ -57,18 +70,10 @@ def pins_of(peer: str) -> Path:
     >>> pins_of("opendp").parent.name, pins_of("autodp").parent.name
     ('libraries', 'accountants')
     """
-    if peer in statistics.NEW_PEERS:
-        return STATISTICS_PINS / f"{peer}.txt"
-    if peer in queries_peers.NEW_PEERS:
-        return QUERY_PINS / f"{peer}.txt"
-    if peer in adaptive_peers.PEERS:
-        return ADAPTIVE_PINS / f"{peer}.txt"
-    if peer in anonymity_peers.PEERS:
-        return ANONYMITY_PINS / f"{peer}.txt"
-    if peer in local_peers.PEERS:
-        return LOCAL_PINS / f"{peer}.txt"
-    folder = ACCOUNTANT_PINS if peer in accountants.PEERS else PINS
-    return folder / f"{peer}.txt"
+    for known, folder in _PINS_OF.items():
+        if peer in known:
+            return folder / f"{peer}.txt"
+    return PINS / f"{peer}.txt"
 
 
 def why_missing(peer: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks import setup, streaming_peers
 from benchmarks.streaming import bulk, changes, durable, errors
 
 
@@ -20,3 +21,11 @@ def test_places_of_changes_err_within_the_bound() -> None:
     rows = changes(3)
     assert [row[1] for row in rows] == ["0.1", "0.5", "1", "inf"] * 2
     assert all(0 <= share <= 1 and 0 <= bound <= 1 for _, _, share, bound, _ in rows)
+
+
+def test_the_peer_is_pinned() -> None:
+    assert {streaming_peers.OWN, *streaming_peers.PEERS} == set(streaming_peers.TITLES)
+    for peer in streaming_peers.PEERS:
+        assert peer in setup.PEERS
+        assert setup.pins_of(peer).parent.name == "streaming_peers"
+        assert "==" in setup.pins_of(peer).read_text(encoding="utf-8")
