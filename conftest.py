@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import signal
+import subprocess
 import tempfile
 import threading
 from doctest import ELLIPSIS
@@ -68,6 +69,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="seed statistical tests from the operating system instead of from their names",
     )
+    parser.addoption(
+        "--one-of",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of the tests that ask by the thousands (the lane fuzz) run one in N; which, depends on the last commit",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -95,11 +103,26 @@ _NEED_SPARK = ("docs/how-to/use-spark.md::",)
 """Documents whose blocks start Spark: they run in its stage, by tests/engines/test_spark.py, and by `-m spark`."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the blocks of documents that need a server."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the blocks of documents that need a server, and leave out what this run need not ask."""
     for item in items:
         if item.nodeid.startswith(_NEED_SPARK):
             item.add_marker("spark")
+    if (parts := config.getoption("--one-of")) > 1:
+        commit = _last_commit(config.rootpath)
+        kept = [item for item in items if item.get_closest_marker("fuzz") is None or _chosen(item, commit, parts)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
+
+
+def _last_commit(root: Path) -> str:
+    """Name the last commit; nothing where there is no history."""
+    run = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)  # noqa: S607 - git of whoever runs this
+    return run.stdout
+
+
+def _chosen(item: pytest.Item, commit: str, parts: int) -> bool:
+    return int.from_bytes(hashlib.sha256(f"{commit} {item.nodeid}".encode()).digest()[:8]) % parts == 0
 
 
 _STATE = tempfile.mkdtemp(prefix="discreet-tests-state-")
