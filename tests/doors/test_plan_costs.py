@@ -215,8 +215,8 @@ def _write_inner_joins() -> None:
 
     all_rows = Emitter._all_rows
 
-    def inner(*arguments: Any) -> Any:  # noqa: ANN401 - whatever it takes
-        query = all_rows(*arguments)
+    def inner(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it takes
+        query = all_rows(*arguments, **named)
         query.args["joins"][0].set("side", None)
         return query
 
