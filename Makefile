@@ -14,7 +14,7 @@ else
   INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
-.PHONY: help demo test test-slow test-all test-spark fuzz fuzz-part mutants mutants-recent lint format docs pictures bench constraints clean
+.PHONY: help demo test test-slow test-all test-slow-part test-spark fuzz fuzz-part mutants mutants-recent lint format docs pictures bench constraints clean
 
 help:
 	@echo "make demo      a hospital: answers, a budget, a refusal, two attacks"
@@ -68,18 +68,21 @@ test-spark: $(VENV)/.tools
 fuzz: $(VENV)/.tools
 	$(BIN)/python -m pytest -n $(WORKERS) --durations=5 --durations-min=3 -rP -m fuzz tests/doors tests/plans tests/privacy/test_fuzz.py $(ARGS)
 
-# A third of it, another one after each commit.
+# A half and a quarter of the two, others after each commit.
+test-slow-part: $(VENV)/.tools
+	$(MAKE) test-slow ARGS="--one-of 2"
+
 fuzz-part: $(VENV)/.tools
-	$(MAKE) fuzz ARGS="--one-of 3"
+	$(MAKE) fuzz ARGS="--one-of 4"
 
 # Those of changed files: make mutants ARGS="--changed origin/main"
 mutants: $(VENV)/.tools $(VENV)/.torch
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-# Those whose file, test or entry the commits of the last day touched, as far as three minutes reach; which come first
+# Those whose file, test or entry the commits of the last day touched, as far as two minutes reach; which come first
 # depends on the commit.
 mutants-recent: $(VENV)/.tools $(VENV)/.torch
-	$(BIN)/python -m tests.mutants --recent --minutes 3
+	$(BIN)/python -m tests.mutants --recent --minutes 2
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .

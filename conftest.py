@@ -74,7 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="of the tests that ask by the thousands (the lane fuzz) run one in N; which, depends on the last commit",
+        help="of slow tests and of those that ask by the thousands run one in N; which, depends on the last commit",
     )
 
 
@@ -110,7 +110,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("spark")
     if (parts := config.getoption("--one-of")) > 1:
         commit = _last_commit(config.rootpath)
-        kept = [item for item in items if item.get_closest_marker("fuzz") is None or _chosen(item, commit, parts)]
+        kept = [item for item in items if not _takes_long(item) or _chosen(item, commit, parts)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
 
@@ -119,6 +119,10 @@ def _last_commit(root: Path) -> str:
     """Name the last commit; nothing where there is no history."""
     run = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)  # noqa: S607 - git of whoever runs this
     return run.stdout
+
+
+def _takes_long(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(lane) is not None for lane in ("slow", "fuzz"))
 
 
 def _chosen(item: pytest.Item, commit: str, parts: int) -> bool:

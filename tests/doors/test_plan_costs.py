@@ -220,7 +220,7 @@ def _write_inner_joins() -> None:
         query.args["joins"][0].set("side", None)
         return query
 
-    Emitter._all_rows = inner  # type: ignore[assignment, method-assign]
+    Emitter._all_rows = inner  # type: ignore[method-assign]
 
 
 def _peak() -> int:
