@@ -58,8 +58,8 @@ _DISABLED = (
     # To aggregate below a join it writes the columns of all layers into each other, outside of the memory limit: four
     # times as much for each float operation, 22 GB for POWER(z, 16) as fifteen products.
     "partial_aggregate_pushdown",
-    # Of a join of all rows it would make one that stops where a side has none (`Emitter._all_rows`). Since sides are kept
-    # as they are written no question of ours shows it any more; it stays off.
+    # Of a join of all rows it would make one that stops where a side has none (`Emitter._all_rows`). Since sides are
+    # kept as they are written, no question of ours shows it any more; it stays off.
     "outer_join_simplification",
     # It chooses by what is known of the stored rows of which side a table is made for the other to look in: one row of
     # one person decided whether it is of everybody's rows. Sides stay as they are written.
