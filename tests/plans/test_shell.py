@@ -7,6 +7,8 @@ import pytest
 from discreet.errors import QueryRefused
 from discreet.plans import Plan, plan_sql
 from discreet.plans.shell import Shell, read_sql, split_sql
+from discreet.plans.shell.grouping import Grouping
+from discreet.plans.sql.reading import read_statement
 from discreet.releases.shell.tables import kind_of
 from discreet.tables import Column, Policy, Table
 from discreet.tables.kinds import Kind
@@ -181,3 +183,13 @@ def test_what_is_not_in_a_group_of_null_is_refused() -> None:
         read_sql(POLICY, asked.format("sort"), kind_of=kind_of)
     for text in (asked.format("ward"), asked.format("sort").replace("NOT IN", "IN")):
         assert isinstance(read_sql(POLICY, text, kind_of=kind_of), Shell)
+
+
+@pytest.mark.parametrize(
+    "aggregate, adds_up",
+    [("COUNT(*)", True), ("SUM(cost)", True), ("COUNT(DISTINCT patient)", False), ("AVG(cost)", False)],
+)
+def test_totals_are_those_of_released_groups_where_these_add_up(aggregate: str, adds_up: bool) -> None:  # noqa: FBT001
+    """A unit may be in several groups, so counts of units do not."""
+    asked = read_statement(f"SELECT ward, {aggregate} AS n FROM visits GROUP BY CUBE (ward)")
+    assert Grouping(asked, {}).has_totals is adds_up

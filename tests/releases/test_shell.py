@@ -136,6 +136,11 @@ AS_PLAIN = [
         "SELECT ward, half, GROUPING_ID(ward, half) AS g, COUNT(*) AS n FROM visits "
         "GROUP BY GROUPING SETS ((ward), (half), ()) HAVING COUNT(*) > 700 ORDER BY g, ward, half"
     ),
+    (
+        f"SELECT ward, COUNT(*) AS n FROM visits WHERE ward IN (SELECT ward FROM {BY_WARD} AS q WHERE n > 780) "
+        "GROUP BY ROLLUP (ward) HAVING COUNT(*) > 99 ORDER BY ward"
+    ),
+    "SELECT half, COUNT(DISTINCT patient) AS n FROM visits GROUP BY CUBE (half) ORDER BY half",
     "SELECT half, MODE(ward) AS m, COUNT(*) AS n FROM visits GROUP BY half ORDER BY half",
     "SELECT ward FROM visits WHERE half = 'x' INTERSECT SELECT ward FROM beds WHERE n > 10 ORDER BY ward",
     f"SELECT half, COUNT(*) AS n FROM visits WHERE ward IN (SELECT ward FROM {BY_WARD} AS q WHERE n > 780) GROUP BY 1",
