@@ -131,7 +131,7 @@ AS_PLAIN = [
         "RANK() OVER (ORDER BY COUNT(*)) AS r FROM visits GROUP BY ROLLUP (half, m) ORDER BY 1, 2"
     ),
     "SELECT ward, half, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward, half) ORDER BY n DESC, ward, half",
-    "SELECT ward, GROUPING(ward) AS g, SUM(cost) > 0 AS y FROM visits GROUP BY CUBE (ward) ORDER BY g, ward",
+    "SELECT ward, GROUPING(ward) AS g, AVG(cost) > 0 AS y FROM visits GROUP BY CUBE (ward) ORDER BY g, ward",
     (
         "SELECT ward, half, GROUPING_ID(ward, half) AS g, COUNT(*) AS n FROM visits "
         "GROUP BY GROUPING SETS ((ward), (half), ()) HAVING COUNT(*) > 700 ORDER BY g, ward, half"
