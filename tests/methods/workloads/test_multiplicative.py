@@ -29,6 +29,7 @@ def test_the_price_is_the_sum_of_its_parts() -> None:
     assert (weights.core.epsilon, weights.total) == (Fraction(2), Fraction(1, 5))
     assert weights.number.claim.epsilon * 3 == Fraction(9, 5)
     assert weights.core.sensitivity == weights.number.sensitivity == 2
+    assert weights.core.above == weights.updates == 3  # what is above so often is what the noise is for
     assert not weights.core.monotone
     assert MultiplicativeWeights(4, threshold=9, updates=3, epsilon=4, population=9).claim == Pure(4)
     mwem = Mwem(rounds=5, epsilon=2, rows_per_unit=3, neighbors=NeighborRelation.CHANGE_ONE)
