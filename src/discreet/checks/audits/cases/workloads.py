@@ -157,12 +157,11 @@ def _plans() -> list[Case]:
         for workload, name, a, b in gaussian
     ]
     exchanged = _chosen(Predicates([[1, 0], [0, 1]]), Pure(2, neighbors=_CHANGED), "identity")
-    rest: dict[str, Any] = {"draws": 8_000, "coarse": True}
     pair = _Neighbors([1, 0], [0, 1])
     return [
         *found,
         *_counting_rows(),
-        Case("exchanged, Laplace", exchanged, pair.first, pair.second, pair.ratio, **rest),
+        Case("exchanged, Laplace", exchanged, pair.first, pair.second, pair.ratio, draws=8_000, coarse=True),
     ]
 
 
