@@ -223,9 +223,10 @@ class PrivateTrainer:
         if isinstance(self._rule, Adaptive) and isinstance(self._noise, Independent):
             self._rule = self._rule.moved(self._noise.share_below(total, self._batch, bits))
         fill(self.model, gradient / self._batch)
-        for group in self.optimizer.param_groups:
-            if "noise_variance" in group:
-                group["noise_variance"] = self._variance(norm)
+        if isinstance(self._noise, Independent):
+            for group in self.optimizer.param_groups:
+                if "noise_variance" in group:  # it is public
+                    group["noise_variance"] = float(self._noise.mechanism(norm).sigma / self._batch) ** 2
         self.optimizer.step()
         if self.schedule is not None:
             self.schedule.step()
@@ -267,10 +268,6 @@ class PrivateTrainer:
         torch.distributed.broadcast_object_list(box, 0)
         shared: NDArray[np.int64] = box[0]  # type: ignore[assignment]
         return shared
-
-    def _variance(self, norm: Fraction) -> float:
-        """The variance of the noise in each coordinate of a gradient, which is public."""
-        return float(self.promise.multiplier * norm / self._batch) ** 2
 
     # What is kept.
 
