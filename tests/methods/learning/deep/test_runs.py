@@ -16,6 +16,7 @@ from discreet.checks.audits import audit
 from discreet.database import Database
 from discreet.errors import BudgetError, DiscreetError, LedgerError, ParameterError
 from discreet.ledgers import MemoryLedger
+from discreet.mechanisms import Gaussian
 from discreet.mechanisms.prefix import SquareRoot
 from discreet.mechanisms.release import Release
 from discreet.methods.learning.deep import (
@@ -28,6 +29,7 @@ from discreet.methods.learning.deep import (
     gradients,
     load,
     private_gradients,
+    steps,
 )
 from discreet.methods.learning.deep.examples import Examples
 from discreet.methods.learning.deep.gradients import clipped_sum
@@ -211,6 +213,20 @@ def test_noise_is_as_wide_as_promised_whatever_the_clipping(seed: int) -> None:
         assert wide <= float(ratio) < 1.01 * wide
     one: Any = trainer(sampling="fixed_size", clipping=Flat(1))._noise
     assert one.mechanism(Fraction(1)).moved >= 2
+
+
+@pytest.mark.parametrize("sampling, moved", [("poisson", Fraction(1, 2)), ("fixed_size", Fraction(1))])
+def test_the_count_of_a_rule_that_adapts_has_the_noise_that_it_pays_for(
+    sampling: str, moved: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = trainer(clipping=Adaptive(1, share="0.25"), sampling=sampling)
+    made: list[Any] = []
+    monkeypatch.setattr(steps, "Gaussian", lambda *given, **how: made.append(Gaussian(*given, **how)) or made[-1])  # type: ignore[func-returns-value]
+    assert isinstance(run._noise, steps.Independent)
+    run._noise.share_below(gradients.ClippedSum((), 3, 5), 16, ReplayBits(0))
+    (count,) = made
+    assert count.sensitivity == moved
+    assert 2 <= float(count.sigma / moved / run.promise.multiplier) < 2.01
 
 
 def test_the_norm_follows_the_quantile() -> None:
